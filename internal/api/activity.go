@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
@@ -18,18 +19,12 @@ func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
 	}
 }
 
-func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) error {
-	var in history.NoteInput
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		var faults *doc.Invalid
-		if in, faults, err = history.DecodeNote(body); err == nil {
-			err = in.Validate(faults, giving.AnywhereToday(time.Now()))
-		}
-		return err
-	})
+func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) (made contacts.NoteDocument, err error) {
+	in, err := decode(a, w, r, c, checked(history.DecodeNote, func(in *history.NoteInput, faults *doc.Invalid) error {
+		return in.Validate(faults, giving.AnywhereToday(time.Now()))
+	}))
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.AddNote(c.by(r), c.who.Account, c.id, in)
-	return writeMade(w, made, err)
+	return a.store.AddNote(c.by(r), c.who.Account, c.id, in)
 }

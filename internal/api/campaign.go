@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
@@ -24,30 +25,24 @@ func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 	})
 }
 
-func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, c, true)
+func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) (made campaigns.MadeCampaign, err error) {
+	in, owner, err := a.campaignInput(w, r, c, true)
 	if err != nil {
-		return err
+		return made, err
 	}
-	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
-	if err != nil {
-		return err
-	}
-	made, err := a.store.CreateCampaign(c.by(r), owner, in)
-	return a.writeCampaign(w, r, made, true, err)
+	made = campaigns.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r), Created: true}
+	made.Campaign, err = a.store.CreateCampaign(c.by(r), owner, in)
+	return made, err
 }
 
-func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) error {
-	in, err := a.campaignInput(w, r, c, false)
+func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) (made campaigns.MadeCampaign, err error) {
+	in, owner, err := a.campaignInput(w, r, c, false)
 	if err != nil {
-		return err
+		return made, err
 	}
-	owner, err := a.store.AccountByNumber(r.Context(), c.who.Account)
-	if err != nil {
-		return err
-	}
-	made, err := a.store.UpdateCampaign(c.by(r), owner, c.id, in)
-	return a.writeCampaign(w, r, made, false, err)
+	made = campaigns.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r)}
+	made.Campaign, err = a.store.UpdateCampaign(c.by(r), owner, c.id, in)
+	return made, err
 }
 
 func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) error {
@@ -58,19 +53,14 @@ func (a *API) deleteCampaign(w http.ResponseWriter, r *http.Request, c call) err
 	return writeDeleted(w, err)
 }
 
-// campaignInput reads and checks the body of a create or an update.
-func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in campaign.Input, err error) {
-	err = a.decode(w, r, c, func(body *doc.Reader) error {
-		var faults *doc.Invalid
-		if in, faults, err = campaign.Decode(body); err == nil {
-			in.CutBase(a.options.Proxies.BaseURL(r))
-			err = in.Validate(faults, isNew)
-		}
-		return err
-	})
-	return in, err
-}
-
-func (a *API) writeCampaign(w http.ResponseWriter, r *http.Request, made campaign.Campaign, isNew bool, err error) error {
-	return writeMade(w, campaigns.MadeCampaign{Campaign: made, BaseURL: a.options.Proxies.BaseURL(r), Created: isNew}, err)
+// campaignInput reads and checks the body of a create or an update, and finds whose campaign it is about.
+func (a *API) campaignInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in campaign.Input, owner access.Account, err error) {
+	in, err = decode(a, w, r, c, checked(campaign.Decode, func(in *campaign.Input, faults *doc.Invalid) error {
+		in.CutBase(a.options.Proxies.BaseURL(r))
+		return in.Validate(faults, isNew)
+	}))
+	if err == nil {
+		owner, err = a.store.AccountByNumber(r.Context(), c.who.Account)
+	}
+	return in, owner, err
 }

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -39,45 +40,33 @@ func (a *API) filterContacts(r *http.Request, c call, l *list, scope crm.Contact
 	}
 }
 
-func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) error {
+func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
 	q, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
-		return err
+		return made, err
 	}
-	var in crm.ContactInput
 	var mode crm.CreateMode
-	err = a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		var faults *doc.Invalid
-		if in, faults, err = crm.DecodeContact(body); err == nil {
-			mode = crm.ParseForceCreate(faults, q.text("force_create", faults), in.ForceCreate)
-			err = a.validate(r.Context(), c, &in, faults, true)
-		}
-		return err
-	})
+	in, err := decode(a, w, r, c, checked(crm.DecodeContact, func(in *crm.ContactInput, faults *doc.Invalid) error {
+		mode = crm.ParseForceCreate(faults, q.text("force_create", faults), in.ForceCreate)
+		return a.validate(r.Context(), c, in, faults, true)
+	}))
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.CreateContact(c.by(r), c.who.Account, in, mode)
-	if err == nil && a.options.Created != nil {
+	if made, err = a.store.CreateContact(c.by(r), c.who.Account, in, mode); err == nil && a.options.Created != nil {
 		a.options.Created(made.Merged)
 	}
-	return writeMade(w, made, err)
+	return made, err
 }
 
-func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) error {
-	var in crm.ContactInput
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		var faults *doc.Invalid
-		if in, faults, err = crm.DecodeContact(body); err == nil {
-			err = a.validate(r.Context(), c, &in, faults, false)
-		}
-		return err
-	})
+func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+	in, err := decode(a, w, r, c, checked(crm.DecodeContact, func(in *crm.ContactInput, faults *doc.Invalid) error {
+		return a.validate(r.Context(), c, in, faults, false)
+	}))
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.UpdateContact(c.by(r), c.who.Account, c.id, in)
-	return writeMade(w, made, err)
+	return a.store.UpdateContact(c.by(r), c.who.Account, c.id, in)
 }
 
 // validate finds everything that is wrong with an input, also with what it says about custom fields.
@@ -97,7 +86,6 @@ func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) err
 	return writeArchived(w, a.store.ArchiveContact(c.by(r), c.who.Account, c.id))
 }
 
-func (a *API) restoreContact(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.RestoreContact(c.by(r), c.who.Account, c.id)
-	return writeMade(w, made, err)
+func (a *API) restoreContact(_ http.ResponseWriter, r *http.Request, c call) (contacts.Document, error) {
+	return a.store.RestoreContact(c.by(r), c.who.Account, c.id)
 }

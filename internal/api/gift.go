@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/gifts"
 )
 
@@ -32,16 +33,15 @@ func (a *API) listTransactions(r *http.Request, c call, l *list) fetch {
 	}
 }
 
-func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
 	in, err := a.giftInput(w, r, c, true)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.CreateGift(c.by(r), c.who.Account, in)
-	if err == nil && made.Created {
+	if made, err = a.store.CreateGift(c.by(r), c.who.Account, in); err == nil && made.Created {
 		a.countGiver(&in, made.NewGiver)
 	}
-	return writeMade(w, made, err)
+	return made, err
 }
 
 // countGiver counts the contact that a gift or a plan has made, or was merged into.
@@ -51,53 +51,28 @@ func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 	}
 }
 
-func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) error {
+func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
 	in, err := a.giftInput(w, r, c, false)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
-	return writeMade(w, made, err)
+	return a.store.UpdateGift(c.by(r), c.who.Account, c.code, in)
 }
 
-func (a *API) refundTransaction(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.moveMoney(w, r, c, a.store.RefundGift)
-}
-
-func (a *API) undoRefund(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.moveMoney(w, r, c, a.store.UndoRefund)
-}
-
-// moveMoney makes a refund, or undoes one, of the amount that the body names, or of all without one.
-func (a *API) moveMoney(w http.ResponseWriter, r *http.Request, c call, move func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) error {
-	var amount *int64
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		amount, err = giving.DecodeRefund(body)
-		return err
+// movesMoney handles a refund, or the undoing of one, of the amount that the body names, or of all without one.
+func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+		amount, err := decode(a, w, r, c, giving.DecodeRefund)
+		if err != nil {
+			return made, err
+		}
+		return move(a.store, c.by(r), c.who.Account, c.code, amount, "")
 	})
-	if err != nil {
-		return err
-	}
-	made, err := move(c.by(r), c.who.Account, c.code, amount, "")
-	return writeMade(w, made, err)
 }
 
 // giftInput reads and checks the body of a create or an update.
-func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.GiftInput, err error) {
-	err = a.decode(w, r, c, func(body *doc.Reader) error {
-		var faults *doc.Invalid
-		if in, faults, err = giving.DecodeGift(body); err == nil {
-			err = in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
-		}
-		return err
-	})
-	return in, err
-}
-
-// writeMade answers with what a change has made.
-func writeMade(w http.ResponseWriter, made store.Result, err error) error {
-	if err != nil {
-		return err
-	}
-	return writeDocument(w, made)
+func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (giving.GiftInput, error) {
+	return decode(a, w, r, c, checked(giving.DecodeGift, func(in *giving.GiftInput, faults *doc.Invalid) error {
+		return in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+	}))
 }

@@ -4,29 +4,23 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
 
 // mergeContact merges another contact into the one of the path.
-func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) error {
-	var in crm.MergeInput
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		in, err = crm.DecodeMerge(body)
-		return err
-	})
+func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+	in, err := decode(a, w, r, c, crm.DecodeMerge)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
-	return writeMade(w, made, err)
+	return a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
 }
 
-func (a *API) undoMerge(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.UndoMerge(c.by(r), c.who.Account, c.id, a.options.Region)
-	return writeMade(w, made, err)
+func (a *API) undoMerge(_ http.ResponseWriter, r *http.Request, c call) (merges.Undone, error) {
+	return a.store.UndoMerge(c.by(r), c.who.Account, c.id, a.options.Region)
 }
 
 func (a *API) listMerges(r *http.Request, c call, l *list) fetch {

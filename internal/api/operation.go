@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
@@ -63,48 +64,48 @@ var (
 // operations are in the order of the OpenAPI document.
 var operations = []operation{
 	{route: "GET /v1/contacts", name: "listContacts", permission: access.ContactsRead, query: paged(append(find.Parameters(), anyField, "scope")), handle: lists((*API).listContacts)},
-	{route: "POST /v1/contacts", name: "createContact", permission: access.ContactsWrite, query: []string{"force_create"}, body: neededBody, handle: (*API).createContact},
+	{route: "POST /v1/contacts", name: "createContact", permission: access.ContactsWrite, query: []string{"force_create"}, body: neededBody, handle: changes((*API).createContact)},
 	{route: "GET /v1/contacts/{id}", name: "getContact", permission: access.ContactsRead, id: contactID, tagged: true, handle: (*API).getContact},
-	{route: "PATCH /v1/contacts/{id}", name: "updateContact", also: "PUT putContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: maybeBody, handle: (*API).updateContact},
+	{route: "PATCH /v1/contacts/{id}", name: "updateContact", also: "PUT putContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: maybeBody, handle: changes((*API).updateContact)},
 	{route: "DELETE /v1/contacts/{id}", name: "archiveContact", permission: access.ContactsWrite, id: contactID, tagged: true, handle: (*API).archiveContact},
-	{route: "PATCH /v1/contacts/{id}/restore", name: "restoreContact", also: "POST restoreContactByPost", permission: access.ContactsWrite, id: contactID, tagged: true, handle: (*API).restoreContact},
-	{route: "POST /v1/contacts/{id}/tags/add", name: "addTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: (*API).addTags},
-	{route: "POST /v1/contacts/{id}/tags/sync", name: "syncTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: (*API).syncTags},
-	{route: "POST /v1/contacts/{id}/tags/remove", name: "removeTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: (*API).removeTags},
+	{route: "PATCH /v1/contacts/{id}/restore", name: "restoreContact", also: "POST restoreContactByPost", permission: access.ContactsWrite, id: contactID, tagged: true, handle: changes((*API).restoreContact)},
+	{route: "POST /v1/contacts/{id}/tags/add", name: "addTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).AddTags)},
+	{route: "POST /v1/contacts/{id}/tags/sync", name: "syncTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).SyncTags)},
+	{route: "POST /v1/contacts/{id}/tags/remove", name: "removeTags", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changesTags((*book.Book).RemoveTags)},
 	{route: "GET /v1/contacts/{id}/activities", name: "listActivities", permission: access.ContactsRead, id: contactID, query: paged(crm.SortParameters), handle: lists((*API).listActivities)},
-	{route: "POST /v1/contacts/{id}/activities", name: "addNote", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: (*API).addNote},
-	{route: "POST /v1/contacts/{id}/merge", name: "mergeContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: (*API).mergeContact},
+	{route: "POST /v1/contacts/{id}/activities", name: "addNote", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).addNote)},
+	{route: "POST /v1/contacts/{id}/merge", name: "mergeContact", permission: access.ContactsWrite, id: contactID, tagged: true, body: neededBody, handle: changes((*API).mergeContact)},
 	{route: "GET /v1/duplicates", name: "listDuplicates", permission: access.ContactsRead, query: paged(duplicates.Parameters), handle: lists((*API).listDuplicates)},
 	{route: "GET /v1/merges", name: "listMerges", permission: access.ContactsRead, query: paged(merges.Parameters, crm.SortParameters), handle: lists((*API).listMerges)},
-	{route: "POST /v1/merges/{id}/undo", name: "undoMerge", permission: access.ContactsWrite, id: mergeID, handle: (*API).undoMerge},
+	{route: "POST /v1/merges/{id}/undo", name: "undoMerge", permission: access.ContactsWrite, id: mergeID, handle: changes((*API).undoMerge)},
 	{route: "GET /v1/custom-fields", name: "listCustomFields", permission: access.ContactsRead, query: paged(), handle: lists((*API).listCustomFields)},
 	{route: "GET /v1/tags", name: "listTags", permission: access.ContactsRead, query: paged([]string{"q"}), handle: lists((*API).listTags)},
-	{route: "PATCH /v1/tags/{tag}", name: "renameTag", also: "PUT putTag", permission: access.ContactsWrite, id: tagName, body: maybeBody, handle: (*API).renameTag},
+	{route: "PATCH /v1/tags/{tag}", name: "renameTag", also: "PUT putTag", permission: access.ContactsWrite, id: tagName, body: maybeBody, handle: changes((*API).renameTag)},
 	{route: "DELETE /v1/tags/{tag}", name: "deleteTag", permission: access.ContactsWrite, id: tagName, handle: (*API).deleteTag},
 	{route: "GET /v1/campaigns", name: "listCampaigns", permission: access.CampaignsRead, query: paged([]string{"scope"}), handle: lists((*API).listCampaigns)},
-	{route: "POST /v1/campaigns", name: "createCampaign", permission: access.CampaignsWrite, body: neededBody, handle: (*API).createCampaign},
+	{route: "POST /v1/campaigns", name: "createCampaign", permission: access.CampaignsWrite, body: neededBody, handle: changes((*API).createCampaign)},
 	{route: "GET /v1/campaigns/{id}", name: "getCampaign", permission: access.CampaignsRead, id: campaignID, tagged: true, handle: (*API).getCampaign},
-	{route: "PATCH /v1/campaigns/{id}", name: "updateCampaign", also: "PUT putCampaign", permission: access.CampaignsWrite, id: campaignID, tagged: true, body: maybeBody, handle: (*API).updateCampaign},
+	{route: "PATCH /v1/campaigns/{id}", name: "updateCampaign", also: "PUT putCampaign", permission: access.CampaignsWrite, id: campaignID, tagged: true, body: maybeBody, handle: changes((*API).updateCampaign)},
 	{route: "DELETE /v1/campaigns/{id}", name: "deleteCampaign", permission: access.CampaignsWrite, id: campaignID, tagged: true, handle: (*API).deleteCampaign},
 	{route: "GET /v1/transactions", name: "listTransactions", permission: access.TransactionsRead, query: paged(giving.GiftParameters(), crm.SortParameters, []string{"scope"}), handle: lists((*API).listTransactions)},
-	{route: "POST /v1/transactions", name: "createTransaction", permission: access.TransactionsWrite, body: neededBody, handle: (*API).createTransaction},
+	{route: "POST /v1/transactions", name: "createTransaction", permission: access.TransactionsWrite, body: neededBody, handle: changes((*API).createTransaction)},
 	{route: "GET /v1/transactions/{id}", name: "getTransaction", permission: access.TransactionsRead, id: giftID, tagged: true, handle: (*API).getTransaction},
-	{route: "PATCH /v1/transactions/{id}", name: "updateTransaction", also: "PUT putTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).updateTransaction},
-	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).refundTransaction},
-	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: (*API).undoRefund},
+	{route: "PATCH /v1/transactions/{id}", name: "updateTransaction", also: "PUT putTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: changes((*API).updateTransaction)},
+	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).RefundGift)},
+	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).UndoRefund)},
 	{route: "GET /v1/donations", name: "listDonations", permission: access.TransactionsRead, query: paged(donate.FilterParameters), handle: lists((*API).listDonations)},
 	{route: "GET /v1/receipts", name: "listReceipts", permission: access.TransactionsRead, query: paged([]string{"year"}), handle: lists((*API).listReceipts)},
-	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: (*API).issueReceipt},
+	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: changes((*API).issueReceipt)},
 	{route: "GET /v1/transactions/{id}/receipt", name: "getReceipt", permission: access.TransactionsRead, id: giftID, handle: (*API).getReceipt},
 	{route: "GET /v1/templates", name: "listTemplates", permission: access.TransactionsRead, query: paged(), handle: lists((*API).listTemplates)},
 	{route: "GET /v1/templates/{occasion}", name: "getTemplate", permission: access.TransactionsRead, id: occasion, handle: (*API).getTemplate},
-	{route: "PATCH /v1/templates/{occasion}", name: "updateTemplate", also: "PUT putTemplate", permission: access.TransactionsWrite, id: occasion, body: maybeBody, handle: (*API).updateTemplate},
+	{route: "PATCH /v1/templates/{occasion}", name: "updateTemplate", also: "PUT putTemplate", permission: access.TransactionsWrite, id: occasion, body: maybeBody, handle: changes((*API).updateTemplate)},
 	{route: "DELETE /v1/templates/{occasion}", name: "resetTemplate", permission: access.TransactionsWrite, id: occasion, handle: (*API).resetTemplate},
 	{route: "GET /v1/templates/{occasion}/preview", name: "previewTemplate", permission: access.TransactionsRead, id: occasion, query: []string{"transaction_id"}, handle: (*API).previewTemplate},
 	{route: "GET /v1/plans", name: "listPlans", permission: access.TransactionsRead, query: paged(giving.PlanParameters(), crm.SortParameters), handle: lists((*API).listPlans)},
-	{route: "POST /v1/plans", name: "createPlan", permission: access.TransactionsWrite, body: neededBody, handle: (*API).createPlan},
+	{route: "POST /v1/plans", name: "createPlan", permission: access.TransactionsWrite, body: neededBody, handle: changes((*API).createPlan)},
 	{route: "GET /v1/plans/{id}", name: "getPlan", permission: access.TransactionsRead, id: planID, tagged: true, handle: (*API).getPlan},
-	{route: "PATCH /v1/plans/{id}", name: "updatePlan", also: "PUT putPlan", permission: access.TransactionsWrite, id: planID, tagged: true, body: maybeBody, handle: (*API).updatePlan},
+	{route: "PATCH /v1/plans/{id}", name: "updatePlan", also: "PUT putPlan", permission: access.TransactionsWrite, id: planID, tagged: true, body: maybeBody, handle: changes((*API).updatePlan)},
 }
 
 // paged are the parameters of a list.
@@ -124,9 +125,6 @@ func withOthers(all []operation) (whole []operation) {
 
 func (op *operation) method() string { method, _, _ := strings.Cut(op.route, " "); return method }
 func (op *operation) path() string   { _, path, _ := strings.Cut(op.route, " "); return path }
-
-// isList tells whether the answer is a page of a list.
-func (op *operation) isList() bool { return slices.Contains(op.query, "per_page") }
 
 // isRepeatable tells whether requests may have an Idempotency-Key. Other methods ignore it.
 func (op *operation) isRepeatable() bool {

@@ -29,35 +29,28 @@ func (a *API) listPlans(r *http.Request, c call, l *list) fetch {
 	}, (*giving.Plan).Append)
 }
 
-func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) error {
+func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) (made gifts.PlanDocument, err error) {
 	in, err := a.planInput(w, r, c, true)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.CreatePlan(c.by(r), c.who.Account, in)
-	if err == nil {
+	if made, err = a.store.CreatePlan(c.by(r), c.who.Account, in); err == nil {
 		a.countGiver(&in.GiftInput, made.NewGiver)
 	}
-	return writeMade(w, made, err)
+	return made, err
 }
 
-func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) error {
+func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) (made gifts.PlanDocument, err error) {
 	in, err := a.planInput(w, r, c, false)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.UpdatePlan(c.by(r), c.who.Account, c.code, in)
-	return writeMade(w, made, err)
+	return a.store.UpdatePlan(c.by(r), c.who.Account, c.code, in)
 }
 
 // planInput reads and checks the body of a create or an update.
-func (a *API) planInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (in giving.PlanInput, err error) {
-	err = a.decode(w, r, c, func(body *doc.Reader) error {
-		var faults *doc.Invalid
-		if in, faults, err = giving.DecodePlan(body); err == nil {
-			err = in.Validate(faults, isNew, a.options.Region, time.Now())
-		}
-		return err
-	})
-	return in, err
+func (a *API) planInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (giving.PlanInput, error) {
+	return decode(a, w, r, c, checked(giving.DecodePlan, func(in *giving.PlanInput, faults *doc.Invalid) error {
+		return in.Validate(faults, isNew, a.options.Region, time.Now())
+	}))
 }

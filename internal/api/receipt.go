@@ -73,9 +73,8 @@ func (a *API) getReceipt(w http.ResponseWriter, r *http.Request, c call) error {
 	})
 }
 
-func (a *API) issueReceipt(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.IssueReceipt(c.by(r), c.who.Account, c.code)
-	return writeMade(w, made, err)
+func (a *API) issueReceipt(_ http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
+	return a.store.IssueReceipt(c.by(r), c.who.Account, c.code)
 }
 
 func (a *API) listReceipts(r *http.Request, c call, l *list) fetch {

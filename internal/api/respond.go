@@ -149,6 +149,17 @@ func answerOf(dst []byte, made store.Result) (a store.Answer) {
 	return a
 }
 
+// changes handles a change, and answers with what it has made.
+func changes[M store.Result](change func(a *API, w http.ResponseWriter, r *http.Request, c call) (M, error)) handler {
+	return func(a *API, w http.ResponseWriter, r *http.Request, c call) error {
+		made, err := change(a, w, r, c)
+		if err != nil {
+			return err
+		}
+		return writeDocument(w, made)
+	}
+}
+
 // writeDocument answers with what was written. It needs no place in the memory budget: the change is made already, so the answer must
 // not be refused.
 func writeDocument(w http.ResponseWriter, made store.Result) error {
@@ -198,15 +209,26 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 // decode lets read take the body of a request, and names the keys that it has ignored. A body that is not needed and says nothing is not read.
-func (a *API) decode(w http.ResponseWriter, r *http.Request, c call, read func(*doc.Reader) error) error {
+func decode[I any](a *API, w http.ResponseWriter, r *http.Request, c call, read func(*doc.Reader) (I, error)) (in I, err error) {
 	body, err := readJSON(w, r)
 	if err == nil && (c.op.body == neededBody || !changesNothing(body)) {
 		reader := doc.NewBody(body)
 		reader.Strict = c.strict
-		err = read(reader)
+		in, err = read(reader)
 		nameIgnored(w, "X-Ignored-Body", reader.Ignored)
 	}
-	return a.resourceFirst(r, c, err)
+	return in, a.resourceFirst(r, c, err)
+}
+
+// checked reads a body, and checks it together with what was wrong with reading it.
+func checked[I any](read func(*doc.Reader) (I, *doc.Invalid, error), check func(in *I, faults *doc.Invalid) error) func(*doc.Reader) (I, error) {
+	return func(body *doc.Reader) (I, error) {
+		in, faults, err := read(body)
+		if err == nil {
+			err = check(&in, faults)
+		}
+		return in, err
+	}
 }
 
 // resourceFirst reports an error of what was sent only to a client that may see what the path names: errors of the resource come first.

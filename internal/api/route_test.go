@@ -108,7 +108,7 @@ func TestServedDocumentsAreUpToDate(t *testing.T) {
 func (op *operation) described() reference.Operation {
 	d := reference.Operation{
 		Method: op.method(), Path: op.path(), Name: op.name, Permission: strings.Join(op.permission.Names(), " "),
-		List: op.isList(), Body: op.body != noBody, Needed: op.body == neededBody, Repeatable: op.isRepeatable(),
+		List: slices.Contains(op.query, "per_page"), Body: op.body != noBody, Needed: op.body == neededBody, Repeatable: op.isRepeatable(),
 	}
 	if op.id != nil {
 		d.Parameter, d.Own = op.id.parameter, op.id.own

@@ -7,37 +7,22 @@ import (
 	"net/http"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
-func (a *API) addTags(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.changeTags(w, r, c, a.store.AddTags)
-}
-
-func (a *API) syncTags(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.changeTags(w, r, c, a.store.SyncTags)
-}
-
-func (a *API) removeTags(w http.ResponseWriter, r *http.Request, c call) error {
-	return a.changeTags(w, r, c, a.store.RemoveTags)
-}
-
-type tagChange func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error)
-
-func (a *API) changeTags(w http.ResponseWriter, r *http.Request, c call, change tagChange) error {
-	var tags []string
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		tags, err = crm.DecodeTags(body)
-		return err
+// changesTags handles a change of the tags of a contact.
+func changesTags(change func(s *book.Book, ctx context.Context, account, id int64, tags []string) (contacts.Document, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+		tags, err := decode(a, w, r, c, crm.DecodeTags)
+		if err != nil {
+			return made, err
+		}
+		return change(a.store, c.by(r), c.who.Account, c.id, tags)
 	})
-	if err != nil {
-		return err
-	}
-	made, err := change(c.by(r), c.who.Account, c.id, tags)
-	return writeMade(w, made, err)
 }
 
 func (a *API) listTags(r *http.Request, c call, l *list) fetch {
@@ -47,17 +32,13 @@ func (a *API) listTags(r *http.Request, c call, l *list) fetch {
 	}, (*contacts.TagCount).Append)
 }
 
-func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) error {
-	var becomes string // "" is no new name
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		becomes, err = crm.DecodeTagName(body)
-		return err
-	})
+func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) (made jobs.TagChange, err error) {
+	becomes, err := decode(a, w, r, c, crm.DecodeTagName) // "" is no new name
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.RenameTag(c.by(r), c.who.Account, c.code, cmp.Or(becomes, c.code))
-	return writeMade(w, made, tagRefusal(err))
+	made, err = a.store.RenameTag(c.by(r), c.who.Account, c.code, cmp.Or(becomes, c.code))
+	return made, tagRefusal(err)
 }
 
 func (a *API) deleteTag(w http.ResponseWriter, r *http.Request, c call) error {

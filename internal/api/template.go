@@ -37,17 +37,12 @@ func (a *API) getTemplate(w http.ResponseWriter, r *http.Request, c call) error 
 	})
 }
 
-func (a *API) updateTemplate(w http.ResponseWriter, r *http.Request, c call) error {
-	var in thanks.TemplateInput
-	err := a.decode(w, r, c, func(body *doc.Reader) (err error) {
-		in, err = thanks.DecodeTemplate(body)
-		return err
-	})
+func (a *API) updateTemplate(w http.ResponseWriter, r *http.Request, c call) (made gifts.TemplateDocument, err error) {
+	in, err := decode(a, w, r, c, thanks.DecodeTemplate)
 	if err != nil {
-		return err
+		return made, err
 	}
-	made, err := a.store.ChangeTemplate(c.by(r), c.who.Account, thanks.Occasion(c.code), in)
-	return writeMade(w, made, err)
+	return a.store.ChangeTemplate(c.by(r), c.who.Account, thanks.Occasion(c.code), in)
 }
 
 func (a *API) resetTemplate(w http.ResponseWriter, r *http.Request, c call) error {

@@ -11,8 +11,6 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/crm/history"
-	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/move"
 )
@@ -182,7 +180,7 @@ func (c *accountExport) Run(t *terminal) error {
 		}
 		defer os.RemoveAll(part) //nolint:errcheck // it is not there any more, unless the export failed
 		w := newWatch(t, watch{})
-		manifest, err := s.ExportAccount(store.By(t.ctx, history.CommandChannel, commandLine), account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
+		manifest, err := s.ExportAccount(t.ctx, account, func(name string) (io.WriteCloser, error) { return createSynced(filepath.Join(part, name)) }, w.progress)
 		w.end()
 		if err != nil {
 			return err
@@ -254,7 +252,7 @@ func (c *accountImport) Run(t *terminal) error {
 	defer files.Close() //nolint:errcheck // it was only read
 	return t.withStore(func(s *book.Book) error {
 		w := newWatch(t, watch{})
-		made, err := s.ImportAccount(store.By(t.ctx, history.CommandChannel, commandLine), files.FS(), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
+		made, err := s.ImportAccount(t.ctx, files.FS(), move.AccountImport{Into: c.Account, Region: c.PhoneRegion, Progress: w.progress})
 		w.end()
 		if err != nil {
 			c.tellLeft(t, made)
@@ -296,7 +294,7 @@ func (accountDiscard) Help() string {
 
 func (c *accountDiscard) Run(t *terminal) error {
 	return t.withStore(func(s *book.Book) error {
-		left, err := s.DiscardAccount(store.By(t.ctx, history.CommandChannel, commandLine), c.ID)
+		left, err := s.DiscardAccount(t.ctx, c.ID)
 		if errors.Is(err, t.ctx.Err()) && t.ctx.Err() != nil {
 			return fmt.Errorf("not everything was removed; run it again to resume: %w", err)
 		}

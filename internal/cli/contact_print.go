@@ -9,8 +9,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/history"
-	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -65,7 +63,7 @@ func (c *contactPrint) Run(t *terminal) error {
 		for _, left := range crm.LeftWords(made.Left, func(n int64) string { return strconv.FormatInt(n, 10) }) {
 			fmt.Fprintln(t.stderr, "Left out: "+left.Text)
 		}
-		file, err := s.PrintFile(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, made)
+		file, err := s.PrintFile(t.ctx, account.Number, made)
 		if err != nil {
 			return err
 		}

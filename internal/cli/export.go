@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -17,8 +16,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/history"
-	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -99,17 +96,17 @@ func (giftExport) Help() string {
 }
 
 func (c *giftExport) Run(t *terminal) error {
-	return c.filtered(t, c.Account, "gifts", c.Query, giving.GiftParameters(), func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
+	return c.filtered(t, c.Account, "gifts", c.Query, giving.GiftParameters(), func(s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
 		filter, err := giving.ParseGiftFilter(query.Get)
 		if err != nil {
 			return nil, err
 		}
-		return s.ExportGifts(ctx, account, filter, how)
+		return s.ExportGifts(t.ctx, account, filter, how)
 	})
 }
 
 // filtered writes what passes a filter of the API.
-func (f exportFile) filtered(t *terminal, account, what, filter string, parameters []string, prepare func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error)) error {
+func (f exportFile) filtered(t *terminal, account, what, filter string, parameters []string, prepare func(s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error)) error {
 	query, err := parseQuery(filter, func(name string) bool { return slices.Contains(parameters, name) })
 	if err != nil {
 		return err
@@ -119,7 +116,7 @@ func (f exportFile) filtered(t *terminal, account, what, filter string, paramete
 		return err
 	}
 	return t.withAccount(account, func(s *book.Book, account access.Account) error {
-		file, err := prepare(store.By(t.ctx, history.CommandChannel, commandLine), s, account.Number, query, how)
+		file, err := prepare(s, account.Number, query, how)
 		if err != nil {
 			return err
 		}
@@ -140,12 +137,12 @@ func (planExport) Help() string {
 }
 
 func (c *planExport) Run(t *terminal) error {
-	return c.filtered(t, c.Account, "plans", c.Query, giving.PlanParameters(), func(ctx context.Context, s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
+	return c.filtered(t, c.Account, "plans", c.Query, giving.PlanParameters(), func(s *book.Book, account int64, query url.Values, how move.ExportOptions) (*move.Export, error) {
 		filter, err := giving.ParsePlanFilter(query.Get)
 		if err != nil {
 			return nil, err
 		}
-		return s.ExportPlans(ctx, account, filter, how)
+		return s.ExportPlans(t.ctx, account, filter, how)
 	})
 }
 
@@ -175,19 +172,19 @@ func (c *donorExport) Run(t *terminal) error {
 	if c.Year != 0 && (c.Year < 1900 || c.Year > 9998) {
 		return &config.Problem{Flag: "year", Reason: "must be 1900 or later"}
 	}
-	return c.filtered(t, c.Account, "donors", "", nil, func(ctx context.Context, s *book.Book, account int64, _ url.Values, how move.ExportOptions) (_ *move.Export, err error) {
+	return c.filtered(t, c.Account, "donors", "", nil, func(s *book.Book, account int64, _ url.Values, how move.ExportOptions) (_ *move.Export, err error) {
 		if c.Campaign != "" {
-			if filter.Campaign, err = s.CampaignNamed(ctx, account, c.Campaign); err != nil {
+			if filter.Campaign, err = s.CampaignNamed(t.ctx, account, c.Campaign); err != nil {
 				return nil, err
 			}
 		} else if filter.Year == 0 {
-			zone, err := s.Timezone(ctx, account)
+			zone, err := s.Timezone(t.ctx, account)
 			if err != nil {
 				return nil, err
 			}
 			filter.Year = int64(time.Now().In(zone).Year())
 		}
-		return s.ExportDonors(ctx, account, filter, how)
+		return s.ExportDonors(t.ctx, account, filter, how)
 	})
 }
 
@@ -208,8 +205,8 @@ func (c *campaignExport) Run(t *terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.filtered(t, c.Account, "campaigns", "", nil, func(ctx context.Context, s *book.Book, account int64, _ url.Values, how move.ExportOptions) (*move.Export, error) {
-		return s.ExportCampaigns(ctx, account, scope, "", how)
+	return c.filtered(t, c.Account, "campaigns", "", nil, func(s *book.Book, account int64, _ url.Values, how move.ExportOptions) (*move.Export, error) {
+		return s.ExportCampaigns(t.ctx, account, scope, "", how)
 	})
 }
 
@@ -265,7 +262,7 @@ func (c *contactExport) Run(t *terminal) error {
 		return err
 	}
 	return t.withAccount(c.Account, func(s *book.Book, account access.Account) error {
-		file, err := s.ExportContacts(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, of, how)
+		file, err := s.ExportContacts(t.ctx, account.Number, of, how)
 		if err != nil {
 			return err
 		}
@@ -283,7 +280,7 @@ func (c *contactExport) person(t *terminal, query url.Values) error {
 		if err != nil {
 			return err
 		}
-		data, err := s.ContactData(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, id)
+		data, err := s.ContactData(t.ctx, account.Number, id)
 		if err != nil {
 			return err
 		}
@@ -334,7 +331,7 @@ func (c *contactErase) Run(t *terminal) error {
 		if !c.Yes {
 			return &config.Problem{Flag: "yes", Reason: fmt.Sprintf("is missing, so nothing was changed. Contact %d (%s) would be erased for good", id, name)}
 		}
-		job, err := s.EraseContact(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, id)
+		job, err := s.EraseContact(t.ctx, account.Number, id)
 		if err != nil {
 			return err
 		}

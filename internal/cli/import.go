@@ -15,9 +15,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
@@ -225,7 +223,7 @@ const maxSamples = 80
 
 // record imports the file, or goes on with it.
 func (c *fileImport) record(t *terminal, s *book.Book, f *openFile) (err error) {
-	ctx := store.By(t.ctx, history.CommandChannel, commandLine)
+	ctx := t.ctx
 	if f.spec.Mapping, f.spec.Fields, err = s.MakeFields(ctx, f.account, f.spec.Mapping); err != nil {
 		return err
 	}

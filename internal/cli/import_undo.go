@@ -10,8 +10,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/history"
-	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/jobs"
 )
@@ -96,7 +94,7 @@ func (c *importUndo) Run(t *terminal) error {
 			return err
 		}
 		w := newWatch(t, watch{quiet: true})
-		undo, err := s.UndoWhole(store.By(t.ctx, history.CommandChannel, commandLine), account.Number, c.ID, c.PhoneRegion, func(done, total int64) { w.progress("undoing changes", done, total) })
+		undo, err := s.UndoWhole(t.ctx, account.Number, c.ID, c.PhoneRegion, func(done, total int64) { w.progress("undoing changes", done, total) })
 		w.end()
 		if errors.Is(err, crm.ErrChanged) {
 			return &doc.Malformed{Message: fmt.Sprintf("Import %d cannot be undone: it has not ended, has changed nothing, or was undone before.", c.ID)}

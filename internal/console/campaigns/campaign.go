@@ -211,10 +211,8 @@ func DeletePage(r *page.Request) error {
 }
 
 func Delete(r *page.Request, record campaigns.CampaignRecord) error {
-	if err := r.Store.DeleteCampaign(r.Context(), r.Membership.Account, r.ID, r.Form.Value(page.SeenField)); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/campaigns"), page.Notice{Text: "“" + record.Campaign.Title + "” deleted."})
+	err := r.Store.DeleteCampaign(r.Context(), r.Membership.Account, r.ID, r.Form.Value(page.SeenField))
+	return r.Done(err, r.Path("/campaigns"), page.Notice{Text: "“" + record.Campaign.Title + "” deleted."})
 }
 
 func Export(r *page.Request) error {

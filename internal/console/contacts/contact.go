@@ -40,9 +40,6 @@ type contactView struct {
 
 // Page shows a contact. A form that was refused is that of its tags, of a new gift or of a note.
 func Page(r *page.Request, contact crm.Contact) (err error) {
-	if contact.MergedInto != 0 {
-		return r.ToSurvivor(contact)
-	}
 	view := contactView{Contact: &contact, Name: page.ContactName(contact), Facts: contactFacts(&contact), Note: r.Form.IfSentTo("/notes"), Tagging: r.Form.IfSentTo("/tags/add")}
 	if len(contact.Custom) > 0 {
 		fields, err := r.Store.CustomFields(r.Context(), r.Account())
@@ -92,11 +89,7 @@ func idLabel(id crm.ExternalID) string {
 	return "External ID"
 }
 
-func Archive(r *page.Request) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func Archive(r *page.Request, contact crm.Contact) error {
 	if err := r.Store.ArchiveContact(r.Context(), r.Account(), r.ID); err != nil && !errors.Is(err, crm.ErrArchived) {
 		return err // another user may have archived it at the same moment
 	}
@@ -122,13 +115,8 @@ func MarkBounced(r *page.Request) error {
 }
 
 func Restore(r *page.Request, contact crm.Contact) error {
-	if contact.MergedInto != 0 {
-		return r.ToSurvivor(contact)
-	}
-	if _, err := r.Store.RestoreContact(r.Context(), r.Account(), r.ID); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ContactPath(r.ID)), page.Notice{Text: page.ContactName(contact) + " was restored."})
+	_, err := r.Store.RestoreContact(r.Context(), r.Account(), r.ID)
+	return r.Done(err, r.Path(page.ContactPath(r.ID)), page.Notice{Text: page.ContactName(contact) + " was restored."})
 }
 
 // Data sends everything about one person in one file, for a person who asks what is kept about them.
@@ -151,9 +139,6 @@ type erasureView struct {
 }
 
 func ErasePage(r *page.Request, contact crm.Contact) error {
-	if contact.MergedInto != 0 {
-		return r.ToSurvivor(contact)
-	}
 	if contact.Erased() {
 		return r.Redirect(r.Path(page.ContactPath(r.ID)))
 	}
@@ -164,9 +149,7 @@ func ErasePage(r *page.Request, contact crm.Contact) error {
 // Erase needs the name to be typed: nothing brings an erased person back.
 func Erase(r *page.Request, contact crm.Contact) (err error) {
 	if !strings.EqualFold(strings.Join(strings.Fields(r.Form.Value("name")), " "), strings.Join(strings.Fields(page.ContactName(contact)), " ")) {
-		wrong := new(doc.Invalid)
-		wrong.Add("name", "Type the name as it is written above. Nothing was erased.")
-		return wrong
+		return doc.NewInvalid("name", "Type the name as it is written above. Nothing was erased.")
 	}
 	job, err := r.Store.EraseContact(r.Context(), r.Account(), r.ID)
 	if err != nil {

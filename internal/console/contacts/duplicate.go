@@ -24,12 +24,11 @@ const (
 // duplicatesView is the page of contacts that may be the same person.
 type duplicatesView struct {
 	duplicates.Counts
-	Tidy     page.TidyView
-	Level    string
-	Tabs     []page.Tab
-	Groups   []duplicateGroup
-	Pager    page.Pager
-	Currency string
+	Tidy   page.TidyView
+	Level  string
+	Tabs   []page.Tab
+	Groups []duplicateGroup
+	Pager  page.Pager
 }
 
 // duplicateGroup is a group with the contact first that others would be merged into.
@@ -106,9 +105,6 @@ func DuplicatesPage(r *page.Request) (err error) {
 		view.Groups = append(view.Groups, newGroup(g))
 	}
 	view.Pager = l.Pager(totals[view.Level])
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	_, reviews, err := r.Store.Merges(r.Context(), r.Account(), merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 1})
 	if err != nil {
 		return err
@@ -167,11 +163,10 @@ func decideDuplicate(r *page.Request, decide func(ctx context.Context, account, 
 
 // sureView asks whether to merge groups that are surely the same person.
 type sureView struct {
-	Form     *page.Form
-	Total    int64
-	Picked   []string // a contact of each group that was selected; none for all
-	Sample   []duplicateGroup
-	Currency string
+	Form   *page.Form
+	Total  int64
+	Picked []string // a contact of each group that was selected; none for all
+	Sample []duplicateGroup
 }
 
 // MergeSurePage shows how many groups would be merged, and some of them.
@@ -212,9 +207,6 @@ func MergeSurePage(r *page.Request) (err error) {
 	if len(view.Sample) == 0 {
 		return r.Redirect(r.Path("/duplicates"), page.Notice{Text: "There are no certain matches left to merge."})
 	}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	return r.Render("duplicates_merge", page.View{Title: "Merge certain matches", Section: "duplicates", Form: r.Form, Data: &view})
 }
 
@@ -225,10 +217,7 @@ func MergeSure(r *page.Request) error {
 		return MergeSurePage(r)
 	}
 	job, err := r.Store.MergeSure(r.Context(), r.Account(), r.Options.Region, only)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(job.ID)))
+	return r.Done(err, r.Path(page.JobPath(job.ID)))
 }
 
 // similarTo is the contact that the person in a form may be, by name and street, or name and birth date; nil for none. old is the contact that is being edited, if any. Those

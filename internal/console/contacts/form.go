@@ -139,21 +139,13 @@ func readContact(r *page.Request, old crm.Contact) (in crm.ContactInput, err err
 	return in, err
 }
 
-func EditPage(r *page.Request) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func EditPage(r *page.Request, contact crm.Contact) error {
 	crm.FillContactForm(&contact, r.Form.SetUnsent)
 	r.Form.SetUnsent(page.SeenField, contact.Version())
 	return contactForm(r, http.StatusOK, contact)
 }
 
-func Save(r *page.Request) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func Save(r *page.Request, contact crm.Contact) error {
 	if r.Form.GoesBack() {
 		return contactForm(r, http.StatusOK, contact)
 	}
@@ -175,7 +167,7 @@ func Save(r *page.Request) error {
 		return askAboutMatch(r, in, contact, matched.Contact)
 	}
 	if errors.Is(err, crm.ErrChanged) {
-		return refuseOldContact(r, in)
+		return page.OfActive(func(r *page.Request, now crm.Contact) error { return refuseOldContact(r, now, in) })(r)
 	}
 	if err != nil {
 		return refuseContact(r, contact, err)
@@ -194,11 +186,7 @@ func Save(r *page.Request) error {
 
 // refuseOldContact shows the form again where somebody else has changed the contact since it was opened. It is about the
 // contact as it is now, and says what saving would do to it: whoever has looked may save it.
-func refuseOldContact(r *page.Request, in crm.ContactInput) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func refuseOldContact(r *page.Request, contact crm.Contact, in crm.ContactInput) error {
 	r.Form.FailSeen("contact", contact.Version())
 	in.Seen = ""
 	saved, err := contact.Patch(in, r.Now())

@@ -72,10 +72,7 @@ func ListPage(r *page.Request) error {
 	}
 	totals := map[crm.ContactScope]int64{crm.Active: counts.Active, crm.Archived: counts.Archived, crm.All: counts.Active + counts.Archived}
 	view.Any = totals[crm.All] > 0
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
-	if err := errors.Join(r.OfferCampaigns(&view.Filters, "campaign_id", "Any campaign", view.Currency), fillSegments(r, &view)); err != nil {
+	if err := errors.Join(r.OfferCampaigns(&view.Filters, "campaign_id", "Any campaign"), fillSegments(r, &view)); err != nil {
 		return err
 	}
 	if err := fillContacts(r, &view, totals[scope]); err != nil {

@@ -31,7 +31,6 @@ const (
 type mergeView struct {
 	Form     *page.Form
 	Survivor *crm.Contact
-	Currency string
 
 	Query string // that other contacts are searched by
 	Found []*crm.Contact
@@ -88,9 +87,6 @@ func MergePage(r *page.Request, contact crm.Contact) (err error) {
 		sent = r.Form.Fields
 	}
 	view := mergeView{Form: r.Form, Survivor: &contact, Query: strings.TrimSpace(sent.Get("q"))}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	id := page.ParseID(sent.Get(withParameter))
 	if id == 0 {
 		return chooseOther(r, &view)
@@ -405,10 +401,7 @@ func UndoMerge(r *page.Request, id int64) error {
 		return err
 	}
 	said, err := undoneNotice(r, undone)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ContactPath(undone.Survivor.ID)), said)
+	return r.Done(err, r.Path(page.ContactPath(undone.Survivor.ID)), said)
 }
 
 // undoneNotice tells what became of a merge that was taken apart, and what stays with the survivor.
@@ -432,8 +425,6 @@ func undoneNotice(r *page.Request, undone merges.Undone) (page.Notice, error) {
 
 // KeepMerge notes that a person has looked at a merge and keeps it.
 func KeepMerge(r *page.Request, id int64) error {
-	if err := r.Store.KeepMerge(r.Context(), r.Account(), id); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/merges"), page.Notice{Text: "The merge stays. You can still undo it below."})
+	err := r.Store.KeepMerge(r.Context(), r.Account(), id)
+	return r.Done(err, r.Path("/merges"), page.Notice{Text: "The merge stays. You can still undo it below."})
 }

@@ -29,6 +29,8 @@ type printView struct {
 	Selected string // how many contacts there are
 	Count    int64  // of those who are in the file
 	Left     []page.LeftLine
+	Boxed    int64 // of whose name or address the file shows boxes
+	Such     []crm.Contact
 	Archived bool // some of them are archived, and get nothing unless that is asked
 	Says     []mail.Line
 	First    string // with whom the file begins
@@ -91,12 +93,8 @@ func printOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Prin
 	}
 	r.Form.Fields = sent
 	view.Form = r.Form
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return of, how, view, err
-	}
 	r.Form.Set("what", cmp.Or(r.Form.Value("what"), move.PrintLetters))
-	page.PrintChoices(r.Form, currency)
+	r.PrintChoices()
 	r.Form.Set("year", cmp.Or(r.Form.Value("year"), strconv.Itoa(r.Today().Year()-1)))
 	how = move.Print{What: r.Form.Value("what"), ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4", Archived: r.Form.Value("archived") != "", Anyway: r.Form.Value("anyway") != "" && len(of.IDs) == 1}
 	how.Year, err = strconv.ParseInt(r.Form.Value("year"), 10, 64)
@@ -137,6 +135,7 @@ func PrintPage(r *page.Request) error {
 		return err
 	}
 	view.Count, view.Left, view.Archived = made.Count(), page.LeftOut(made.Left, view.listOf(r)), made.Left[crm.IsArchived] > 0 || how.Archived
+	view.Boxed, view.Such = made.Boxed, made.Such
 	n := made.Count()
 	for _, left := range made.Left {
 		n += left
@@ -209,8 +208,5 @@ func SendStatements(r *page.Request) error {
 		return r.Redirect(view.Back, page.Notice{Text: "No contacts are selected, so nothing was sent."})
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }

@@ -90,10 +90,7 @@ func CreateSegment(r *page.Request) error {
 	if err == nil {
 		made, err = r.Store.CreateSegment(r.Once(r.Always("/segments", "The segment was saved.")), r.Account(), made)
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.ListPath(page.ContactListing, made.Query), page.Notice{Text: "Segment “" + made.Name + "” saved. You can find it under Segments."})
+	return r.Done(err, r.ListPath(page.ContactListing, made.Query), page.Notice{Text: "Segment “" + made.Name + "” saved. You can find it under Segments."})
 }
 
 // RefusedSegment is the list whose filter could not be saved.
@@ -107,16 +104,10 @@ func RenameSegment(r *page.Request) error {
 	if err == nil {
 		err = r.Store.RenameSegment(r.Context(), r.Account(), r.ID, name)
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.SamePage(r.Path("/segments")), page.Notice{Text: "Segment renamed to “" + name + "”."})
+	return r.Done(err, r.SamePage(r.Path("/segments")), page.Notice{Text: "Segment renamed to “" + name + "”."})
 }
 
 func DeleteSegment(r *page.Request) error {
 	old, err := r.Store.DeleteSegment(r.Context(), r.Account(), r.ID)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.SamePage(r.Path("/segments")), page.Notice{Text: "Segment “" + old.Name + "” deleted. Its contacts weren’t affected."})
+	return r.Done(err, r.SamePage(r.Path("/segments")), page.Notice{Text: "Segment “" + old.Name + "” deleted. Its contacts weren’t affected."})
 }

@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 )
@@ -33,22 +34,18 @@ func splitTags(fields ...string) (tags []string) {
 	return tags
 }
 
-func AddTags(r *page.Request) error {
-	return changeTags(r, splitTags(r.Form.Value("tag")), r.Store.AddTags, "added", "already there")
+func AddTags(r *page.Request, contact crm.Contact) error {
+	return changeTags(r, contact, splitTags(r.Form.Value("tag")), r.Store.AddTags, "added", "already there")
 }
 
 // RemoveTag removes one tag by its whole name: a program may have given it a comma.
-func RemoveTag(r *page.Request) error {
-	return changeTags(r, []string{r.Form.Value("tag")}, r.Store.RemoveTags, "already removed", "removed")
+func RemoveTag(r *page.Request, contact crm.Contact) error {
+	return changeTags(r, contact, []string{r.Form.Value("tag")}, r.Store.RemoveTags, "already removed", "removed")
 }
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func changeTags(r *page.Request, names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
+func changeTags(r *page.Request, contact crm.Contact, names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -197,10 +194,7 @@ func TagsPage(r *page.Request) error {
 // sizedTags are tags with how many contacts have them, archived ones too.
 func sizedTags(r *page.Request, counts []contacts.TagCount) ([]tagLink, error) {
 	links := tagLinks(r, counts)
-	names := make([]string, len(links))
-	for i := range links {
-		names[i] = links[i].Name
-	}
+	names := store.Collect(links, func(link tagLink) string { return link.Name })
 	archived, err := r.Store.ArchivedWithTags(r.Context(), r.Account(), names)
 	for i := range links {
 		links[i].Archived = archived[links[i].Name]

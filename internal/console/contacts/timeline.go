@@ -13,9 +13,6 @@ import (
 
 // HistoryPage shows the whole history of a contact.
 func HistoryPage(r *page.Request, contact crm.Contact) (err error) {
-	if contact.MergedInto != 0 {
-		return r.ToSurvivor(contact)
-	}
 	path := r.Path(page.ContactPath(contact.ID))
 	l := r.List(path+"/history", page.PageParameter, page.ActivitiesPerPage)
 	view := page.HistoryView{Contact: page.Link{Label: page.ContactName(contact), Address: path}}
@@ -27,10 +24,7 @@ func HistoryPage(r *page.Request, contact crm.Contact) (err error) {
 }
 
 // AddNote adds a note to the history of a contact.
-func AddNote(r *page.Request) error {
-	if _, ok, err := r.ActiveContact(); err != nil || !ok {
-		return err
-	}
+func AddNote(r *page.Request, _ crm.Contact) error {
 	text, at := r.Form.Value("note_text"), r.Form.Value("note_date")
 	if at == r.Today().Format(time.DateOnly) {
 		at = "" // now, so that it stands behind what has happened today
@@ -46,10 +40,7 @@ func AddNote(r *page.Request) error {
 			invalid.Faults[i].Field = map[string]string{"note": "note_text", "occurred_at": "note_date"}[fault.Field]
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ContactPath(r.ID))+"#history", page.Notice{Text: "Note added."})
+	return r.Done(err, r.Path(page.ContactPath(r.ID))+"#history", page.Notice{Text: "Note added."})
 }
 
 // UndoChange takes one change of a contact back, or a whole merge.

@@ -48,9 +48,9 @@ var donationColumns = []page.Column{
 // donationRow is a donation in a list.
 type donationRow struct {
 	donate.Donation
-	Title  string // of its campaign
-	Marks  []page.Mark
-	Review review // zero where no one must look
+	Title   string // of its campaign
+	Marks   []page.Mark
+	Reviews []reviewed // why someone must look
 }
 
 // Who is what the giver is called, as they typed it.
@@ -78,14 +78,11 @@ func DonationsPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := donationsView{Table: r.NewList(DonationListing, "Online donations, newest first", nil), Filters: r.Filters(DonationListing, q), Tabs: givingTabs(r, "donations")}
-	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns"); err != nil {
 		return err
 	}
+	var err error
 	if view.Reviews, err = r.Store.Reviews(r.Context(), r.Account(), mostReviews); err != nil {
 		return err
 	}
@@ -127,7 +124,7 @@ func donationRows(r *page.Request, all []donate.Donation) (rows []*donationRow, 
 	}
 	names, err := r.Store.CampaignNames(r.Context(), r.Account(), ids)
 	for _, d := range all {
-		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d), reviews[d.Doubt]})
+		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d), reviewsOf(d.Doubt)})
 	}
 	return rows, err
 }
@@ -137,6 +134,7 @@ type donationView struct {
 	*donationRow
 	Receive   *page.Form   // of a promise
 	Made      *giving.Gift // that it became; nil for none
+	Contact   giftContact  // of that
 	Mails     bool         // this server sends mail
 	Campaigns []page.Option
 }
@@ -162,14 +160,15 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 	view.Receive.Blame("transacted_at", "day", receivedOn)
 	if d.Gift != "" {
 		g, err := r.Store.GiftRecord(r.Context(), r.Account(), d.Gift)
+		if err == nil {
+			view.Made = &g.Gift
+			view.Contact, err = contactOf(r, view.Made)
+		}
 		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
-		if err == nil {
-			view.Made = &g.Gift
-		}
 	}
-	if d.Doubt == donate.NotHere {
+	if d.Doubt.Has(donate.NotHere) {
 		if view.Campaigns, err = r.CampaignOptions("", "No campaign", d.Currency); err != nil {
 			return err
 		}
@@ -180,10 +179,14 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 // DonationPath is the page of a donation.
 func donationPath(d *donate.Donation) string { return "/donations/" + d.ID }
 
-// ResolveReview notes that someone has looked at a donation.
+// ResolveReview notes that someone has looked at a donation for a reason that the page has told.
 func ResolveReview(r *page.Request, d donate.Donation) error {
-	if _, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID); err != nil {
+	d, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID, donate.Doubt(r.Form.Value("reason")))
+	if err != nil {
 		return err
+	}
+	if d.Doubt != "" {
+		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
 	}
 	return r.Redirect(r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
 }
@@ -194,10 +197,7 @@ func TakeOver(r *page.Request, d donate.Donation) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Not taken over.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(donationPath(&made)), page.Notice{Text: "The payment is now a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
+	return r.Done(err, r.Path(donationPath(&made)), page.Notice{Text: "The payment is now a gift.", View: r.Path(page.GiftPath(made.Gift)), Link: "View gift"})
 }
 
 // receivedOn is what pages call the day on which the money of a promise came.

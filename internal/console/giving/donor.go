@@ -119,7 +119,7 @@ func listDonors(r *page.Request, filter giving.DonorFilter, view *donorsView) er
 		rows = append(rows, &donorRow{d, page.MoneyList(d.Sums, found.Currency), r.GiftsAddress(page.With(page.With(page.GiftsOfYear(filter.GaveIn()), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.Table = r.NewList(DonorListing, view.Title, rows)
-	view.Currency, view.Export = found.Currency, page.ExportOf(page.DonorQuery(filter, gifts.DonorPlace{}), r.Path("/donors"))
+	view.Export = page.ExportOf(page.DonorQuery(filter, gifts.DonorPlace{}), r.Path("/donors"))
 	view.Found = page.Plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
 	beside := func(at gifts.DonorPlace) string {
 		if at == (gifts.DonorPlace{}) {

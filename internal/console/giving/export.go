@@ -6,11 +6,7 @@ import (
 )
 
 func ExportGifts(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	filter, err := giving.ParseGiftSearch(r.URL.Query().Get, currency)
+	filter, err := giving.ParseGiftSearch(r.URL.Query().Get, r.Currency())
 	return page.Export(r, "gifts", filter, err, r.Store.ExportGifts)
 }
 

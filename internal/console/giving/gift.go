@@ -47,10 +47,6 @@ func GiftsPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := giftsView{Table: r.NewList(GiftListing, "Gifts", nil), Filters: r.Filters(GiftListing, q), Tabs: givingTabs(r, "gifts")}
 	view.Columns, view.Quick = view.Sorted(view.Columns), view.QuickTimes("from", "to", r.Today())
 	if q.Get("thanks") != "" { // all of them were received
@@ -65,12 +61,12 @@ func GiftsPage(r *page.Request) error {
 	if plan := view.Field("plan"); page.LabelIn(plan.Choices, q.Get("plan"), "") == "" {
 		plan.Choices = append(slices.Clone(plan.Choices), page.Option{Value: q.Get("plan"), Label: "One recurring gift"})
 	}
-	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign", "All campaigns"); err != nil {
 		return err
 	}
-	filter, err := giving.ParseGiftSearch(view.Value, currency)
+	filter, err := giving.ParseGiftSearch(view.Value, r.Currency())
 	if err == nil {
-		err = listGifts(r, &view, filter, currency)
+		err = listGifts(r, &view, filter)
 	}
 	if err := view.Refuse(err); err != nil {
 		return err
@@ -79,7 +75,7 @@ func GiftsPage(r *page.Request) error {
 }
 
 // listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
-func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter, currency string) error {
+func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter) error {
 	l := view.List(r, giftsPerPage)
 	gifts, totals, err := r.Store.GiftPage(r.Context(), r.Account(), filter, l.PageRequest)
 	if err != nil {
@@ -93,7 +89,7 @@ func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter, curre
 		}
 		return "one contact"
 	}
-	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, currency)
+	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, r.Currency())
 	return err
 }
 
@@ -135,8 +131,21 @@ type giftView struct {
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
+	Contact giftContact
 
 	Provider string // that refunds the gift; "" where a refund is only noted
+}
+
+// giftContact is what the contact of a gift is called now, and the name that the gift was given under where that is another one: of someone who shares the email, or before a marriage.
+type giftContact struct{ Called, GivenAs string }
+
+func contactOf(r *page.Request, g *giving.Gift) (giftContact, error) {
+	names, err := r.Store.ContactNames(r.Context(), r.Account(), []int64{g.Contact})
+	contact, given := names[g.Contact], page.GiverName(g.Giver)
+	if now := page.GiverName(giving.GiverOf(&contact)); now != "" && now != given && !contact.Erased() {
+		return giftContact{now, given}, err
+	}
+	return giftContact{Called: given}, err
 }
 
 func GiftOf(r *page.Request) (gifts.GiftRecord, error) {
@@ -152,6 +161,9 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	view := giftView{GiftRow: rows[0], Refund: r.Form.IfSentTo("/refund"), Receive: r.Form.IfSentTo("/receive")}
 	if view.History, err = r.TimelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: page.ActivitiesPerPage}); err != nil {
+		return err
+	}
+	if view.Contact, err = contactOf(r, g); err != nil {
 		return err
 	}
 	if view.Thanks, err = thanksOf(r, g); err != nil {

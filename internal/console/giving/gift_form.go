@@ -16,9 +16,10 @@ import (
 )
 
 // RecordGift records a gift of the contact in the path.
-func RecordGift(r *page.Request) error {
-	currency, ok, err := formOfContact(r)
-	if err != nil || !ok {
+func RecordGift(r *page.Request, contact crm.Contact) error {
+	r.Form.Set("contact_id", page.IDText(contact.ID))
+	currency, err := currencyFor(r)
+	if err != nil {
 		return err
 	}
 	return saveNewGift(r, currency, func(gift *gifts.GiftDocument) page.Next {
@@ -75,10 +76,6 @@ var keptFields = []string{"transacted_at", "method", "campaign_id"}
 
 // NewGiftPage is the form of a gift that asks who gave it.
 func NewGiftPage(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	r.Form.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
 	r.Form.SetUnsent("method", "check")
 	for _, name := range keptFields {
@@ -86,7 +83,7 @@ func NewGiftPage(r *page.Request) error {
 			r.Form.SetUnsent(name, kept)
 		}
 	}
-	view, err := r.GiftFields(r.Form, currency, nil)
+	view, err := r.GiftFields(r.Form, r.Currency(), nil)
 	if err != nil {
 		return err
 	}
@@ -141,17 +138,6 @@ func isCalled(c *crm.Contact, typed string) bool {
 		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
 }
 
-// formOfContact lets the form be about the contact in the path, and tells what its amounts are in. It is not ok where the contact is archived.
-func formOfContact(r *page.Request) (currency string, ok bool, err error) {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return "", false, err
-	}
-	r.Form.Set("contact_id", page.IDText(contact.ID))
-	currency, err = currencyFor(r)
-	return currency, true, err
-}
-
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.
 func currencyFor(r *page.Request) (string, error) {
 	plan, err := r.Store.Plan(r.Context(), r.Account(), r.Form.Value("plan_id"))
@@ -163,7 +149,7 @@ func currencyFor(r *page.Request) (string, error) {
 	if err != nil || names[id].Currency != "" {
 		return names[id].Currency, err
 	}
-	return r.Store.Currency(r.Context(), r.Account())
+	return r.Currency(), nil
 }
 
 func EditGiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
@@ -207,8 +193,5 @@ func saved(r *page.Request, what, version string, err error, path, said string) 
 		r.Form.FailSeen(what, version)
 		return page.ErrRefused
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(path), page.Notice{Text: said})
+	return r.Done(err, r.Path(path), page.Notice{Text: said})
 }

@@ -102,10 +102,6 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 		r.Form.Set(page.SeenField, g.Version())
 		return page.ErrRefused
 	}
-	if said := page.Refusal(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
-	}
 	if err != nil {
 		return err
 	}

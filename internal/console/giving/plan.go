@@ -62,12 +62,8 @@ func PlansPage(r *page.Request) error {
 	if to != "" {
 		return r.Redirect(to)
 	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	view := plansView{Filters: r.Filters(PlanListing, q), Tabs: givingTabs(r, "plans")}
-	if err := r.OfferCampaigns(&view.Filters, "campaign_id", "All campaigns", currency); err != nil {
+	if err := r.OfferCampaigns(&view.Filters, "campaign_id", "All campaigns"); err != nil {
 		return err
 	}
 	filter, err := giving.ParsePlanFilter(view.Value)
@@ -161,24 +157,17 @@ func planForm(r *page.Request, title string, view planFormView) (err error) {
 	return r.Render("plan_form", page.View{Title: title, Section: "gifts", Form: r.Form, Data: view})
 }
 
-func NewPlanPage(r *page.Request) error {
-	contact, ok, err := r.ActiveContact()
-	if err != nil || !ok {
-		return err
-	}
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
+func NewPlanPage(r *page.Request, contact crm.Contact) error {
 	r.Form.SetUnsent("frequency", "monthly")
 	r.Form.SetUnsent("method", "card")
 	r.Form.SetUnsent("start_at", r.Today().Format(time.DateOnly))
-	return planForm(r, "Set up recurring gift", planFormView{Contact: contact.ID, Name: page.ContactName(contact), Currency: currency})
+	return planForm(r, "Set up recurring gift", planFormView{Contact: contact.ID, Name: page.ContactName(contact), Currency: r.Currency()})
 }
 
-func CreatePlan(r *page.Request) error {
-	currency, ok, err := formOfContact(r)
-	if err != nil || !ok {
+func CreatePlan(r *page.Request, contact crm.Contact) error {
+	r.Form.Set("contact_id", page.IDText(contact.ID))
+	currency, err := currencyFor(r)
+	if err != nil {
 		return err
 	}
 	in, err := giving.ReadPlanForm(r.Form, currency, nil, r.Options.Region, r.Today())
@@ -189,10 +178,7 @@ func CreatePlan(r *page.Request) error {
 		code := made.(gifts.PlanDocument).Code
 		return page.Next{To: r.Path(page.ContactPath(r.ID)), Notice: page.Notice{Text: "The recurring gift was set up.", View: r.Path(page.PlanPath(code)), Link: "View recurring gift"}}
 	}), r.Account(), in)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ContactPath(r.ID)), page.Notice{Text: "Recurring gift set up: " + page.PlanName(made.Plan) + ".", View: r.Path(page.PlanPath(made.Code)), Link: "View recurring gift"})
+	return r.Done(err, r.Path(page.ContactPath(r.ID)), page.Notice{Text: "Recurring gift set up: " + page.PlanName(made.Plan) + ".", View: r.Path(page.PlanPath(made.Code)), Link: "View recurring gift"})
 }
 
 func EditPlanPage(r *page.Request, plan giving.Plan) error {
@@ -214,10 +200,6 @@ func SavePlan(r *page.Request, plan giving.Plan) error {
 	in, err := giving.ReadPlanForm(r.Form, plan.Currency, &plan, r.Options.Region, r.Today())
 	if in.Seen = r.Form.Value(page.SeenField); err == nil {
 		_, err = r.Store.UpdatePlan(r.Context(), r.Account(), plan.Code, in)
-	}
-	if said := page.Refusal(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
 	}
 	return saved(r, "recurring gift", plan.Version(), err, page.PlanPath(plan.Code), "Changes saved.")
 }

@@ -26,10 +26,7 @@ func receiptsOf(r *page.Request, g *giving.Gift) (v receiptsView, err error) {
 // MakeReceipt makes the receipt for a gift, and shows it.
 func MakeReceipt(r *page.Request, record gifts.GiftRecord) error {
 	made, err := r.Store.IssueReceipt(r.Context(), r.Account(), record.Code)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/receipts/"+made.Receipt), page.Notice{Text: "Receipt " + made.Receipt + " is ready to print or download."})
+	return r.Done(err, r.Path("/receipts/"+made.Receipt), page.Notice{Text: "Receipt " + made.Receipt + " is ready to print or download."})
 }
 
 func ReceiptOf(r *page.Request) (thanks.Receipt, error) {
@@ -43,14 +40,10 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err == nil {
-		err = page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf")
-	}
-	if err != nil {
+	if err := page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf"); err != nil {
 		return err
 	}
-	return gifts.WriteReceipt(r.W, gifts.PaperOf(currency), &receipt)
+	return gifts.WriteReceipt(r.W, gifts.PaperOf(r.Currency()), &receipt)
 }
 
 const receiptsPerPage = 50
@@ -118,8 +111,6 @@ func WordingPage(r *page.Request) error {
 
 func SaveWording(r *page.Request) error {
 	w := thanks.Wording{Form: r.Form.Value("receipt_form"), Place: r.Form.Value("receipt_place"), Signer: r.Form.Value("receipt_signer"), Text: r.Form.Value("receipt_text")}
-	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Receipts: &w}); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/receipts"), page.Notice{Text: "Receipts saved."})
+	err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Receipts: &w})
+	return r.Done(err, r.Path("/settings/receipts"), page.Notice{Text: "Receipts saved."})
 }

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/move"
 )
@@ -124,10 +125,7 @@ func reportParts(r *page.Request, v *reportView) error {
 	given := func(name, value string) string {
 		return r.GiftsAddress(page.With(page.GiftsOfYear(v.Year), name, value))
 	}
-	var ids []int64
-	for _, part := range v.Campaigns {
-		ids = append(ids, part.Of)
-	}
+	ids := store.Collect(v.Campaigns, func(part gifts.ReportPart[int64]) int64 { return part.Of })
 	names, err := r.Store.CampaignNames(r.Context(), r.Account(), ids)
 	if err != nil {
 		return err

@@ -152,12 +152,11 @@ type letterView struct {
 
 // textsView are the thank-you texts of an organization, or one of them.
 type textsView struct {
-	Texts    []gifts.TemplateDocument
-	Text     thanks.Template
-	Form     *page.Form
-	Currency string
-	Fields   []string
-	Preview  *gifts.ThankYou // with the latest gift; nil where there is none
+	Texts   []gifts.TemplateDocument
+	Text    thanks.Template
+	Form    *page.Form
+	Fields  []string
+	Preview *gifts.ThankYou // with the latest gift; nil where there is none
 }
 
 func TextsPage(r *page.Request) error {
@@ -179,14 +178,10 @@ func TextOf(r *page.Request) (thanks.Template, error) {
 
 // textPage is the form of a text. It shows the text with the latest gift.
 func TextPage(r *page.Request, t thanks.Template) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	view := textsView{Text: t, Form: r.Form, Currency: currency, Fields: t.Occasion.Fields()}
+	view := textsView{Text: t, Form: r.Form, Fields: t.Occasion.Fields()}
 	r.Form.SetUnsent("subject", t.Subject)
 	r.Form.SetUnsent("body", t.Body)
-	r.Form.SetUnsent("amount", doc.EmptyWhere(t.Amount == 0, text.MoneyInput(t.Amount, currency)))
+	r.Form.SetUnsent("amount", doc.EmptyWhere(t.Amount == 0, text.MoneyInput(t.Amount, r.Currency())))
 	latest, err := r.Store.LatestGifts(r.Context(), r.Account(), giving.GiftFilter{Counted: true}, 1)
 	if err == nil && len(latest) > 0 {
 		var y gifts.ThankYou
@@ -201,25 +196,17 @@ func TextPage(r *page.Request, t thanks.Template) error {
 }
 
 func SaveText(r *page.Request, t thanks.Template) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
 	faults := new(doc.Invalid)
 	subject, body, never := r.Form.Value("subject"), r.Form.Value("body"), int64(0)
-	in := thanks.TemplateInput{Subject: &subject, Body: &body, Amount: cmp.Or(giving.ParseMoney(faults, "amount", r.Form.Value("amount"), currency, true), &never)}
+	in := thanks.TemplateInput{Subject: &subject, Body: &body, Amount: cmp.Or(giving.ParseMoney(faults, "amount", r.Form.Value("amount"), r.Currency(), true), &never)}
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if _, err := r.Store.ChangeTemplate(r.Context(), r.Account(), t.Occasion, in); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})
+	_, err := r.Store.ChangeTemplate(r.Context(), r.Account(), t.Occasion, in)
+	return r.Done(err, r.Path("/settings/thanks/"+string(t.Occasion)), page.Notice{Text: "Text saved. The preview shows it with your latest gift."})
 }
 
 func ResetText(r *page.Request, t thanks.Template) error {
-	if err := r.Store.ResetTemplate(r.Context(), r.Account(), t.Occasion); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/thanks"), page.Notice{Text: t.Occasion.Label() + ": back to the standard text."})
+	err := r.Store.ResetTemplate(r.Context(), r.Account(), t.Occasion)
+	return r.Done(err, r.Path("/settings/thanks"), page.Notice{Text: t.Occasion.Label() + ": back to the standard text."})
 }

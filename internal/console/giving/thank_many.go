@@ -30,11 +30,7 @@ func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view many
 	}
 	query, _ = GiftListing.Query(query)
 	query.Set("thanks", giving.ToThank)
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return set, view, err
-	}
-	filter, err := giving.ParseGiftSearch(query.Get, currency)
+	filter, err := giving.ParseGiftSearch(query.Get, r.Currency())
 	if err != nil {
 		return set, view, err
 	}
@@ -78,8 +74,5 @@ func ThankMany(r *page.Request) error {
 		return err
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Receipts: r.Form.Value("receipts") != ""}, set)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }

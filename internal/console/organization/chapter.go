@@ -90,15 +90,10 @@ func withAncestors(chapters, shown []access.Account) []access.Account {
 func CreateChapter(r *page.Request) error {
 	parent := cmp.Or(r.Form.Value("parent"), r.Membership.Account.ID)
 	chapter, err := r.Store.CreateChapter(r.Once(r.Always("/chapters", "The chapter was created.")), r.Membership.Account, r.Session.User.ID, parent, r.Form.Value("name"))
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/chapters"), page.Notice{Text: chapter.Name + " created. You are its owner."})
+	return r.Done(err, r.Path("/chapters"), page.Notice{Text: chapter.Name + " created. You are its owner."})
 }
 
 func RenameChapter(r *page.Request) error {
-	if err := r.Store.RenameAccount(r.Context(), r.Membership.Account, r.PathValue("chapter"), r.Form.Value("name")); err != nil {
-		return err
-	}
-	return r.Redirect(r.SamePage(r.Path("/chapters")), page.Notice{Text: "Renamed to " + r.Form.Value("name") + "."})
+	err := r.Store.RenameAccount(r.Context(), r.Membership.Account, r.PathValue("chapter"), r.Form.Value("name"))
+	return r.Done(err, r.SamePage(r.Path("/chapters")), page.Notice{Text: "Renamed to " + r.Form.Value("name") + "."})
 }

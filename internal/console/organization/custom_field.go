@@ -66,10 +66,7 @@ func readField(f *page.Form) custom.FieldInput {
 
 func CreateField(r *page.Request) error {
 	field, err := r.Store.DefineField(r.Once(r.Always("/settings/fields", "The field was added.")), r.Account(), readField(r.Form))
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/fields"), page.Notice{Text: "Field “" + field.Title + "” added. It now appears on the contact form."})
+	return r.Done(err, r.Path("/settings/fields"), page.Notice{Text: "Field “" + field.Title + "” added. It now appears on the contact form."})
 }
 
 // FieldOf is the custom field in the path.
@@ -93,10 +90,8 @@ func EditFieldPage(r *page.Request, field custom.Field) error {
 }
 
 func SaveField(r *page.Request) error {
-	if err := r.Store.ReviseField(r.Context(), r.Account(), r.ID, readField(r.Form)); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/fields"), page.Notice{Text: "Changes saved."})
+	err := r.Store.ReviseField(r.Context(), r.Account(), r.ID, readField(r.Form))
+	return r.Done(err, r.Path("/settings/fields"), page.Notice{Text: "Changes saved."})
 }
 
 func RaiseField(r *page.Request) error {
@@ -108,10 +103,8 @@ func LowerField(r *page.Request) error {
 }
 
 func moveField(r *page.Request, by int) error {
-	if err := r.Store.MoveField(r.Context(), r.Account(), r.ID, by); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/fields"))
+	err := r.Store.MoveField(r.Context(), r.Account(), r.ID, by)
+	return r.Done(err, r.Path("/settings/fields"))
 }
 
 func EndField(r *page.Request, field custom.Field) error {
@@ -123,8 +116,6 @@ func EndField(r *page.Request, field custom.Field) error {
 }
 
 func ResumeField(r *page.Request, field custom.Field) error {
-	if err := r.Store.ResumeField(r.Context(), r.Account(), r.ID); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/fields"), page.Notice{Text: "Field “" + field.Title + "” restored, with its values."})
+	err := r.Store.ResumeField(r.Context(), r.Account(), r.ID)
+	return r.Done(err, r.Path("/settings/fields"), page.Notice{Text: "Field “" + field.Title + "” restored, with its values."})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"strings"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -16,12 +17,12 @@ import (
 // donationsView is how an organization takes gifts on the pages of its campaigns.
 type donationsView struct {
 	Connection *donations.Connection // nil for none
+	Clock      string                // what is wrong with the server's; "" for nothing
 	Connect    *page.Form
 	Hooks      string // the address for the provider's events
 	Events     []string
 	Form       *page.Form // the donation form
 	Offer      donate.Offer
-	Currency   string
 	Campaigns  []campaign.Campaign // that a test gift can be given to
 }
 
@@ -39,18 +40,18 @@ func DonationsPage(r *page.Request) (err error) {
 	if view.Connection, err = connection(r); err != nil {
 		return err
 	}
-	if view.Currency, err = r.Store.Currency(r.Context(), r.Account()); err != nil {
-		return err
-	}
 	settings, err := r.Store.DonationSettings(r.Context(), r.Account())
 	if err != nil {
 		return err
 	}
-	settings.FillForm(view.Currency, view.Form.SetUnsent)
+	if off := r.Store.ClockOff(); off != 0 {
+		view.Clock = "about " + page.Plural(int64(off.Abs()/time.Minute), "minute") + map[bool]string{true: " fast", false: " slow"}[off > 0]
+	}
+	settings.FillForm(r.Currency(), view.Form.SetUnsent)
 	if view.Connection != nil {
 		view.Connect.SetUnsent("host", view.Connection.Host)
 	}
-	if view.Offer, err = r.Offer(view.Currency); err != nil {
+	if view.Offer, err = r.Offer(r.Currency()); err != nil {
 		return err
 	}
 	all, _, err := r.Store.CampaignPage(r.Context(), r.Account(), campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: testCampaigns})
@@ -82,11 +83,7 @@ var settingLabels = map[string]string{
 
 // SaveDonationSettings saves what donation forms offer and ask.
 func SaveDonationSettings(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	settings, err := donate.ReadSettings(r.Form.Value, currency)
+	settings, err := donate.ReadSettings(r.Form.Value, r.Currency())
 	if err == nil {
 		err = r.Store.SaveDonationSettings(r.Context(), r.Account(), settings)
 	}
@@ -96,10 +93,7 @@ func SaveDonationSettings(r *page.Request) error {
 			invalid.Faults[i].Label = settingLabels[invalid.Faults[i].Field]
 		}
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Donation form saved."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: "Donation form saved."})
 }
 
 // ConnectProvider tries a key with the provider, and keeps it if it works.
@@ -110,10 +104,6 @@ func ConnectProvider(r *page.Request) error {
 		return page.ErrRefused
 	}
 	made, err := r.Store.Connect(r.Context(), r.Membership.Account, in, r.Options.Proxies.BaseURL(r.Request))
-	if said := page.Refusal(err); said != "" {
-		r.Form.Fail("", said)
-		return page.ErrRefused
-	}
 	if err != nil {
 		return err
 	}
@@ -142,10 +132,7 @@ func Disconnect(r *page.Request) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Still connected.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: "Disconnected. The key was deleted here. Revoke it in Stripe’s dashboard, too."})
 }
 
 // DeleteTests removes what was given in test mode.
@@ -154,8 +141,5 @@ func DeleteTests(r *page.Request) error {
 	if said := page.Trouble(err); said != "" {
 		return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: "No test gifts were deleted.", Warning: said})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.DonationSettingsPath), page.Notice{Text: page.Plural(int64(deleted), "test donation") + " deleted."})
+	return r.Done(err, r.Path(page.DonationSettingsPath), page.Notice{Text: page.Plural(int64(deleted), "test donation") + " deleted."})
 }

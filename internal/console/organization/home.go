@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
@@ -173,11 +174,7 @@ func firstSteps(r *page.Request, view *homeView) ([]step, error) {
 
 // ownersSteps are those that only owners may do.
 func ownersSteps(r *page.Request) ([]step, error) {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return nil, err
-	}
-	offer, err := r.Offer(currency)
+	offer, err := r.Offer(r.Currency())
 	if err != nil {
 		return nil, err
 	}
@@ -232,10 +229,7 @@ func glanceAtGiving(r *page.Request, ctx context.Context) (*givingView, error) {
 	months := page.LastMonths(now, gifts.OverviewMonths)
 	view := &givingView{GivingOverview: overview, Year: giving.Year(now), Figures: givingFigures(r, overview, now)}
 	view.OthersAt = r.GiftsAddress(url.Values{"from": {months[0].Format(time.DateOnly)}})
-	var amounts []int64
-	for _, month := range months {
-		amounts = append(amounts, overview.Months[giving.Month(month)].Amount)
-	}
+	amounts := store.Collect(months, func(month time.Time) int64 { return overview.Months[giving.Month(month)].Amount })
 	view.Chart = r.MoneyChart(months, amounts, overview.Currency)
 	if view.Top, err = r.Store.TopCampaigns(ctx, r.Account(), view.Year, homeTopCampaigns); err != nil {
 		return nil, err
@@ -243,10 +237,7 @@ func glanceAtGiving(r *page.Request, ctx context.Context) (*givingView, error) {
 	if view.Largest, err = r.Store.LargestGifts(ctx, r.Account(), largestMonths, homeLargest); err != nil {
 		return nil, err
 	}
-	var campaigns []int64
-	for _, g := range view.Largest {
-		campaigns = append(campaigns, g.Campaign)
-	}
+	campaigns := store.Collect(view.Largest, func(g gifts.GiftRecord) int64 { return g.Campaign })
 	view.Campaigns, err = r.Store.CampaignNames(ctx, r.Account(), campaigns)
 	return view, err
 }

@@ -189,8 +189,6 @@ func RevokeKeyPage(r *page.Request, key access.Key) error {
 }
 
 func RevokeKey(r *page.Request, key access.Key) error {
-	if err := r.Store.RevokeKey(r.Context(), key.ID); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/keys"), page.Notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
+	err := r.Store.RevokeKey(r.Context(), key.ID)
+	return r.Done(err, r.Path("/settings/keys"), page.Notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
 }

@@ -30,10 +30,8 @@ func TestMail(r *page.Request) error {
 	if !r.Store.Mails() {
 		return r.Redirect(r.Path("/settings/mail"))
 	}
-	if err := r.Store.SendTest(r.Context(), r.Account(), r.Membership.Account.Name, r.Session.User.Email); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings/mail"), page.Notice{Text: "A test mail to " + r.Session.User.Email + " is on its way. Reload this page to see what became of it."})
+	err := r.Store.SendTest(r.Context(), r.Account(), r.Membership.Account.Name, r.Session.User.Email)
+	return r.Done(err, r.Path("/settings/mail"), page.Notice{Text: "A test mail to " + r.Session.User.Email + " is on its way. Reload this page to see what became of it."})
 }
 
 // invitationRow is an open invitation, and what became of its mail.

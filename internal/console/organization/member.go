@@ -78,8 +78,9 @@ func showPeople(r *page.Request, view peopleView) error {
 	return r.Render("people", page.View{Title: "People", Section: "settings", Form: r.Form, Data: view})
 }
 
-func toPeople(r *page.Request, said string) error {
-	return r.Redirect(r.SamePage(r.Path("/settings/people")), page.Notice{Text: said})
+// toPeople leads back to the members after a change, unless that was refused.
+func toPeople(r *page.Request, err error, said string) error {
+	return r.Done(err, r.SamePage(r.Path("/settings/people")), page.Notice{Text: said})
 }
 
 // Invite makes a link, which the next page shows once.
@@ -99,21 +100,16 @@ func Invite(r *page.Request) error {
 }
 
 func RevokeInvitation(r *page.Request) error {
-	if err := r.Store.RevokeInvitation(r.Context(), r.Account(), r.PathValue("invitation")); err != nil {
-		return err
-	}
-	return toPeople(r, "Invitation canceled. Its link no longer works.")
+	err := r.Store.RevokeInvitation(r.Context(), r.Account(), r.PathValue("invitation"))
+	return toPeople(r, err, "Invitation canceled. Its link no longer works.")
 }
 
 func SetRole(r *page.Request, member access.Member) (err error) {
 	role, err := access.ParseRole(r.Form.Value("role"))
-	if err != nil {
-		return err
+	if err == nil {
+		err = r.Store.SetRole(r.Context(), r.Account(), r.ID, role)
 	}
-	if err := r.Store.SetRole(r.Context(), r.Account(), r.ID, role); err != nil {
-		return err
-	}
-	return toPeople(r, member.User.Name+"’s role is now "+role.String()+".")
+	return toPeople(r, err, member.User.Name+"’s role is now "+role.String()+".")
 }
 
 // RemoveMember lets owners remove any member, and every member leave.
@@ -126,13 +122,11 @@ func RemoveMember(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Store.RemoveMember(r.Context(), r.Account(), r.ID); err != nil {
-		return err
-	}
+	err = r.Store.RemoveMember(r.Context(), r.Account(), r.ID)
 	if self {
-		return r.Redirect(page.Root+"/profile", page.Notice{Text: "You left " + r.Membership.Account.Name + "."})
+		return r.Done(err, page.Root+"/profile", page.Notice{Text: "You left " + r.Membership.Account.Name + "."})
 	}
-	return toPeople(r, member.User.Name+" removed. The invitations they sent no longer work.")
+	return toPeople(r, err, member.User.Name+" removed. The invitations they sent no longer work.")
 }
 
 // MemberOf is the member in the path.

@@ -115,10 +115,8 @@ func Save(r *page.Request) error {
 	if len(r.Form.Faults) > 0 {
 		return page.ErrRefused
 	}
-	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), in); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings"), page.Notice{Text: "Organization saved."})
+	err = r.Store.SetAccountSettings(r.Context(), r.Account(), in)
+	return r.Done(err, r.Path("/settings"), page.Notice{Text: "Organization saved."})
 }
 
 // SaveGivingSettings saves what statements show. The currency is only asked for while there are no gifts.
@@ -130,19 +128,15 @@ func SaveGivingSettings(r *page.Request) error {
 		currency := r.Form.Value("currency")
 		in.Currency = &currency
 	}
-	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), in); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings#giving"), page.Notice{Text: "Giving settings saved."})
+	err := r.Store.SetAccountSettings(r.Context(), r.Account(), in)
+	return r.Done(err, r.Path("/settings#giving"), page.Notice{Text: "Giving settings saved."})
 }
 
 // SavePublicSettings saves what public pages of campaigns say about the organization and its donors.
 func SavePublicSettings(r *page.Request) error {
 	email, website, donors := r.Form.Value("email"), r.Form.Value("website"), r.Form.Value("public_donors")
-	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Email: &email, Website: &website, PublicDonors: &donors}); err != nil {
-		return err
-	}
-	return r.Redirect(r.Path("/settings#public"), page.Notice{Text: "Public page settings saved."})
+	err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Email: &email, Website: &website, PublicDonors: &donors})
+	return r.Done(err, r.Path("/settings#public"), page.Notice{Text: "Public page settings saved."})
 }
 
 // SaveHistorySettings sets for how many days changes are kept.

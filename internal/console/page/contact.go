@@ -21,16 +21,25 @@ func (r *Request) ContactOf() (crm.Contact, error) {
 	return r.Store.ContactRecord(r.Context(), r.Account(), r.ID)
 }
 
-// ActiveContact is one that may be changed. A person with an old page of one that is archived by now is told so.
-func (r *Request) ActiveContact() (contact crm.Contact, ok bool, err error) {
-	if contact, err = r.ContactOf(); err != nil || !contact.Archived() {
-		return contact, err == nil, err
-	}
-	if contact.MergedInto != 0 {
-		return contact, false, r.ToSurvivor(contact)
-	}
-	said := Notice{Text: ContactName(contact) + " is archived, so nothing was changed. Restore the contact first."}
-	return contact, false, r.Redirect(r.Path(ContactPath(r.ID)), said)
+// OfContact has a handler answer about the contact in the path, or leads to the one that it was merged into.
+func OfContact(handle func(*Request, crm.Contact) error) Handler {
+	return Of((*Request).ContactOf, func(r *Request, contact crm.Contact) error {
+		if contact.MergedInto != 0 {
+			return r.ToSurvivor(contact)
+		}
+		return handle(r, contact)
+	})
+}
+
+// OfActive is OfContact for a contact that may be changed. A person with an old page of one that is archived by now is told so.
+func OfActive(handle func(*Request, crm.Contact) error) Handler {
+	return OfContact(func(r *Request, contact crm.Contact) error {
+		if !contact.Archived() {
+			return handle(r, contact)
+		}
+		said := Notice{Text: ContactName(contact) + " is archived, so nothing was changed. Restore the contact first."}
+		return r.Redirect(r.Path(ContactPath(r.ID)), said)
+	})
 }
 
 // Employer is the company that a person belongs to.

@@ -319,9 +319,9 @@ func (v *Filters) asking(name, value string) *Filter {
 }
 
 // OfferCampaigns lets people choose from the newest campaigns.
-func (r *Request) OfferCampaigns(v *Filters, name, none, currency string) (err error) {
+func (r *Request) OfferCampaigns(v *Filters, name, none string) (err error) {
 	f := v.Field(name)
-	f.Choices, err = r.CampaignOptions(v.Asked.Get(name), none, currency)
+	f.Choices, err = r.CampaignOptions(v.Asked.Get(name), none, r.Currency())
 	f.Word = func(id string) string { return LabelIn(f.Choices, id, "campaign "+id) }
 	return err
 }

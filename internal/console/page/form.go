@@ -205,16 +205,18 @@ func (f *Form) FailSeen(what, version string) {
 // ErrRefused is what a handler returns that has noted the faults of a form itself.
 var ErrRefused = errors.New("the form is refused")
 
-// Refuse takes over the faults of a refused input. Any other error is returned.
+// Refuse takes over the faults of a refused input, and what a payment provider did not do. Any other error is returned.
 func (f *Form) Refuse(err error) error {
-	if errors.Is(err, ErrRefused) {
-		return nil
-	}
 	var invalid *doc.Invalid
-	if !errors.As(err, &invalid) {
+	switch said := Refusal(err); {
+	case errors.Is(err, ErrRefused):
+	case errors.As(err, &invalid):
+		f.addFaults(invalid.Faults...)
+	case said != "":
+		f.Fail("", said)
+	default:
 		return err
 	}
-	f.addFaults(invalid.Faults...)
 	return nil
 }
 

@@ -104,6 +104,9 @@ type Request struct {
 
 func (r *Request) Account() int64 { return r.Membership.Account.Number }
 
+// Currency is that of the organization.
+func (r *Request) Currency() string { return r.Membership.Currency }
+
 // Zone is the time zone of the organization, UTC on pages that belong to none.
 func (r *Request) Zone() *time.Location { return text.Location(r.Membership.Timezone) }
 
@@ -121,6 +124,14 @@ func (r *Request) Redirect(to string, said ...Notice) error {
 		LeaveNotice(r.W, n)
 	}
 	return Redirect(r.W, r.Request, to)
+}
+
+// Done leads the browser on after a change, unless that was refused.
+func (r *Request) Done(err error, to string, said ...Notice) error {
+	if err != nil {
+		return err
+	}
+	return r.Redirect(to, said...)
 }
 
 // Handler answers a person who may do this.

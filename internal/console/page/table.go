@@ -10,16 +10,15 @@ import (
 // Table is one page of a list as the template "table" draws it: contacts, gifts, plans, donors and campaigns alike.
 type Table struct {
 	Org
-	Kind     string // contacts, gifts and so on. A column called when has its cells drawn by the template gifts-when.
-	ID       string // of the caption; "" is list
-	Caption  string
-	Columns  []Column
-	Rows     any // pointers to values, of which cells show what they need
-	Pager    Pager
-	Pick     bool     // rows can be selected
-	Choices  []Option // of columns
-	Query    string   // of the list, to come back to
-	Currency string   // of the organization, where amounts do not have their own
+	Kind    string // contacts, gifts and so on. A column called when has its cells drawn by the template gifts-when.
+	ID      string // of the caption; "" is list
+	Caption string
+	Columns []Column
+	Rows    any // pointers to values, of which cells show what they need
+	Pager   Pager
+	Pick    bool     // rows can be selected
+	Choices []Option // of columns
+	Query   string   // of the list, to come back to
 }
 
 // Column is one of a list.

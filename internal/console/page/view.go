@@ -22,6 +22,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
+	"donorbook/internal/pdf"
 	"donorbook/internal/web"
 )
 
@@ -46,15 +47,9 @@ type View struct {
 }
 
 // Org is the organization that something is shown of, and what the person who looks may do there.
-type Org struct {
-	Account  access.Account
-	Role     access.Role
-	Timezone string // of the organization; "" is UTC
-}
+type Org struct{ access.Membership }
 
-func (r *Request) org() Org {
-	return Org{r.Membership.Account, r.Membership.Role, r.Membership.Timezone}
-}
+func (r *Request) org() Org { return Org{r.Membership} }
 
 // Path is the address of another page of the organization: {{.Path "/contacts"}}. What the page of samples shows belongs to none, and leads nowhere.
 func (p Org) Path(rest string) string {
@@ -241,6 +236,7 @@ var functions = template.FuncMap{
 	"list":      func(values ...any) []any { return values },
 	"initials":  initials,
 	"called":    ContactName,
+	"drawn":     func(said any) bool { return pdf.Draws(fmt.Sprint(said)) },
 	"employer":  Employer,
 	"giver":     GiverName,
 	"giftName":  GiftName,

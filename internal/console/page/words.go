@@ -76,13 +76,13 @@ func LeftOut(left map[crm.Unreached]int64, address func(why crm.Unreached) strin
 func Unlisted(crm.Unreached) string { return "" }
 
 // PrintChoices fills in how something is printed where no one has chosen: sorted by name, on the paper of the organization's country.
-func PrintChoices(form *Form, currency string) {
+func (r *Request) PrintChoices() {
 	paper := "a4"
-	if slices.Contains([]string{"USD", "CAD", "MXN", "PHP"}, currency) {
+	if slices.Contains([]string{"USD", "CAD", "MXN", "PHP"}, r.Currency()) {
 		paper = "letter"
 	}
-	form.Set("order", cmp.Or(form.Value("order"), "name"))
-	form.Set("paper", cmp.Or(form.Value("paper"), paper))
+	r.Form.Set("order", cmp.Or(r.Form.Value("order"), "name"))
+	r.Form.Set("paper", cmp.Or(r.Form.Value("paper"), paper))
 }
 
 // reasonsText is what speaks for a pair, as a sentence.

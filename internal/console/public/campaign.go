@@ -177,7 +177,7 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 			return err
 		}
 	}
-	return s.Show(w, "public", "public", page.View{Title: shown.Title, Data: &view, Org: page.Org{Timezone: settings.Timezone}})
+	return s.Show(w, "public", "public", page.View{Title: shown.Title, Data: &view, Org: page.Org{Membership: access.Membership{Timezone: settings.Timezone}}})
 }
 
 // publicDonor is someone who gave lately, as the public is told.

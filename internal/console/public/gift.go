@@ -161,7 +161,7 @@ func (g *Gifts) show(v *visit, name string, p page.View) error {
 		logo = page.NewShownImage(settings.Logo)
 	}
 	p.Data = giftView{Owner: v.owner, Logo: logo, Title: v.campaign.Title, Campaign: "/" + v.campaign.Slug, Data: p.Data}
-	p.Org = page.Org{Timezone: settings.Timezone}
+	p.Org = page.Org{Membership: access.Membership{Timezone: settings.Timezone}}
 	return g.Show(v.w, name, "gift", p)
 }
 

@@ -47,15 +47,14 @@ func ProfilePage(r *page.Request) error {
 	return r.Render("profile", page.View{Title: "Your profile", Section: "profile", Form: r.Form, Data: view})
 }
 
-func toProfile(r *page.Request, said string) error {
-	return r.Redirect(page.Root+"/profile", page.Notice{Text: said})
+// toProfile leads back to the profile after a change, unless that was refused.
+func toProfile(r *page.Request, err error, said string) error {
+	return r.Done(err, page.Root+"/profile", page.Notice{Text: said})
 }
 
 func RenameUser(r *page.Request) error {
-	if err := r.Store.RenameUser(r.Context(), r.Session.User.ID, r.Form.Value("name")); err != nil {
-		return err
-	}
-	return toProfile(r, "Your name is now "+r.Form.Value("name")+".")
+	err := r.Store.RenameUser(r.Context(), r.Session.User.ID, r.Form.Value("name"))
+	return toProfile(r, err, "Your name is now "+r.Form.Value("name")+".")
 }
 
 // ChangePassword is throttled like signing in: a browser that was left open must not be good for guessing.
@@ -69,18 +68,16 @@ func ChangePassword(r *page.Request) error {
 		return err
 	}
 	remember(r, r.Session.User.ID)
-	return toProfile(r, "Password changed. You were signed out everywhere else.")
+	return toProfile(r, nil, "Password changed. You were signed out everywhere else.")
 }
 
 func EndSession(r *page.Request) error {
 	id := r.PathValue("session")
-	if err := r.Store.EndSession(r.Context(), r.Session.User.ID, id); err != nil {
-		return err
-	}
-	if id == r.Session.ID {
+	err := r.Store.EndSession(r.Context(), r.Session.User.ID, id)
+	if err == nil && id == r.Session.ID {
 		return signedOut(r)
 	}
-	return toProfile(r, "Browser signed out.")
+	return toProfile(r, err, "Browser signed out.")
 }
 
 // EndSessions signs out everywhere, or everywhere else.
@@ -89,11 +86,9 @@ func EndSessions(r *page.Request) error {
 	if r.Form.Value("which") == "others" {
 		kept = r.Session.ID
 	}
-	if err := r.Store.EndSessions(r.Context(), r.Session.User.ID, kept); err != nil {
-		return err
-	}
-	if kept == "" {
+	err := r.Store.EndSessions(r.Context(), r.Session.User.ID, kept)
+	if err == nil && kept == "" {
 		return signedOut(r)
 	}
-	return toProfile(r, "You were signed out everywhere else.")
+	return toProfile(r, err, "You were signed out everywhere else.")
 }

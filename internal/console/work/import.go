@@ -19,6 +19,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
@@ -61,10 +62,7 @@ func ImportsPage(r *page.Request) error {
 	}
 	r.Form.SetUnsent(contentsField, cmp.Or(r.URL.Query().Get(contentsField), contactsContents))
 	view := importsView{Limit: jobs.MaxUpload, Contents: importContents}
-	var latest []jobs.Job
-	for _, im := range imports {
-		latest = append(latest, im.Job)
-	}
+	latest := store.Collect(imports, func(im jobs.Import) jobs.Job { return im.Job })
 	if view.Table, err = jobTable(r, "Imports, latest first", latest); err != nil {
 		return err
 	}
@@ -135,10 +133,7 @@ func UploadImport(r *page.Request) error {
 		return err
 	}
 	im, err := r.Store.UploadImport(r.Context(), r.Account(), contentsOf(r.Form), fileName(part.FileName()), r.Options.Region, part)
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ImportPath(im.ID)))
+	return r.Done(err, r.Path(page.ImportPath(im.ID)))
 }
 
 // filePart is the file in a form. What is in the file stands before it.
@@ -167,11 +162,7 @@ func filePart(w http.ResponseWriter, r *http.Request, f *page.Form) (*multipart.
 	}
 }
 
-func noFile() error {
-	v := new(doc.Invalid)
-	v.Add("file", "Choose a file first.")
-	return v
-}
+func noFile() error { return doc.NewInvalid("file", "Choose a file first.") }
 
 // fileName is what a file is called: without folders, and not too long.
 func fileName(name string) string {
@@ -181,11 +172,7 @@ func fileName(name string) string {
 
 // ImportOf is the import in the path.
 func ImportOf(r *page.Request) (jobs.Import, error) {
-	id, err := strconv.ParseInt(r.PathValue("import"), 10, 64)
-	if err != nil {
-		return jobs.Import{}, crm.ErrNotFound
-	}
-	return r.Store.Import(r.Context(), r.Account(), id)
+	return r.Store.Import(r.Context(), r.Account(), page.ParseID(r.PathValue("import")))
 }
 
 // jobPageView is one job and, of an import, what its columns mean or what became of its rows.
@@ -220,11 +207,7 @@ func fillImport(r *page.Request, view *jobPageView) (err error) {
 	im := view.Import
 	view.Choosing = im.State == jobs.JobMapping
 	view.MayDefine = r.Membership.Role >= access.Owner && !view.OfGifts()
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	if err != nil {
-		return err
-	}
-	view.Counted = page.MoneyList(im.Progress.Counted, currency)
+	view.Counted = page.MoneyList(im.Progress.Counted, r.Currency())
 	switch {
 	case view.Choosing:
 		if view.Preview, err = r.Store.Preview(r.Context(), im); err != nil {
@@ -272,10 +255,7 @@ func BeginImport(r *page.Request, im jobs.Import) (err error) {
 	if _, err = r.Store.BeginImport(r.Context(), r.Account(), im.ID, chosen); errors.Is(err, crm.ErrChanged) {
 		return r.Redirect(r.Path(page.ImportPath(im.ID)), page.Notice{Text: "This import has already started."})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.ImportPath(im.ID)))
+	return r.Done(err, r.Path(page.ImportPath(im.ID)))
 }
 
 // withUnknown makes a custom field of each column that is not recognized.

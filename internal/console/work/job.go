@@ -119,8 +119,8 @@ func JobPage(r *page.Request, j jobs.Job) (err error) {
 	if undo := cmp.Or(j.Undo, j.ID); j.Undo != 0 || j.Kind == jobs.UndoingJob {
 		view.Kept, err = keptLinks(r, undo)
 	}
-	if view.Letters > 0 && err == nil {
-		err = printChoices(r)
+	if view.Letters > 0 {
+		r.PrintChoices()
 	}
 	p := page.View{Title: view.Title, Section: "jobs", Form: r.Form, Data: &view}
 	if j.Kind == jobs.ImportJob {
@@ -172,11 +172,7 @@ func newJobView(r *page.Request, people page.People, j jobs.Job) (view jobView, 
 
 // JobOf is the job in the path.
 func JobOf(r *page.Request) (jobs.Job, error) {
-	id, err := strconv.ParseInt(cmp.Or(r.PathValue("job"), r.PathValue("import")), 10, 64)
-	if err != nil {
-		return jobs.Job{}, crm.ErrNotFound
-	}
-	return r.Store.Job(r.Context(), r.Account(), id)
+	return r.Store.Job(r.Context(), r.Account(), page.ParseID(cmp.Or(r.PathValue("job"), r.PathValue("import"))))
 }
 
 // CancelJob stops a job. What it has done so far stays, and can be undone.
@@ -194,10 +190,7 @@ func CancelJob(r *page.Request, j jobs.Job) (err error) {
 	if _, err = r.Store.CancelJob(r.Context(), r.Account(), j.ID); errors.Is(err, crm.ErrChanged) {
 		said, err = "This has already finished.", nil
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: said})
+	return r.Done(err, r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: said})
 }
 
 // UndoJob undoes a job, or continues an undo that was stopped. Where that is done at once, the person goes back to the list that the job was begun on.
@@ -307,10 +300,7 @@ func RetryJob(r *page.Request, j jobs.Job) error {
 	if errors.Is(err, crm.ErrChanged) {
 		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "This has not failed, so nothing was changed."})
 	}
-	if err != nil {
-		return err
-	}
-	return r.Redirect(r.Path(page.JobPath(j.ID)))
+	return r.Done(err, r.Path(page.JobPath(j.ID)))
 }
 
 // tellMove says which gifts a merge or its undo moves.
@@ -372,21 +362,13 @@ func tellMailing(view *jobView) error {
 	return nil
 }
 
-func printChoices(r *page.Request) error {
-	currency, err := r.Store.Currency(r.Context(), r.Account())
-	page.PrintChoices(r.Form, currency)
-	return err
-}
-
 // Letters sends the letters of a mailing.
 func Letters(r *page.Request, j jobs.Job) error {
 	if j.Kind != jobs.MailingJob {
 		return r.Redirect(r.Path(page.JobAddress(j.Kind, j.ID)), page.Notice{Text: "This work has no letters."})
 	}
 	r.Form.Fields = r.URL.Query()
-	if err := printChoices(r); err != nil {
-		return err
-	}
+	r.PrintChoices()
 	file, err := r.Store.PrintLettersOf(r.Context(), r.Account(), j, move.Print{ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4"})
 	if err == nil && file.Rows == 0 {
 		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "These letters are no longer kept, or the people were erased."})

@@ -105,9 +105,10 @@ func (in *SetupInput) Taken(accounts []Account) (Account, bool) {
 
 // Membership is an organization that a user belongs to.
 type Membership struct {
-	Account  Account
-	Role     Role
-	Timezone string // of the organization where one works in it; "" in lists
+	Account Account
+	Role    Role
+
+	Timezone, Currency string // of the organization where one works in it; "" in lists
 }
 
 // Member is a user of an organization, as its other users see them.

@@ -78,10 +78,10 @@ func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		ada, bob := newUser(t, s, root, access.Owner, "ada"), newUser(t, s, chapter, access.Viewer, "bob")
-		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (access.Membership{Account: root, Role: access.Owner, Timezone: "UTC"}) {
+		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (access.Membership{Account: root, Role: access.Owner, Timezone: "UTC", Currency: "USD"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
-		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (access.Membership{Account: chapter, Role: access.Viewer, Timezone: "UTC"}) {
+		if m, err := s.Membership(t.Context(), bob.ID, chapter.ID); err != nil || m != (access.Membership{Account: chapter, Role: access.Viewer, Timezone: "UTC", Currency: "USD"}) {
 			t.Errorf("%v: %+v", err, m)
 		}
 		for _, wrong := range []struct {

@@ -17,7 +17,7 @@ const (
 	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role
 		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent
 		WHERE a.public_id = $2 AND m.user_id = $1`
-	sqlTimezone = `SELECT timezone FROM account_tally WHERE account_id = $1`
+	sqlWorkedIn = `SELECT timezone, currency FROM account_tally WHERE account_id = $1`
 	sqlMembers  = `SELECT user_id, role, created_at, seen_at FROM member WHERE account_id = $1`
 
 	sqlMemberCount = `SELECT COUNT(*) FROM member WHERE account_id = $1`
@@ -60,8 +60,9 @@ func (s *PeopleStore) Membership(ctx context.Context, user int64, account string
 	if err != nil {
 		return m, err
 	}
-	m.Timezone, err = store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) string { return r.Text(0) }, sqlTimezone, m.Account.Number)
-	return m, err
+	return store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
+		return access.Membership{Account: m.Account, Role: m.Role, Timezone: r.Text(0), Currency: r.Text(1)}
+	}, sqlWorkedIn, m.Account.Number)
 }
 
 // Members are the users of an account, by name.
