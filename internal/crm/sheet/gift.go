@@ -51,7 +51,7 @@ func giftColumns() []column {
 		{target: "paid_to", means: "recipient", kind: nameKind, late: true, label: "Who gets the money", read: func(r *row, _ *cell, text string) { r.gift.paidTo = text }},
 		{target: "paid_out", means: "paidout amount?", kind: amountKind, late: true, label: "Amount paid out (no gift)", read: func(r *row, _ *cell, _ string) { r.gift.isPaidOut = true }},
 		{target: "currency", means: "currency code? id?, currency who, currency txn, currency net", kind: currencyKind, clean: currencyWord, first: true},
-		{target: "method", means: "method type?, pay type, mode pay, pay source type, card type, credit card type, check method", kind: methodKind, read: readMethod},
+		{target: "method", means: "method type? id?, pay type, mode pay, pay source type, card type, credit card type, check method", kind: methodKind, read: readMethod},
 		{target: "status", means: "status, status gift", kind: statusKind, read: readStatus},
 		{target: "type", means: "gift type, txn type, type, type pledge", kind: rowKind, late: true, label: "Kind of row: gift, pledge, payment or refund", read: readKind},
 		{target: "contact_id", label: "Contact ID in Donorbook", read: readContactID,

@@ -37,6 +37,7 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	g.findGiver(asGiver)
 	g.mapping.leaveForeignIDs()
 	g.placeIDs()
+	g.doubtIDs()
 	g.findMoney()
 	for i := range g.mapping { // of a pledge whose amount is 0 until it is paid
 		if h := &g.headings[i]; g.mapping[i].Target == Skip && g.taken["amount"] && g.taken["type"] && slices.Equal(h.means, []string{"total"}) && h.unknown == 0 && g.look.column(i).part(amountKind) >= 0.9 {
@@ -113,6 +114,17 @@ func (g *recognition) placeIDs() {
 	}
 }
 
+// doubtIDs asks about ids of which no one knows what they are the ids of, such as the household's, where a better one names the gifts: a gift would be taken for another of the same household.
+func (g *recognition) doubtIDs() {
+	best := slices.IndexFunc(g.mapping, func(c Column) bool { return c.Target == "external_id" })
+	for i := range g.mapping {
+		c, values := &g.mapping[i], g.look.column(i)
+		if c.Target == "gift_id" && g.headings[i].unknown > 0 && values != nil && best >= 0 && g.look.columns[best].filled >= values.filled {
+			c.Target, c.Doubt = Skip, "gift_id"
+		}
+	}
+}
+
 // findMoney takes the only column of amounts, and the only one of days, where no heading tells: nothing can be imported without these.
 func (g *recognition) findMoney() {
 	for target, of := range map[string]kind{"amount": amountKind, "transacted_at": dayKind} {
@@ -122,7 +134,7 @@ func (g *recognition) findMoney() {
 		}
 		for i := range g.mapping {
 			h, values := &g.headings[i], g.look.column(i)
-			if g.taken[target] || g.mapping[i].Target != Skip || values.part(of) < 0.95 || values.filled < 2 || !isPlain(h) || of == amountKind && values.part(dayKind) > 0.5 {
+			if g.taken[target] || g.mapping[i].Target != Skip || values.part(of) < 0.95 || values.filled < 2 && values.filled*2 < g.look.rows || !isPlain(h) || of == amountKind && values.part(dayKind) > 0.5 {
 				continue
 			}
 			if found >= 0 {

@@ -105,11 +105,13 @@ func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
 // isTotal tells a row that adds up those above it.
 func isTotal(cells []string) bool {
 	return slices.ContainsFunc(cells, func(cell string) bool {
-		cell = strings.TrimLeftFunc(cell, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if end := strings.IndexFunc(cell, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
-			cell = cell[:end]
+		words := 0
+		for word := range strings.FieldsFuncSeq(cell, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) { // Batch Total, too
+			if words++; words > 2 || slices.ContainsFunc(totals, func(total string) bool { return strings.EqualFold(word, total) }) {
+				return words <= 2
+			}
 		}
-		return len(cell) > 2 && slices.ContainsFunc(totals, func(word string) bool { return strings.EqualFold(word, cell) })
+		return false
 	})
 }
 

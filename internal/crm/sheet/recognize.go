@@ -20,6 +20,7 @@ const (
 	fitting   = 30  // nearly all values are of the kind
 	unfitting = -45 // hardly any value is
 	byValues  = 98  // a closed set of known words, whatever the column is called
+	prefixed  = 10  // less where a word was left out that may mean something
 	sure      = 60
 	doubtful  = 35
 )
@@ -66,6 +67,9 @@ func (s *Sheet) rate(c *column, h *heading, values *seen) (score int) {
 		if c.patterns[rank].explains(h, s.context) {
 			if score = byWords - rank; h.system != "" {
 				score-- // such as an id of a third system
+			}
+			if h.prefixed {
+				score -= prefixed
 			}
 			if h.unknown > 0 {
 				score = byPart - perWord*h.unknown - rank
@@ -181,7 +185,35 @@ func (s *Sheet) newRecognition(header []string, look *Look) *recognition {
 		}
 		g.readPlace(i)
 	}
+	g.dropPrefixes()
 	return g
+}
+
+// dropPrefixes leaves out what a system puts before the names of its columns: stored_customer_city, CnBio_First_Name. That is a word that no one knows before three headings or more,
+// none of which says without it what another heading says: the column of an emergency contact's name has one beside it for the name.
+func (g *recognition) dropPrefixes() {
+	begin := map[string][]int{}
+	for i, c := range g.mapping {
+		if at := strings.IndexAny(c.Name, "_."); at > 0 && at < len(c.Name)-1 {
+			if h := parseHeading(c.Name[:at]); h.unknown > 0 && len(h.means) == 0 {
+				begin[c.Name[:at]] = append(begin[c.Name[:at]], i)
+			}
+		}
+	}
+	for prefix, at := range begin {
+		rest := make([]heading, len(at))
+		isNew := len(at) > 2
+		for n, i := range at {
+			rest[n] = parseHeading(strings.TrimLeft(g.mapping[i].Name[len(prefix):], "_."))
+			isNew = isNew && !slices.ContainsFunc(g.headings, func(h heading) bool { return h.unknown == 0 && slices.Equal(h.means, rest[n].means) })
+		}
+		for n, i := range at {
+			if isNew && g.headings[i].unknown > 0 && !slices.Equal(rest[n].means, []string{"id"}) { // of whatever has the prefix
+				g.headings[i] = rest[n]
+				g.headings[i].prefixed = true
+			}
+		}
+	}
 }
 
 // readPlace takes Home, Work and SMS for phones or emails, if these are below.

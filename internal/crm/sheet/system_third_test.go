@@ -5,6 +5,49 @@ import "maps"
 // Each of these files taught a rule, too.
 var (
 	thirdGiftFiles = map[string]judged{
+		"a report by batches": {"US", []string{
+			"skipped: The row names the rows below it, or adds up those above it.",
+			"Ray & Jill Abbott <> 60 2026-03-01 check for Offertory",
+			"Carla Bruno <> 15 2026-03-01 cash for Offertory",
+			"anonymous <> 212.75 2026-03-01 cash for Offertory",
+			"skipped: The row names the rows below it, or adds up those above it.",
+			"skipped: The row names the rows below it, or adds up those above it.",
+			"Ray & Jill Abbott <> 60 2026-03-08 ach for Building",
+			"skipped: The row names the rows below it, or adds up those above it.",
+			"skipped: The row names the rows below it, or adds up those above it.",
+		}},
+		"altruja": {"DE", []string{
+			"Frau Nele Otte <nele@example.de> 50EUR 2026-06-01 paypal for Wald #S-1",
+			"Herr Piet Quer <piet@example.de> 10EUR 2026-06-02 direct_debit failed for Wald #S-2 plan DS-7 do_not_email",
+			"Ruhr Stahl AG <ruhr@example.de> 1000EUR 2026-06-03 bank_transfer pending for Wald #S-3 do_not_email",
+		}},
+		"gift aid": {"GB", []string{
+			"Mr Alan Birch <> 20GBP 2026-03-12 other",
+			"Mrs C Dale <> 155.5GBP 2026-03-28 other",
+			"anonymous <> 88GBP 2026-03-31 other",
+		}},
+		"gocardless": {"GB", []string{
+			"Ivy Kerr <ivy@example.co.uk> 20GBP 2026-03-05 other for Boats fee 0.4 #PM001 plan SB01",
+			"Jon Lamb <jon@example.co.uk> 15GBP 2026-03-06 other failed for Boats #PM002 plan SB02",
+			"Kay Mann <kay@example.co.uk> 500GBP 2026-03-07 other went back for Boats fee 5 #PM003",
+			"Lee Nunn <lee@example.co.uk> 30GBP 2026-03-09 other pending for Boats #PM004",
+			"Mo Orr <mo@example.co.uk> 40GBP 2026-03-09 other failed for Boats #PM005",
+		}},
+		"mollie": {"DE", []string{
+			"Paula Quast <> 25EUR 2026-04-01 direct_debit #tr_A1",
+			"Rolf Stein <> 60EUR 2026-04-02 card went back #tr_A2",
+			"anonymous <> 10EUR 2026-04-03 paypal failed #tr_A3",
+		}},
+		"raisenow": {"CH", []string{
+			"Frau Ursi Vogt <ursi@example.ch> 120CHF 2026-05-01 other #c2f77",
+			"Herr Werner Zaugg <w@example.ch> 30CHF 2026-05-02 card failed #c2f78 do_not_email",
+			"Herr Test Test <t@example.ch> 5CHF 2026-05-03 card #c2f79 do_not_email",
+		}},
+		"raisers edge export": {"US", []string{
+			"Hope Ingram <> 150 2026-01-12 check for 2026 AF #G1",
+			"Ironworks Inc. <> 1200 2026-01-13 other pending for 2026 AF #G2",
+			"Ironworks Inc. <> 100 2026-02-13 card for 2026 AF #G3",
+		}},
 		"a statement": {"FR", []string{
 			"MME CLAIRE DUVAL <> 50 2026-04-02 other",
 			"skipped: The Débit field says that money was paid out, which is not a gift.",
@@ -79,11 +122,15 @@ var (
 		}},
 		"things by item": {"US", []string{
 			"Harlow Hardware LLC <info@harlow.example> 640 2026-04-01 in_kind",
-			"Ines Jarvis <ines@example.org> 0 2026-04-09 in_kind",
+			"Ines Jarvis <ines@example.org> 45 2026-04-09 in_kind",
 			"Ken Lott <ken@example.org> 25 2026-04-12 other",
 		}},
 	}
 	thirdContactFiles = map[string]judged{
+		"everyaction": {"US", []string{
+			"Abe Young [abe@example.org] 1 K St NW Washington DC 20001 born 1944-03-04 do_not_mail",
+			"Bea Zane [bea@example.org] 2 K St NW Washington DC 20002 do_not_email do_not_call",
+		}},
 		"boletin": {"ES", []string{
 			"Pilar Mora Sáez [pilar@example.es] Barcelona 08001 born 1970-08-12",
 			"Quim Font [quim@example.es] Barcelona 08002 do_not_mail do_not_email do_not_call",

@@ -22,7 +22,7 @@ var vocabulary = byWord(map[string]string{
 	"primary": "primary main principal principale haupt preferred pref prefer best default bevorzugt primare prefere preferido hauptsachlich",
 
 	// who
-	"who": "donor donors constituent constituents supporter supporters contact contacts giver payer payor sender from customer billing billed cardholder remitter donator purchaser benefactor buyer registrant " +
+	"who": "donor donors constituent constituents supporter supporters contact contacts giver payer payor sender from customer customers verbraucher verbrauchers billing billed cardholder remitter donator purchaser benefactor buyer registrant " +
 		"spender spenderin geber auftraggeber zahler zahlungspflichtiger zahlungspflichtige kontoinhaber debitor ordenante donateur donatrice payeur emetteur titulaire donante donador contacto contribuyente remitente " +
 		"lookup person persons personne persona individual einzelperson client cliente kunde kunden patron absender einzahler kontakt counterparty who lead subscriber backer contributor ansprechpartner partei begunstigter contacte contactee",
 	"account": "account acct konto compte cuenta", "member": "member mitglied mitglieds membre miembro socio socia socios adherent adherente adherents", "card": "card karte carte tarjeta",
@@ -33,7 +33,7 @@ var vocabulary = byWord(map[string]string{
 	"prefix": "prefix honorific anrede civilite tratamiento titel namenstitel prefijo prefixe", "suffix": "suffix suffixe sufijo namenszusatz", "salutation": "salutation greeting briefanrede salutations saludo",
 	"birth": "birth dob birthday birthdate bday born geburt geburts geboren geburtstag naissance geb nacimiento nac neele", "deceased": "deceased death verstorben verst decede decedee fallecido died",
 	"tags":    "tag tags label labels group groups membership groupmembership keyword keywords category categories schlagwort schlagworte schlagworter stichworte stichwort gruppen gruppe kategorien kategorie etiquettes motscles groupes groupe categorie etiquetas grupo grupos categorias",
-	"note":    "note notes comment comments remark remarks memo message messages narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires nota notas comentario comentarios observaciones observations description desc libelle nachricht mensaje verwendungszweck avisierungstext mitteilung mitteilungen hinweis hinweise buchungstext betreff concepto",
+	"note":    "note notes comment comments remark remarks memo message messages narrative notiz notizen bemerkung bemerkungen anmerkung anmerkungen kommentar remarque remarques commentaire commentaires nota notas comentario comentarios beschreibung observaciones observations description desc libelle nachricht mensaje verwendungszweck avisierungstext mitteilung mitteilungen hinweis hinweise buchungstext betreff concepto",
 	"twitter": "twitter", "linkedin": "linkedin", "facebook": "facebook", "profile": "url profile handle link profil",
 
 	// how to reach them
@@ -50,7 +50,7 @@ var vocabulary = byWord(map[string]string{
 	"date": "date dates dt datum datums fecha day time zeit datetime timestamp when valuta wertstellung zeitpunkt heure buchungstag zahlungstag at on am", "settled": "posted posting settled completed", "received": "received receive close closed eingang eingangs reception recibido recepcion encaissement transacted processed effective",
 	"created": "created create creation added entered entry erstellt angelegt erfasst creado cree submitted", "deposit": "deposit deposits deposited einzahlung einzahlungen deposito depositos",
 	"amount": "amount amounts amt betrag geld hohe summe montant somme importe monto cantidad", "gross": "gross brutto brut bruto", "total": "total sum gesamt gesamtbetrag", "net": "net netto neto payout payouts", "fee": "fee fees gebuhr gebuhren gebuehr gebuehren frais commission comision comisiones cost costs kosten",
-	"covered": "covered cover covers coverage ubernommen cubierto couverts", "refund": "refund refunded refunds erstattet erstattung rembourse remboursement reembolso ruckzahlung ruckerstattung devolucion", "dispute": "dispute disputed chargeback", "currency": "currency currencies wahrung waehrung devise monnaie moneda divisa",
+	"covered": "covered cover covers coverage ubernommen cubierto couverts", "refund": "refund refunded refunds erstatteter erstattet erstattung rembourse remboursement reembolso ruckzahlung ruckerstattung devolucion", "dispute": "dispute disputed chargeback", "currency": "currency currencies wahrung waehrung devise monnaie moneda divisa",
 	"status": "status stage statut situation", "method": "method mthd instrument tender weise mittel methode moyen medio forma metodo weg", "source": "source quelle herkunft origen", "mode": "mode modus modo", "type": "type typ kind art tipo types forme nature", "frequency": "frequency haufigkeit interval intervall turnus frequence frecuencia periodicity periodicidad periodicite period rhythmus schedule",
 	"recurring": "recurring sustaining recurrence subscription subscriptions abonnement abonnements plan recurrent sustainer regular recurrente dauerspende", "pledge": "pledge pledges pledged promised zusage promesse promesa commitment", "pledgelink": "plink pledgelink", "installment": "installment instalment",
 	"campaign": "fundraising initiative drive campaign campaigns kampagne campagne campana spendenaktion aktion", "fund": "fund funds fonds fondo designation designations program programm programme project projekt projet proyecto cause purpose zweck spendenzweck allocation affectation destino", "appeal": "appeal appeals aufruf appel solicitation apelacion mailingaktion", "ledger": "gl ledger generalledger glcode",
@@ -73,7 +73,7 @@ var vocabulary = byWord(map[string]string{
 var phrases = func() map[string]string {
 	all := map[string]string{}
 	for meaning, list := range map[string]string{
-		"email": "e mail,e mails,adresse electronique,email delivery,receiving emails,correo electronico,electronic mail", "": "to be acknowledged,at time of,at the time of", "zip": "c p,zip postal,postal code,post code,code postal,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
+		"email": "e mail,e mails,adresse electronique,email delivery,receiving emails,correo electronico,electronic mail", "": "or initial,to be acknowledged,at time of,at the time of", "zip": "c p,zip postal,postal code,post code,code postal,zip 5,zip code,zip postal code,codigo postal,zip 4,zip plus 4", "extra": "po box", "house": "haus nr,house number",
 		"out": "opt out,opted out,opt outs,user opt out,sign off,on hold,clean time,cleaned at,hard bounce reason,hard bounce,bounce reason", "consent": "opt in,opted in,further contact,may contact,can contact,ok to contact,mailing list,join mailing list,recibir informacion,recevoir informations,lettre d information,lettre d informations,lettre information", "not": "do not,does not,don t,no mas,ne pas", "who": "bill to,received from,name on card,by donor,by the donor,given by,donated by,donor by,gift of,gespendet von,donado por", "block": "lista negra,liste noire,schwarze liste,black list", "amount": "how much", "birth": "date of birth,geboren am,nee le,ne e le,ne le", "soft": "soft credit,soft credits,soft credited",
 		"ledger": "general ledger,gl code", "middle": "second name,additional name,zweiter vorname,deuxieme prenom,middle initial", "honor": "in honor of,in honour of,in honor,in honour,zu ehren,en l honneur,en hommage,in tribute", "memory": "in memory of,in memoriam,in memory,in gedenken,zum gedenken,en memoire,en memoria",
 		"first": "given name,given names,first names", "test": "test mode", "live": "live mode", "names": "last first,first last,last name first name,first name last name,nom prenom,prenom nom,nachname vorname,vorname nachname,name vorname,apellidos nombre,apellidos y nombre,vor und nachname,vor und zuname,nom et prenom,nombre y apellidos,first and last", "employer": "current employer", "original": "reference txn,reference transaction,transaction de reference,refund of,refund for,reversal of", "gross": "avant commission,before fees,vor gebuhren,antes de comision", "other": "charity name,charity id,nonprofit name,last 4,last four,phone ext,street number,street name,social security,created by,entered by,added by,reference txn name", "linkedin": "linked in", "company": "doing business,raison sociale,razon social",
@@ -149,15 +149,16 @@ func headingWords(name string) []string {
 
 // heading is what the name of a column says.
 type heading struct {
-	means   []string // in its order
-	unknown int      // words that no one knows
-	words   []string // all that add something, the known ones by their meanings: what ids of one kind are told by
-	group   string   // which email, phone or address it is
-	number  int      // which of several
-	line    int      // of an address
-	primary bool
-	system  string // that it names
-	plain   string // as plainName has it
+	means    []string // in its order
+	unknown  int      // words that no one knows
+	words    []string // all that add something, the known ones by their meanings: what ids of one kind are told by
+	group    string   // which email, phone or address it is
+	number   int      // which of several
+	line     int      // of an address
+	primary  bool
+	prefixed bool   // by a word that was left out
+	system   string // that it names
+	plain    string // as plainName has it
 
 	currency string // that it names; "" for none
 }
