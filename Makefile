@@ -33,9 +33,9 @@ CONCURRENT = ^TestConcurrent
 
 # make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:
 # two goroutines that use one connection are seen in the package around it.
-# What CI starts ends before it needs the memory that it would collect by Go's default: compilers, linters and tests have a fifth less to do.
+# What CI starts ends before it needs the memory that it would collect by Go's default: compilers, linters and tests have a fourth less to do.
 # Tests that measure the memory of the program start it with its own defaults.
-build check test lint fuzz oracle test-clients test-image: export GOGC ?= 400
+build check test lint fuzz oracle test-clients test-image: export GOGC ?= 1000
 
 GOTEST = go test -vet=off -timeout 20m
 RACETEST = $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
