@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -17,6 +16,13 @@ import (
 
 // testers is how many forms a second are sent by someone who tries cards.
 const testers = 100
+
+// Whether people give in time is decided by most of several rounds: whatever else the machine does for a moment spoils one. While others use its processors all the time, requests may take longer in the same ratio.
+const (
+	giverRounds = 3
+	giverTime   = 4 * time.Second
+	giverPause  = 120 * time.Millisecond // a page lets 120 a minute begin
+)
 
 // While 300 connections attack the form and the events, and someone tries cards at 100 starts a second from one address, people elsewhere give: they are led to the payment page in time, and who
 // tries cards is not.
@@ -44,29 +50,28 @@ func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 			}
 		}
 	})
-	idle := httptest.NewServer(http.NotFoundHandler())
-	defer idle.Close()
-	var took, bare []time.Duration // of requests
-	for i, end := 0, time.Now().Add(attackTime); time.Now().Before(end); i++ {
-		led, err := s.give(clientAt(byte(100+i%150)), &took)
-		if err != nil || !led {
-			t.Fatalf("giver %d is led to the payment page: %t, %v", i, led, err)
+	late, giver := 0, 0
+	for range giverRounds {
+		var took []time.Duration // of requests
+		slowed := s.Slowed()
+		for end := time.Now().Add(giverTime); time.Now().Before(end); giver++ {
+			led, err := s.give(clientAt(byte(100+giver%150)), &took)
+			if err != nil || !led {
+				t.Fatalf("giver %d is led to the payment page: %t, %v", giver, led, err)
+			}
+			time.Sleep(giverPause)
 		}
-		begun := time.Now()
-		response, err := idle.Client().Get(idle.URL)
-		if err != nil {
-			t.Fatal(err)
+		slow, allowed := percentile(took, 99), time.Duration(float64(slowest)*slowed())
+		t.Logf("%d requests of people who give, half of them within %v, 99 of 100 within %v of the %v that are allowed", len(took), percentile(took, 50), slow, allowed)
+		if slow > allowed {
+			late++
 		}
-		response.Body.Close()
-		bare = append(bare, time.Since(begun))
-		time.Sleep(50 * time.Millisecond) // a page lets 120 a minute begin
 	}
 	close(stop)
 	running.Wait()
-	slow, allowed := percentile(took, 99), slowest+2*percentile(bare, 99)
-	t.Logf("%d requests of people who give, half of them within %v, 99 of 100 within %v of the %v that are allowed; who tries cards began %d; %d MiB at most", len(took), percentile(took, 50), slow, allowed, stolen, s.MemoryPeak()>>20)
-	if slow > allowed {
-		t.Errorf("99 of 100 requests of people who give took up to %v, and may take %v", slow, allowed)
+	t.Logf("who tries cards began %d; %d MiB at most", stolen, s.MemoryPeak()>>20)
+	if late > giverRounds/2 {
+		t.Errorf("in %d of %d rounds, 99 of 100 requests of people who give took longer than they may", late, giverRounds)
 	}
 	if stolen == 0 || stolen > 20 {
 		t.Errorf("who tries cards began %d", stolen)
@@ -84,22 +89,31 @@ func clientAt(last byte) *http.Client {
 	}}}
 }
 
+// formLooks is how often a giver opens the form.
+const formLooks = 4
+
 // give opens a form and sends it, and tells whether it leads to the payment page.
 func (s *attacked) give(client *http.Client, took *[]time.Duration) (led bool, err error) {
 	address := "http://" + s.Address + "/light-the-harbor/donate"
 	form := url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"}, "monthly": {"25"}, "first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}
-	for _, ask := range []func() (*http.Response, error){func() (*http.Response, error) { return client.Get(address) }, func() (*http.Response, error) { return client.PostForm(address, form) }} {
-		begun := time.Now()
-		response, err := ask()
-		if err != nil {
+	for range formLooks {
+		if _, err := ask(took, func() (*http.Response, error) { return client.Get(address) }); err != nil {
 			return false, err
 		}
-		_, err = io.Copy(io.Discard, response.Body)
-		if response.Body.Close(); err != nil {
-			return false, err
-		}
-		*took = append(*took, time.Since(begun))
-		led = response.StatusCode == http.StatusOK && response.Header.Get("Refresh") != ""
 	}
-	return led, nil
+	response, err := ask(took, func() (*http.Response, error) { return client.PostForm(address, form) })
+	return err == nil && response.StatusCode == http.StatusOK && response.Header.Get("Refresh") != "", err
+}
+
+// ask sends a request, reads the answer, and notes how long that took.
+func ask(took *[]time.Duration, send func() (*http.Response, error)) (*http.Response, error) {
+	begun := time.Now()
+	response, err := send()
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	*took = append(*took, time.Since(begun))
+	return response, err
 }

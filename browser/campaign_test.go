@@ -194,7 +194,7 @@ func TestAWrongCampaignSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	p.fill("Other organizations", "AAAA")
 	p.expects(422)
 	p.click("Create campaign")
-	p.sees("3 things need your attention", "Goal must be between 0 and 9,999,999,999.99", "Start is a time that does not exist in America/New_York: clocks skip it on that day.",
+	p.sees("3 things need your attention", "Goal must be 0 or more and less than 10 billion, such as 1,500", "Start is a time that does not exist in America/New_York: clocks skip it on that day.",
 		"“AAAA” isn’t the ID of an organization on this server.")
 	if p.value("Title") != "Gala" || p.value("Goal") != "a lot" || p.value("Start") != "2027-03-14T02:30" || p.value("Other organizations") != "AAAA" {
 		t.Error("what was typed is lost")

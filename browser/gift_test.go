@@ -81,7 +81,7 @@ func TestGiftIsRecordedAndFound(t *testing.T) {
 	p.click("Filters")
 	p.fill("Smallest amount", "a lot")
 	p.click("Show gifts")
-	p.sees("Please fix one filter.", "Smallest amount must be above 0")
+	p.sees("Please fix one filter.", "Smallest amount must be more than 0")
 	p.audit()
 	p.click("Clear filters")
 	p.sees("$1,600.50 from 3 gifts")
@@ -102,7 +102,7 @@ func TestGiftOfAWrongAmountIsToldBesideTheField(t *testing.T) {
 	form.fill("Amount", "fifty")
 	p.expects(http.StatusUnprocessableEntity)
 	form.click("Record gift")
-	p.sees("One thing needs your attention. Nothing was saved.", "Amount must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50.")
+	p.sees("One thing needs your attention. Nothing was saved.", "Amount must be more than 0 and less than 1 billion, such as 50 or 1,500.50.")
 	if form.value("Amount") != "fifty" || form.value("Note") != "In an envelope" {
 		t.Error("what was typed is gone")
 	}

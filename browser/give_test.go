@@ -101,7 +101,36 @@ func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
 
 	p = s.open()
 	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))
-	p.visit(p.path() + "/gifts?test=yes")
+	home := p.path()
+	p.visit(home + "/gifts?test=yes")
 	p.sees("Wilma Wader", "$100", "Kay Board")
 	p.picture("console")
+	p.in("main").click("$100 from Wilma Wader")
+	for _, width := range []int64{390, 1024} {
+		p.width(width)
+		if over, err := evaluate[string](p, overlaps); err != nil || over != "" {
+			t.Errorf("%d wide, the ledger has %s over each other: %v", width, over, err)
+		}
+	}
+
+	visitor := s.open()
+	visitor.visit("/light-the-harbor/donate")
+	visitor.click("Check by mail")
+	visitor.fill("First name", "Chloe")
+	visitor.fill("Last name", "Check")
+	visitor.fill("Email", "chloe@example.org")
+	visitor.click("Give $50.00")
+	visitor.sees("One step is left")
+	p.visit(home + "/donations")
+	p.click("Chloe Check")
+	if out, err := evaluate[bool](p, `(() => { const card = document.querySelector("form.card"); return [...card.querySelectorAll("input")].some((e) => e.getBoundingClientRect().right > card.getBoundingClientRect().right) })()`); err != nil || out {
+		t.Errorf("a field sticks out of its card: %v", err)
+	}
+	p.audit()
 }
+
+// overlaps are two cells of the ledger that are over each other, "" for none.
+const overlaps = `(() => { const cells = [...document.querySelectorAll(".ledger tbody td")].map((e) => [e.textContent, e.getBoundingClientRect()])
+	for (const [a, r] of cells) for (const [b, s] of cells)
+		if (r !== s && r.width > 0 && s.width > 0 && r.left < s.right - 1 && s.left < r.right - 1 && r.top < s.bottom - 1 && s.top < r.bottom - 1) return a + " and " + b
+	return "" })()`

@@ -243,7 +243,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	a := editor.post(editor.org("/campaigns"), "title", "", "subtitle", "Kept", "slug", "Gala!", "goal", "a lot", "cover.url", "javascript:alert(1)",
 		"event.start_at", "2026-03-08T02:30", "event.timezone", "America/New_York", "other_beneficiaries", "x AAAAAAAAAAAAAAAA")
 	editor.wantStatus(a, http.StatusUnprocessableEntity)
-	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be between 0 and 9,999,999,999.99",
+	editor.sees(a, "6 things need your attention", "Title is required", "Web address must be 1 to 255 lowercase letters, digits and single hyphens", "Goal must be 0 or more and less than 10 billion, such as 1,500",
 		"Cover image or video must be a full link that starts with https:", "Start is a time that does not exist in America/New_York: clocks skip it on that day",
 		"“x” isn’t the ID of an organization on this server.")
 	for _, kept := range []string{`value="Kept"`, `value="Gala!"`, `value="a lot"`, `value="2026-03-08T02:30"`, "x AAAAAAAAAAAAAAAA</textarea>", `id="event" open`} {

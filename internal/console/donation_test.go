@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
+	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
 	"donorbook/internal/store/mails"
 )
@@ -89,7 +90,7 @@ func TestOwnersSayHowMoneyIsTaken(t *testing.T) {
 		editor.wantStatus(editor.get(editor.org("/settings/donations")), http.StatusForbidden)
 		refused := owner.post(settings, "once", "20 twenty", "monthly", "5", "min", "-1", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice", "no email")
 		owner.wantStatus(refused, http.StatusUnprocessableEntity)
-		owner.sees(refused, "One-time amounts must be amounts with spaces between them, such as 25 50 100.", "Smallest gift must be above 0")
+		owner.sees(refused, "One-time amounts must be amounts with spaces between them, such as 25 50 100.", "Smallest gift must be more than 0")
 		if !strings.Contains(refused.body, `value="20 twenty"`) || !strings.Contains(refused.body, "DE89370400440532013001") {
 			t.Error("the form has lost what was typed")
 		}
@@ -217,6 +218,7 @@ func TestDonationsAreListed(t *testing.T) {
 		viewer.sees(viewer.get(viewer.org("/donations?created_after=2001-01-01")), "Ada Byron", "Lovelace Ltd")
 		viewer.wantStatus(viewer.post(viewer.org("/settings/donations/delete-tests")), http.StatusForbidden)
 		owner := s.member(account, access.Owner)
+		owner.sees(owner.get(owner.org("/settings/donations")), "Delete test gifts")
 		owner.sees(owner.get(owner.post(owner.org("/settings/donations/delete-tests")).location()), "0 test donations deleted")
 		viewer.sees(viewer.get(viewer.org("/donations?state=review")), "Nothing to review")
 		shown := viewer.get(viewer.org("/donations/" + made.ID))
@@ -319,8 +321,15 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 		editor.sees(list, "Charles Babbage", "Please review", "has another name")
 		editor.doesNotSee(list, "Ada Byron")
 		page := editor.org("/donations/" + d.ID)
-		editor.sees(editor.get(page), "has another name", "Open the gift and check", "View gift", "Demo")
-		editor.sees(editor.follow(page+"/reviewed"), "Marked as reviewed.", "Nothing to review")
+		editor.sees(editor.get(page), "has another name", "Check that it is the right person", "Recorded for Ada Byron", "View gift", "Demo")
+		editor.sees(editor.get(editor.org("/gifts/"+d.Gift)), "from Charles Babbage", "Contact Ada Byron Given as Charles Babbage")
+		if err := s.store.UpdateShared(t.Context(), account.Number, func(tx *store.Tx) error {
+			return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`, account.Number, d.ID)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		editor.sees(editor.follow(page+"/reviewed", "reason", "dispute"), "Marked as reviewed.", "needs your attention for another reason, too", "has another name")
+		editor.sees(editor.follow(page+"/reviewed", "reason", "name"), "Marked as reviewed.", "Nothing to review")
 		editor.doesNotSee(editor.get(editor.org("")), "to review")
 	})
 }
@@ -341,7 +350,7 @@ func TestAPromiseIsReceived(t *testing.T) {
 			editor.wantStatus(refused, http.StatusUnprocessableEntity)
 			editor.sees(refused, said)
 		}
-		editor.sees(editor.post(page+"/receive", "day", today, "amount", "fifty"), "Amount must be above 0")
+		editor.sees(editor.post(page+"/receive", "day", today, "amount", "fifty"), "Amount must be more than 0")
 		editor.sees(editor.follow(page+"/receive", "day", today), "$50 from Ada Byron was received and recorded as a gift.", "Paid", "View gift", "Undo")
 		editor.sees(editor.post(page+"/receive", "day", today), "not a promise")
 		editor.sees(s.visitor().get("/coats"), "$50 raised of $100")
@@ -357,7 +366,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor, viewer := s.member(account, access.Editor), s.member(account, access.Viewer)
 		page := editor.org("/donations/" + d.ID)
 		undo, today := page+"/receive/undo", time.Now().UTC().Format(time.DateOnly)
-		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away")
+		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away, with a receipt if one can be made. If a contact with this email has another name, it waits until you have reviewed that.")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
 		editor.follow(page+"/receive", "day", today, "amount", "50")
 		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {

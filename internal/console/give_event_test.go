@@ -51,7 +51,11 @@ func (p *strangeProvider) Look(ctx context.Context, ref form.Ref) (form.Snapshot
 }
 
 func (p *strangeProvider) Verify(header func(string) string, body []byte, now time.Time) (form.Hint, error) {
-	if header("Signature") != "good" {
+	switch header("Signature") {
+	case "late":
+		return form.Hint{At: now.Add(-12 * time.Minute)}, form.ErrForged
+	case "good":
+	default:
 		return form.Hint{}, form.ErrForged
 	}
 	return form.Hint{Event: string(body[:min(40, len(body))]), Kind: "test", Declined: strings.HasPrefix(string(body), "declined"), At: now}, nil
@@ -100,6 +104,14 @@ func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
 			t.Errorf("%s %s %.20s: %d %s", test.path, test.signature, test.body, a.status, a.words())
 		}
 	}
+	settings, wrong := s.owner.org("/settings/donations"), "The clock of this server is about 12 minutes fast, so what the payment provider tells is refused"
+	s.owner.doesNotSee(s.owner.get(settings), wrong, "Delete test gifts")
+	s.event(path, "late", "evt_4")
+	s.owner.sees(s.owner.get(settings), wrong)
+	s.event(path, "bad", "evt_5")
+	s.owner.sees(s.owner.get(settings), wrong)
+	s.event(path, "good", "evt_6")
+	s.owner.doesNotSee(s.owner.get(settings), wrong)
 	for i := range 40 { // the same decline again and again is one
 		s.event(path, "good", "declined once")
 		if i < 30 {
@@ -169,7 +181,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
 	to := p.post(p.gives(typed...), "do", "pay").location()
-	p.sees(p.get(to), "Thank you!", "$25.00 every month")
+	p.sees(p.get(to), "Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
 		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {

@@ -119,7 +119,7 @@ func TestAVisitorGives(t *testing.T) {
 		p.wantStatus(paid, http.StatusSeeOther)
 		a = p.get(paid.location())
 		p.sees(a, "Thank you!", "$51.81", "received", "No money was moved")
-		p.doesNotSee(a, "Ana", "Okafor", "ana@example.org", "Zoë")
+		p.doesNotSee(a, "Ana", "Okafor", "ana@example.org", "Zoë", "your email")
 		if a.header.Get("Referrer-Policy") != "no-referrer" || a.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%v", a.header)
 		}

@@ -83,3 +83,30 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		p.sees(p.get(statements), "Waiting")
 	})
 }
+
+// The file has no font for a name: whoever prints is told so before, and prints the page instead.
+func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
+		viewer, amelia := s.generous()
+		p := s.member(viewer.account, access.Editor)
+		first, last := "ᏣᎳᎩ", "Smith"
+		in := crm.ContactInput{FirstName: &first, LastName: &last, Addresses: &[]crm.Address{{Line1: "12 Harbor Street", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}}}
+		if err := in.Validate(nil, true, "US", givingNow); err != nil {
+			t.Fatal(err)
+		}
+		made, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.sees(p.get(p.org("/contacts/print")), "2 contacts in one PDF file", "shows boxes for some letters in the name or address of 1 contact: ᏣᎳᎩ Smith")
+		for contact, boxes := range map[int64]bool{amelia: false, made.ID: true} {
+			gift := p.org("/gifts/" + s.donation(p.account, contact, `"amount":25,"method":"check","transacted_at":"%s"`, givingNow.Format("2006-01-02")).Code)
+			for _, page := range []answer{p.get(p.org(fmt.Sprintf("/contacts/%d/statement?year=%d", contact, givingNow.Year()))), p.get(gift + "/thank"), p.follow(gift + "/receipt")} {
+				p.wantStatus(page, http.StatusOK)
+				if strings.Contains(page.words(), "The PDF file shows boxes") != boxes {
+					t.Errorf("it is wrong that the page tells of boxes: %v", !boxes)
+				}
+			}
+		}
+	})
+}

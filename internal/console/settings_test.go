@@ -50,8 +50,8 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Viewer)
 	page := p.get(p.org("/settings"))
-	p.sees(page, "API keys Managed by owners", "Your role Viewer")
-	if strings.Contains(page.body, "/settings/organization") || strings.Contains(page.body, "/settings/keys") {
+	p.sees(page, "API keys Managed by owners", "Thank-you texts Managed by editors", "Receipts Managed by owners", "Your role Viewer")
+	if strings.Contains(page.body, "/settings/organization") || strings.Contains(page.body, "/settings/keys") || strings.Contains(page.body, "/settings/receipts") {
 		t.Error("a viewer is offered what only owners may do")
 	}
 }

@@ -132,9 +132,8 @@ var objectID = regexp.MustCompile(`^[A-Za-z0-9_]{4,255}$`)
 func (p *stripeProvider) Verify(header func(string) string, body []byte, now time.Time) (h donate.Hint, err error) {
 	stamp, signatures := signed(header("Stripe-Signature"))
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	at := unix(seconds)
-	if err != nil || at.Sub(now).Abs() > clockSkew {
-		return h, refused(donate.Forged, "The event was not signed within the last five minutes.", err)
+	if err != nil {
+		return h, refused(donate.Forged, "The event is not signed.", err)
 	}
 	if !slices.ContainsFunc(p.Hooks, func(secret string) bool {
 		mac := hmac.New(sha256.New, []byte(secret))
@@ -143,6 +142,10 @@ func (p *stripeProvider) Verify(header func(string) string, body []byte, now tim
 		return secret != "" && slices.ContainsFunc(signatures, func(s []byte) bool { return hmac.Equal(s, right) }) // an empty secret would fit whatever is signed with none
 	}) {
 		return h, refused(donate.Forged, "The event’s signature is wrong.", nil)
+	}
+	at := unix(seconds)
+	if at.Sub(now).Abs() > clockSkew {
+		return donate.Hint{At: at}, refused(donate.Forged, "The event was not signed within the last five minutes.", nil)
 	}
 	var event object
 	if err := json.Unmarshal(body, &event); err != nil || !objectID.MatchString(event.text("id")) {

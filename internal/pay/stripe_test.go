@@ -401,6 +401,9 @@ func TestEventsThatAreRefused(t *testing.T) {
 		if errors.Is(err, donate.ErrForged) == c.ok || (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
+		if isLate := name == "old" || name == "from the future"; !c.ok && h.At.IsZero() == isLate {
+			t.Errorf("%s: the time is %v", name, h.At)
+		}
 		if c.ok && (h.Event != event.Event || h.Ref != donate.Ref{Kind: donate.SessionRef, ID: "cs_test_00000001"} || h.Declined) {
 			t.Errorf("%s: %+v", name, h)
 		}

@@ -84,6 +84,9 @@ func TestNamesInAnyScriptAreDrawnAndReadBack(t *testing.T) {
 		"a\tb\x07c": "a b c",
 		"\xff":      "\uFFFD",
 	} {
+		if pdf.Draws(name) == strings.Contains(want, "□") {
+			t.Errorf("it is wrong that %q can be drawn: %v", name, pdf.Draws(name))
+		}
 		for _, style := range []pdf.Style{body, {Size: 11, Bold: true}} {
 			pages := read(t, written(t, pdf.Letter, func(d *pdf.Document) { d.Paragraph(style, name) }))
 			if len(pages) != 1 || strings.TrimSpace(pages[0]) != want {

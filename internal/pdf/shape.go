@@ -266,6 +266,16 @@ func faceOf(r rune, heavy bool) *typeface {
 	return regular
 }
 
+// Draws tells whether there is a font for every character of a text. Others are drawn as boxes.
+func Draws(text string) bool {
+	for _, r := range clean(text) {
+		if !ignorable(r) && faceOf(r, false).glyph(r) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // ignorable characters say how others are to be written, and are not drawn.
 func ignorable(r rune) bool {
 	return r == '\u00AD' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) || r == '\u034F'

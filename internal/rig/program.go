@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -121,6 +122,28 @@ func (p *Program) Account(name string) (secret string) {
 
 // MemoryPeak is the most memory that the program has had so far, in bytes.
 func (p *Program) MemoryPeak() int { return p.told("status", `VmHWM:\s+(\d+) kB`) << 10 }
+
+// Slowed begins to measure by how much the program is slowed down because others have the processors. What it returns ends that: 3 is that for each second of work, the program waited for two.
+func (p *Program) Slowed() (end func() float64) {
+	had, waited := p.processors()
+	return func() float64 {
+		hadThen, waitedThen := p.processors()
+		return 1 + max(0, waitedThen-waited)/max(1, hadThen-had)
+	}
+}
+
+// processors is for how many nanoseconds the threads of the program had a processor so far, and waited for one.
+func (p *Program) processors() (had, waited float64) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.pid))
+	for _, thread := range threads {
+		var h, w float64
+		if text, err := os.ReadFile(thread); err == nil { // it may have ended
+			_, _ = fmt.Sscan(string(text), &h, &w)
+		}
+		had, waited = had+h, waited+w
+	}
+	return had, waited
+}
 
 // told is a number that the system tells about the program.
 func (p *Program) told(file, pattern string) int {

@@ -29,6 +29,8 @@ type printView struct {
 	Selected string // how many contacts there are
 	Count    int64  // of those who are in the file
 	Left     []page.LeftLine
+	Boxed    int64 // of whose name or address the file shows boxes
+	Such     []crm.Contact
 	Archived bool // some of them are archived, and get nothing unless that is asked
 	Says     []mail.Line
 	First    string // with whom the file begins
@@ -133,6 +135,7 @@ func PrintPage(r *page.Request) error {
 		return err
 	}
 	view.Count, view.Left, view.Archived = made.Count(), page.LeftOut(made.Left, view.listOf(r)), made.Left[crm.IsArchived] > 0 || how.Archived
+	view.Boxed, view.Such = made.Boxed, made.Such
 	n := made.Count()
 	for _, left := range made.Left {
 		n += left

@@ -48,9 +48,9 @@ var donationColumns = []page.Column{
 // donationRow is a donation in a list.
 type donationRow struct {
 	donate.Donation
-	Title  string // of its campaign
-	Marks  []page.Mark
-	Review review // zero where no one must look
+	Title   string // of its campaign
+	Marks   []page.Mark
+	Reviews []reviewed // why someone must look
 }
 
 // Who is what the giver is called, as they typed it.
@@ -124,7 +124,7 @@ func donationRows(r *page.Request, all []donate.Donation) (rows []*donationRow, 
 	}
 	names, err := r.Store.CampaignNames(r.Context(), r.Account(), ids)
 	for _, d := range all {
-		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d), reviews[d.Doubt]})
+		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d), reviewsOf(d.Doubt)})
 	}
 	return rows, err
 }
@@ -134,6 +134,7 @@ type donationView struct {
 	*donationRow
 	Receive   *page.Form   // of a promise
 	Made      *giving.Gift // that it became; nil for none
+	Contact   giftContact  // of that
 	Mails     bool         // this server sends mail
 	Campaigns []page.Option
 }
@@ -159,14 +160,15 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 	view.Receive.Blame("transacted_at", "day", receivedOn)
 	if d.Gift != "" {
 		g, err := r.Store.GiftRecord(r.Context(), r.Account(), d.Gift)
+		if err == nil {
+			view.Made = &g.Gift
+			view.Contact, err = contactOf(r, view.Made)
+		}
 		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
-		if err == nil {
-			view.Made = &g.Gift
-		}
 	}
-	if d.Doubt == donate.NotHere {
+	if d.Doubt.Has(donate.NotHere) {
 		if view.Campaigns, err = r.CampaignOptions("", "No campaign", d.Currency); err != nil {
 			return err
 		}
@@ -177,10 +179,16 @@ func DonationPage(r *page.Request, d donate.Donation) error {
 // DonationPath is the page of a donation.
 func donationPath(d *donate.Donation) string { return "/donations/" + d.ID }
 
-// ResolveReview notes that someone has looked at a donation.
+// ResolveReview notes that someone has looked at a donation for a reason that the page has told.
 func ResolveReview(r *page.Request, d donate.Donation) error {
-	_, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID)
-	return r.Done(err, r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
+	d, err := r.Store.ResolveReview(r.Context(), r.Account(), d.ID, donate.Doubt(r.Form.Value("reason")))
+	if err != nil {
+		return err
+	}
+	if d.Doubt != "" {
+		return r.Redirect(r.Path(donationPath(&d)), page.Notice{Text: "Marked as reviewed.", Warning: "This donation needs your attention for another reason, too."})
+	}
+	return r.Redirect(r.Path("/donations?state="+toReview), page.Notice{Text: "Marked as reviewed.", View: r.Path(donationPath(&d)), Link: "View donation"})
 }
 
 // TakeOver makes a gift of a payment that did not begin here.

@@ -8,6 +8,20 @@ import (
 // review is why a person must look at a donation, and what to do.
 type review struct{ Why, Next string }
 
+// reviewed is a review with its reason, which a person has done with one at a time.
+type reviewed struct {
+	review
+	Reason donate.Doubt
+}
+
+// reviewsOf are the reasons of a doubt, in words.
+func reviewsOf(d donate.Doubt) (all []reviewed) {
+	for _, reason := range d.All() {
+		all = append(all, reviewed{reviews[reason], reason})
+	}
+	return all
+}
+
 var reviews = map[donate.Doubt]review{
 	donate.WrongMode: {"This payment is in the provider’s other mode: a test payment at a live connection, or the other way around. Nothing was recorded.",
 		"Check in the provider’s dashboard which mode it is in. A real payment can be recorded by hand as a gift."},
@@ -24,7 +38,7 @@ var reviews = map[donate.Doubt]review{
 	donate.NotHere: {"This payment was made at the provider, and not on a page of yours: in the dashboard, or by a payment link.",
 		"Take it over to make a gift of it, or mark it as reviewed if it is no gift."},
 	donate.OtherName: {"The contact with this email or phone has another name. The gift was recorded for that contact, whose name was not changed.",
-		"Open the gift and check that it is the right person. If two people share the email, edit the gift and choose the other one. A thank-you with the receipt goes out when you mark it as reviewed."},
+		"Check that it is the right person. If two people share the email, edit the gift and choose the other one. A thank-you with the receipt goes out when you mark it as reviewed."},
 	donate.Archived: {"The donor’s contact is archived, and nothing is merged into it: a new gift makes a new contact, and a recurring one stays with the archived contact.",
 		"If it is the same person, restore the archived contact, and merge the new one with it. If it should stay archived, mark this as reviewed."},
 }

@@ -131,8 +131,21 @@ type giftView struct {
 	Refund  *page.Form
 	Receive *page.Form // of a promise
 	History page.Timeline
+	Contact giftContact
 
 	Provider string // that refunds the gift; "" where a refund is only noted
+}
+
+// giftContact is what the contact of a gift is called now, and the name that the gift was given under where that is another one: of someone who shares the email, or before a marriage.
+type giftContact struct{ Called, GivenAs string }
+
+func contactOf(r *page.Request, g *giving.Gift) (giftContact, error) {
+	names, err := r.Store.ContactNames(r.Context(), r.Account(), []int64{g.Contact})
+	contact, given := names[g.Contact], page.GiverName(g.Giver)
+	if now := page.GiverName(giving.GiverOf(&contact)); now != "" && now != given && !contact.Erased() {
+		return giftContact{now, given}, err
+	}
+	return giftContact{Called: given}, err
 }
 
 func GiftOf(r *page.Request) (gifts.GiftRecord, error) {
@@ -148,6 +161,9 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	g := &record.Gift
 	view := giftView{GiftRow: rows[0], Refund: r.Form.IfSentTo("/refund"), Receive: r.Form.IfSentTo("/receive")}
 	if view.History, err = r.TimelineOf(history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: page.ActivitiesPerPage}); err != nil {
+		return err
+	}
+	if view.Contact, err = contactOf(r, g); err != nil {
 		return err
 	}
 	if view.Thanks, err = thanksOf(r, g); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"strings"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -16,6 +17,7 @@ import (
 // donationsView is how an organization takes gifts on the pages of its campaigns.
 type donationsView struct {
 	Connection *donations.Connection // nil for none
+	Clock      string                // what is wrong with the server's; "" for nothing
 	Connect    *page.Form
 	Hooks      string // the address for the provider's events
 	Events     []string
@@ -41,6 +43,9 @@ func DonationsPage(r *page.Request) (err error) {
 	settings, err := r.Store.DonationSettings(r.Context(), r.Account())
 	if err != nil {
 		return err
+	}
+	if off := r.Store.ClockOff(); off != 0 {
+		view.Clock = "about " + page.Plural(int64(off.Abs()/time.Minute), "minute") + map[bool]string{true: " fast", false: " slow"}[off > 0]
 	}
 	settings.FillForm(r.Currency(), view.Form.SetUnsent)
 	if view.Connection != nil {

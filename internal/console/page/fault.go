@@ -28,11 +28,11 @@ var wording = map[doc.Rule]string{
 	doc.Currency:   "must be a three-letter code, such as USD or EUR",
 	doc.Timezone:   "must be a time zone, such as America/New_York",
 	doc.NotBefore:  "can’t be before the start",
-	doc.CentRange:  "must be between 0 and 9,999,999,999.99",
+	doc.CentRange:  "must be 0 or more and less than 10 billion, such as 1,500 or 1500.50",
 	doc.CountRange: "must be a whole number between 0 and %v",
 	doc.SlugForm:   "must be 1 to %v lowercase letters, digits and single hyphens",
 
-	doc.MoneyRange:   "must be above 0 and at most 999,999,999.99, such as 50 or 1,500.50",
+	doc.MoneyRange:   "must be more than 0 and less than 1 billion, such as 50 or 1,500.50",
 	doc.TooFine:      "can’t have more than %v decimals in %v",
 	doc.NotPaid:      "must be “Received” for a refund",
 	doc.MoneyStays:   "can’t be changed. Refund the gift and record it again",
@@ -48,7 +48,7 @@ var wording = map[doc.Rule]string{
 	doc.Boolean:      "must be yes or no",
 
 	doc.NoNUL:           "must be plain text",
-	doc.FeeRange:        "must be between 0 and 999,999,999.99",
+	doc.FeeRange:        "must be 0 or more and less than 1 billion, such as 1.75",
 	doc.NothingLeft:     "can’t be refunded: the whole gift was already refunded",
 	doc.NothingRefunded: "can’t be undone: this gift has no refund",
 	doc.EntriesFull:     "can’t be recorded: a gift can have at most %v payments and refunds",

@@ -328,7 +328,8 @@ func noteWords(a *history.Activity) string {
 
 func mentionWords(a *history.Activity) string {
 	gift := a.Gift()
-	amount := text.MoneyOf(gift.Amount.String(), gift.Currency)
+	given, was := cmp.Or(gift.Given, gift.Amount).String(), cmp.Or(gift.GivenWas, gift.Before).String()
+	amount := text.MoneyOf(given, gift.Currency)
 	switch {
 	case a.Noun == history.GiftNoun:
 		return ""
@@ -338,14 +339,14 @@ func mentionWords(a *history.Activity) string {
 		return "set up a recurring gift of " + amount + " " + strings.ToLower(Spoken(gift.Frequency))
 	case gift.Gift == "": // as above
 		return "recorded a gift"
-	case a.Kind == history.DidRefund && strings.HasPrefix(gift.Amount.String(), "-"):
-		return "undid a refund of " + text.MoneyOf(gift.Amount.String()[1:], gift.Currency)
+	case a.Kind == history.DidRefund && strings.HasPrefix(given, "-"):
+		return "undid a refund of " + text.MoneyOf(given[1:], gift.Currency)
 	case a.Kind == history.DidRefund:
 		return "recorded a refund of " + amount
-	case gift.Before == gift.Amount:
+	case was == given:
 		return "corrected a gift of " + amount
-	case gift.Before != "":
-		return "corrected the amount of a gift from " + text.MoneyOf(gift.Before.String(), gift.Currency) + " to " + amount
+	case was != "":
+		return "corrected the amount of a gift from " + text.MoneyOf(was, gift.Currency) + " to " + amount
 	case gift.Status == string(giving.Cancelled):
 		return "canceled a gift of " + amount
 	case gift.Status != string(giving.Succeeded):

@@ -22,6 +22,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
+	"donorbook/internal/pdf"
 	"donorbook/internal/web"
 )
 
@@ -235,6 +236,7 @@ var functions = template.FuncMap{
 	"list":      func(values ...any) []any { return values },
 	"initials":  initials,
 	"called":    ContactName,
+	"drawn":     func(said any) bool { return pdf.Draws(fmt.Sprint(said)) },
 	"employer":  Employer,
 	"giver":     GiverName,
 	"giftName":  GiftName,

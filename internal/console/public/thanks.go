@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/web"
 )
@@ -24,6 +25,7 @@ type thanksView struct {
 	Again     string // the form, filled in
 	Transfer  *transferView
 	Test      bool
+	Mailed    bool // a thank-you was written to the giver
 }
 
 // transferView is how to pay a promised gift.
@@ -49,6 +51,11 @@ func (g *Gifts) thanksPage(v *visit) error {
 	promised := d.ID != "" && d.Provider == "" && !d.IsOver()
 	if promised || d.ID != "" && g.Now().Sub(d.CreatedAt) < memory {
 		view.State, view.Amount, view.Frequency, view.Again = d.State, text.MoneyExact(d.Charged, d.Currency), d.Wish.Frequency, "/"+v.campaign.Slug+"/donate?"+again(&v.offer, &d)
+	}
+	if view.State == donate.Paid && d.Gift != "" {
+		if made, err := g.Store.GiftRecord(v.r.Context(), v.account.Number, d.Gift); err == nil {
+			view.Mailed = made.Thanks.How == giving.ThankedMail
+		}
 	}
 	if promised {
 		view.Transfer = g.transfer(v, &d)

@@ -163,7 +163,7 @@ func parseAmount(v *doc.Invalid, field, value, currency string) (cents int64) {
 		cents, ok = text.ParseDecimal(digits, 2, text.CentDigits)
 	}
 	if !ok {
-		v.Add(field, "must be between 0 and %v, such as 1,500 or 1500.50", text.AmountText(text.MaxCents))
+		v.Add(field, "must be 0 or more and less than 10 billion, such as 1,500 or 1500.50")
 	}
 	return cents
 }

@@ -32,7 +32,7 @@ func TestParseAmount(t *testing.T) {
 	} {
 		var v doc.Invalid
 		cents := parseAmount(&v, "goal", text, "USD")
-		want := []crmtest.Said{{"goal", "The goal field must be between 0 and 9,999,999,999.99, such as 1,500 or 1500.50."}}
+		want := []crmtest.Said{{"goal", "The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50."}}
 		if diff := cmp.Diff(want, crmtest.SaidOf(v.Faults)); diff != "" || cents != 0 {
 			t.Errorf("%q: %d, %s", text, cents, diff)
 		}

@@ -134,7 +134,7 @@ const (
 type Provider interface {
 	// Start makes the page on which the giver pays. The same order may be started again: it is the same page.
 	Start(ctx context.Context, o *Order) (Handover, error)
-	// Verify reads an event, as it was posted to us. header finds a header of the request by its name. An error of a wrong signature is ErrForged.
+	// Verify reads an event, as it was posted to us. header finds a header of the request by its name. An error of a wrong signature is ErrForged; where nothing but its time is wrong, the hint has that.
 	Verify(header func(name string) string, body []byte, now time.Time) (Hint, error)
 	// Look tells what is true now about an object and the payment or the plan that it belongs to.
 	Look(ctx context.Context, ref Ref) (Snapshot, error)

@@ -231,7 +231,7 @@ func (f *formReader) line(field string) string {
 	case value == "":
 	case doc.IsLonger(value, maxName):
 		f.fail(field, tooLong, maxName)
-	case strings.ContainsFunc(value, isHidden) || linkForm.MatchString(value):
+	case strings.ContainsFunc(value, isHidden) || linkForm.MatchString(joiners.Replace(value)):
 		f.fail(field, plainText)
 	}
 	return strings.Join(strings.Fields(value), " ")
@@ -240,8 +240,13 @@ func (f *formReader) line(field string) string {
 // linkForm is what mail programs make a link of, or what was meant to be one.
 var linkForm = regexp.MustCompile(`(?i:://|www\.|<|>|\bhref\b)|[\pL\pN]\.(?:[a-z]{2,}|[A-Z]{2,})(?:\b|$)|\S@\S`)
 
-// isHidden tells whether a sign is not to be seen: a control character, or one that turns the text around it.
-func isHidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+// joiners say how letters are joined, as in Persian names: they are not seen, and hide no link.
+var joiners = strings.NewReplacer("\u200c", "", "\u200d", "")
+
+// isHidden tells whether a sign is not to be seen: a control character, or one that turns or parts the text around it.
+func isHidden(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && joiners.Replace(string(r)) != ""
+}
 
 func (f *formReader) needed(field string, rule doc.Rule, args ...any) string {
 	value := f.line(field)

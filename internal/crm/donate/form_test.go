@@ -91,6 +91,8 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 		"an email for a name":     {filled("company", "spam@example"), []string{"company"}},
 		"HTML":                    {filled("company", "<b>x"), []string{"company"}},
 		"a line break":            {filled("dedicated_to", "A\nB"), []string{"dedicated_to"}},
+		"a hidden link":           {filled("last_name", "evil\u200b.com"), []string{"last_name"}},
+		"a joined link":           {filled("last_name", "evil\u200d.com"), []string{"last_name"}},
 		"turned text":             {filled("first_name", "A\u202eB"), []string{"first_name"}},
 		"a long name":             {filled("last_name", strings.Repeat("é", 101)), []string{"last_name"}},
 		"an unknown dedication":   {filled("dedication", "to", "dedicated_to", "Zoë"), []string{"dedication"}},
@@ -100,7 +102,7 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王"} {
+	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王", "علی\u200cرضا"} {
 		if w, err := offered("USD").Read(filled("last_name", name)); err != nil || w.LastName != name {
 			t.Errorf("%s: %v", name, err)
 		}

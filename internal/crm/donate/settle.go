@@ -1,8 +1,8 @@
 package donate
 
 import (
-	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm/giving"
@@ -46,7 +46,7 @@ type Entry struct {
 	At        time.Time
 }
 
-// Doubt is why a person must look at a donation.
+// Doubt is why a person must look at a donation: one of these reasons, or several with spaces between them, the first one first.
 type Doubt string
 
 const (
@@ -60,6 +60,40 @@ const (
 	OtherName     Doubt = "name"     // the contact with this email or phone is called differently
 	Archived      Doubt = "archived" // the contact with this email or phone, or of the plan, is archived
 )
+
+// All are the single reasons.
+func (d Doubt) All() (all []Doubt) {
+	for one := range strings.FieldsSeq(string(d)) {
+		all = append(all, Doubt(one))
+	}
+	return all
+}
+
+// Has tells whether a reason is among them.
+func (d Doubt) Has(one Doubt) bool { return slices.Contains(d.All(), one) }
+
+// And adds reasons to those that there are.
+func (d Doubt) And(more Doubt) Doubt {
+	for _, one := range more.All() {
+		if !d.Has(one) {
+			d = Doubt(strings.TrimSpace(string(d + " " + one)))
+		}
+	}
+	return d
+}
+
+// But leaves out reasons.
+func (d Doubt) But(less Doubt) (left Doubt) {
+	for _, one := range d.All() {
+		if !less.Has(one) {
+			left = left.And(one)
+		}
+	}
+	return left
+}
+
+// HoldsThanks tells whether the contact of a gift may be someone else than its giver, or the money may go back: nothing is said to them until a person has looked. The new contact beside an archived one is who gave.
+func (d Doubt) HoldsThanks() bool { return d.But(Archived) != "" }
 
 // Settle is what follows from a snapshot for the books. Whatever order snapshots come in, however often, and whichever of them are lost: after the last one the books
 // are the same. Money that was recorded is never taken out, but answered by a further entry.
@@ -91,7 +125,7 @@ func Settle(known Known, s *Snapshot) (o Outcome) {
 	if p.State == Paid {
 		o.At = p.At
 		o.money(known.Gift, s)
-		o.Doubt = cmp.Or(order.doubt(s), o.Doubt)
+		o.Doubt = order.doubt(s).And(o.Doubt)
 	}
 	return o
 }
@@ -152,7 +186,7 @@ func (o *Outcome) money(g *giving.Gift, s *Snapshot) {
 	}
 	within := func() int64 { return max(0, min(left, p.Amount)) }
 	if g != nil && (g.Payment().Amount != p.Amount || g.Left() != within()) {
-		o.Doubt = WrongAmount
+		o.Doubt = o.Doubt.And(WrongAmount)
 	}
 	for _, m := range more {
 		was := within()
@@ -161,11 +195,11 @@ func (o *Outcome) money(g *giving.Gift, s *Snapshot) {
 		o.Entries = append(o.Entries, m)
 	}
 	if left < 0 {
-		o.Doubt = cmp.Or(o.Doubt, TooMuchBack)
+		o.Doubt = o.Doubt.And(TooMuchBack)
 	}
 	for _, d := range p.Disputes {
 		if d.State == UnderWay {
-			o.Doubt = cmp.Or(o.Doubt, Disputed)
+			o.Doubt = o.Doubt.And(Disputed)
 		}
 	}
 }

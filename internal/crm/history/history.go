@@ -120,6 +120,8 @@ type MentionedGift struct {
 	Plan      string      `json:"plan_id,omitempty"`
 	Amount    json.Number `json:"amount"`
 	Before    json.Number `json:"before,omitempty"` // the amount that was corrected
+	Given     json.Number `json:"given,omitempty"`  // the same without the covered fee, as lists and sums have it; "" where none was covered
+	GivenWas  json.Number `json:"given_before,omitempty"`
 	Currency  string      `json:"currency"`
 	Status    string      `json:"status"`
 	Frequency string      `json:"frequency,omitempty"`
@@ -128,13 +130,18 @@ type MentionedGift struct {
 // GiftMention is a mentioned gift as the history keeps it.
 func GiftMention(before, after *giving.Gift) string {
 	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
-	amount := after.Payment().Amount
+	number := func(amount int64) json.Number { return json.Number(text.MoneyInput(amount, after.Currency)) }
+	amount, given, covers := after.Payment().Amount, after.Donated(), after.Payment().FeeCovered != 0
 	if before != nil && len(after.Entries) > len(before.Entries) {
 		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
-			amount = refunded
+			amount, given = refunded, refunded-(before.LeftCovered()-after.LeftCovered())
 		} else {
-			mention.Before = json.Number(text.MoneyInput(before.Payment().Amount, after.Currency))
+			covers = covers || before.Payment().FeeCovered != 0
+			mention.Before, mention.GivenWas = number(before.Payment().Amount), number(before.Donated())
 		}
+	}
+	if mention.Given = number(given); !covers {
+		mention.Given, mention.GivenWas = "", ""
 	}
 	return mention.text(amount)
 }

@@ -149,8 +149,11 @@ func readPrefix(r *row, _ *cell, text string) {
 	r.contact.Prefix = &text
 }
 
-// readFullName takes a name. Some systems write Chen; Lily.
-func readFullName(r *row, _ *cell, text string) {
+// readFullName takes a name, in the order that the heading has: Nom Prénom. Some systems write Chen; Lily.
+func readFullName(r *row, c *cell, text string) {
+	if c.lastFirst {
+		text = withComma(text)
+	}
 	if r.fullName = text; !strings.Contains(text, ",") {
 		r.fullName = strings.Replace(text, "; ", ", ", 1)
 	}

@@ -131,8 +131,7 @@ func splitPrefix(name string) (prefix, rest string) {
 	}
 	words := strings.Fields(name)
 	isTitle := func(i int) bool {
-		isMonsieur := strings.EqualFold(strings.Trim(words[i], "."), "m") && i+2 < len(words) && crm.IsCouple(words[i+1]) && crm.IsTitle(words[i+2])
-		return crm.IsTitle(words[i]) || isMonsieur
+		return crm.IsTitle(words[i]) || isMonsieur(words[i]) && i+2 < len(words) && crm.IsCouple(words[i+1]) && crm.IsTitle(words[i+2])
 	}
 	n := 0
 	for n < len(words)-1 && (isTitle(n) || n > 0 && crm.IsCouple(words[n]) && isTitle(n+1) && n+2 < len(words)) {
@@ -160,9 +159,29 @@ func isCompanyName(name string) bool {
 }
 
 // isCompanyInTwo tells the name of a company of which a form has taken the last word for a last name: Harbor Rotary, Club. People have last names such as Church and Bank.
-func isCompanyInTwo(first, last string) bool {
-	words := text.DistinctWords(strings.ReplaceAll(last, ".", ""))
-	return len(words) > 0 && slices.Contains(companyWords, words[len(words)-1]) && isCompanyName(first+" "+last)
+// Where one of the two is missing, the other one is the whole name.
+func isCompanyInTwo(first, last *string) bool {
+	if first == nil || last == nil {
+		return isCompanyName(*cmp.Or(first, last))
+	}
+	words := text.DistinctWords(strings.ReplaceAll(*last, ".", ""))
+	return len(words) > 0 && slices.Contains(companyWords, words[len(words)-1]) && isCompanyName(*first+" "+*last)
+}
+
+// withComma writes a name whose column has the last name first, DUPONT Jean, as people do elsewhere: DUPONT, Jean. The last name is in capitals, or else one word.
+func withComma(name string) string {
+	words := strings.Fields(name)
+	n := 0
+	for n < len(words) && words[n] == strings.ToUpper(words[n]) {
+		n++
+	}
+	if n == len(words) {
+		n = 1
+	}
+	if prefix, _ := splitPrefix(name); len(words) < 2 || strings.Contains(name, ",") || prefix != "" || isCompanyName(name) {
+		return name
+	}
+	return strings.Join(words[:max(n, 1)], " ") + ", " + strings.Join(words[max(n, 1):], " ")
 }
 
 // splitName makes a first and a last name of a full one: "Ana Lopez", "Lopez, Ana", "Dr. Ludwig van Beethoven".
@@ -300,4 +319,12 @@ func cutAddress(text string) (parts []string) {
 // isZip tells a postal code by its digits.
 func isZip(text string) bool {
 	return len(text) >= 3 && len(text) <= 10 && strings.ContainsAny(text, "0123456789") && !strings.ContainsAny(text, ",.#")
+}
+
+// fieldsOf are the words of a text that may be missing.
+func fieldsOf(text *string) []string {
+	if text == nil {
+		return nil
+	}
+	return strings.Fields(*text)
 }

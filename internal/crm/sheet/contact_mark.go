@@ -34,7 +34,7 @@ func (h *heading) mark() (target string, isConsent bool) {
 
 // asksReach tells whether a heading names nothing but a way to reach someone. If its values are yes and no, they tell who may be reached so.
 func (h *heading) asksReach() bool {
-	return len(h.means) > 0 && h.unknown == 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "who" && m != "mailing" && !slices.Contains(channels, m) })
+	return h.has(channels...) && h.unknown == 0 && !slices.ContainsFunc(h.means, func(m string) bool { return m != "who" && m != "mailing" && !slices.Contains(channels, m) })
 }
 
 // channelMark is the mark that keeps someone from being reached in the way that a heading names.
@@ -240,7 +240,7 @@ func contactType(value string) (isCompany, known bool) {
 	case "company", "organization", "organisation", "business", "corporation", "corporate", "foundation", "nonprofit", "firma", "unternehmen", "entreprise", "societe", "association", "verein", "empresa", "institution",
 		"o", "org", "co", "corp", "fd":
 		return true, true
-	case "individual", "person", "household", "family", "einzelperson", "individu", "personne", "i", "in", "ind":
+	case "individual", "person", "particular", "household", "family", "einzelperson", "individu", "personne", "i", "in", "ind":
 		return false, true
 	}
 	return false, false
@@ -258,8 +258,8 @@ func (r *row) settleNames() {
 	byName := in.IsCompany == nil && in.Company == nil && in.Prefix == nil
 	byTwice := in.IsCompany == nil && in.FirstName == nil && in.LastName == nil // its name stands in both columns
 	switch isPerson := in.FirstName != nil || in.LastName != nil; {
-	case byName && isPerson && in.FirstName != nil && in.LastName != nil && isCompanyInTwo(*in.FirstName, *in.LastName):
-		r.fullName, in.FirstName, in.LastName = *in.FirstName+" "+*in.LastName, nil, nil
+	case byName && isPerson && isCompanyInTwo(in.FirstName, in.LastName):
+		r.fullName, in.FirstName, in.LastName = strings.Join(slices.Concat(fieldsOf(in.FirstName), fieldsOf(in.LastName)), " "), nil, nil
 		fallthrough
 	case byName && !isPerson && isCompanyName(r.fullName):
 		isCompany = true
@@ -294,8 +294,13 @@ func (r *row) settleNames() {
 	}
 }
 
+// isMonsieur tells M., which is also an initial.
+func isMonsieur(word string) bool { return strings.EqualFold(strings.Trim(word, "."), "m") }
+
 // isPrefix tells titles such as Dr. or Mr. and Mrs. from jobs and salutations.
 func isPrefix(text string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" &+/", r) })
-	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool { return !crm.IsTitle(word) && len(crm.WithoutAnd([]string{word})) > 0 })
+	return len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool {
+		return !crm.IsTitle(word) && !(len(words) > 1 && isMonsieur(word)) && len(crm.WithoutAnd([]string{word})) > 0
+	})
 }

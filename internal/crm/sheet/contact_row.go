@@ -224,9 +224,14 @@ func readStreet(r *row, c *cell, text string) {
 
 func readZipAndCity(r *row, c *cell, text string) {
 	p := r.place(c)
-	if zip, city, found := strings.Cut(text, " "); found && strings.ContainsAny(zip, "0123456789") {
-		p.Zipcode, p.City = zip, strings.TrimSpace(city)
-	} else {
+	words := strings.Fields(text)
+	last := len(words) - 1
+	switch {
+	case last > 0 && strings.ContainsAny(words[0], "0123456789"):
+		p.Zipcode, p.City = words[0], strings.TrimLeft(strings.Join(words[1:], " "), "-, ")
+	case last > 1 && isZip(words[last]) && len(words[last-1]) == 2: // Holyoke, MA 01040
+		p.City, p.State, p.Zipcode = strings.TrimSuffix(strings.Join(words[:last-1], " "), ","), words[last-1], words[last]
+	default:
 		p.City = text
 	}
 }

@@ -82,9 +82,9 @@ func giftColumns() []column {
 		{target: "house_number", label: "House number", giver: numbered(houseNumber, 0)},
 		{target: "campaign_id", means: "campaign id", label: "Campaign ID in Donorbook", read: readID(func(in *giving.GiftInput) **int64 { return &in.Campaign }),
 			write: func(of *record, _ int) any { return id(of.gift.Campaign) }},
-		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, event name?, event title, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = amountsBeside.ReplaceAllString(text, "") },
+		{target: "campaign", means: "campaign, campaign name, campaign title, campaign code, campaign source name?, campaign page name? title?, fund, fund name, fund title, fund note, fund code, fund type, appeal, appeal name, appeal title, appeal code, event name?, event title, ledger code?", label: "Campaign: ID, slug or title", read: func(r *row, _ *cell, text string) { r.gift.CampaignName = withoutAmounts(text) },
 			heading: "Campaign", before: "campaign_code", write: func(of *record, _ int) any { return of.title }},
-		{target: "plan", means: "recurring id, recurring", kind: planKind, late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
+		{target: "plan", means: "recurring pledge? id, recurring", kind: planKind, late: true, label: "Recurring gift ID in another system", read: func(r *row, _ *cell, text string) { r.gift.Filed.Plan = text }},
 		{target: "plan_id", label: "Recurring gift ID in Donorbook"},
 		{target: "frequency", means: "frequency recurring?, recurring frequency, recurring type, installment frequency, recurring", kind: frequencyKind, late: true, label: "How often the recurring gift comes", read: readFrequency},
 		{target: "fee", means: "fee amount?, fee total amount?, fee pay, fee card", kind: amountKind, label: "Fee", read: readMoney(func(in *giving.GiftInput) **int64 { return &in.Fee }),
@@ -134,6 +134,13 @@ func giftColumns() []column {
 
 // amountsBeside are the amounts that a list of funds has behind each: General ($150.00), Missions ($50.00).
 var amountsBeside = regexp.MustCompile(`\s*\(-?\p{Sc}?\s?[0-9][0-9.,' ]*[.,][0-9]{2}\s?\p{Sc}?\)`)
+
+func withoutAmounts(funds string) string {
+	if !strings.Contains(funds, "(") {
+		return funds
+	}
+	return amountsBeside.ReplaceAllString(funds, "")
+}
 
 func giftFields() (fields []column) {
 	for _, f := range giving.GiftTexts {

@@ -24,6 +24,8 @@ func readDay(r *row, c *cell, value string, to **string) {
 		switch {
 		case m.Zone != "":
 			value = m.At.Format("2006-01-02T15:04:05") + m.Zone
+		case c.zone != nil && !isMidnight:
+			value = time.Date(m.At.Year(), m.At.Month(), m.At.Day(), m.At.Hour(), m.At.Minute(), m.At.Second(), 0, c.zone).Format(time.RFC3339)
 		case isMidnight && !r.isOwn: // a workbook has midnight as a day, and ours has no days alone
 			value = m.At.Format(time.DateOnly)
 		default:

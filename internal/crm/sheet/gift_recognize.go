@@ -46,12 +46,18 @@ func recognizeGifts(s *Sheet, header []string, _ *custom.Fields, look *Look) Map
 	return g.mapping
 }
 
-// giverNames are the names of the columns that may be about the giver. Where something is shipped to is not where the giver lives.
+// giverNames are the names of the columns that may be about the giver. Where something is shipped to is not where the giver lives. To a bank, the partner is who has paid, and
+// the account the one of the statement.
 func giverNames(g *recognition, done map[int]bool) []string {
-	names := make([]string, len(g.mapping))
+	names, isStatement := make([]string, len(g.mapping)), g.mapping.isStatement()
 	for i := range names {
 		if h := &g.headings[i]; !done[i] && !h.has("shipping", "honor", "memory", "soft") && (!h.has("recipient") || h.has("who")) {
 			names[i] = g.mapping[i].Name
+		}
+		if isStatement && g.headings[i].has("account") && g.look.column(i).isConstant() {
+			names[i] = ""
+		} else if lower := strings.ToLower(names[i]); isStatement && strings.Contains(lower, "partner") {
+			names[i] = strings.Replace(lower, "partner", "payer", 1)
 		}
 	}
 	return names

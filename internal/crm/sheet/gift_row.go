@@ -6,19 +6,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/text"
 )
 
 // GiftRow is one row of a file of gifts.
@@ -70,6 +69,7 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 		g.lines, g.matchedBy = append(g.lines, "Company: "+name.Company), cmp.Or(g.matchedBy, name.Company)
 		r.contact.Company, r.contact.IsCompany = nil, nil
 	}
+	g.settleTransfer(rows.isStatement)
 	g.settleMatch(&r.contact)
 	g.takeGiver(&r.contact)
 	g.settle()
@@ -105,10 +105,16 @@ func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
 // isTotal tells a row that adds up those above it.
 func isTotal(cells []string) bool {
 	return slices.ContainsFunc(cells, func(cell string) bool {
-		words := headingWords(text.Cut(cell, longestHeading))
-		return len(words) > 0 && slices.Contains([]string{"total", "totals", "subtotal", "grand", "sum", "summe", "gesamt", "gesamtsumme", "somme", "suma"}, words[0])
+		cell = strings.TrimLeftFunc(cell, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if end := strings.IndexFunc(cell, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
+			cell = cell[:end]
+		}
+		return len(cell) > 2 && slices.ContainsFunc(totals, func(word string) bool { return strings.EqualFold(word, cell) })
 	})
 }
+
+// totals are words that cells begin with which add up others.
+var totals = strings.Fields("total totals subtotal grand sum count anzahl summe gesamt gesamtsumme somme suma")
 
 // takeGiver takes what a row says about the giver, which was read as that of a contact.
 func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
@@ -138,7 +144,7 @@ func (rows *Rows) content(cells []string) []byte {
 			continue
 		}
 		if value := strings.TrimSpace(cells[c.at]); value != "" {
-			said = append(said, fmt.Sprintf("%s=%d:%s;", c.mapped, len(value), value))
+			said = append(said, c.mapped+"="+strconv.Itoa(len(value))+":"+value+";")
 		}
 	}
 	slices.Sort(said)
@@ -294,9 +300,7 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 		}
 		return !filed.IsRefund
 	case "refunded_at", "disputed_at":
-		if f.Rule == refundUnsaid {
-			filed.Back = nil
-		} else if filed.Back != nil {
+		if filed.Back != nil {
 			filed.Back = &giving.GivenBack{Amount: filed.Back.Amount, Disputed: filed.Back.Disputed}
 		}
 		return !filed.IsRefund

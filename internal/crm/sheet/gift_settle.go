@@ -20,7 +20,6 @@ const (
 	noMoney       doc.Rule = "is empty: no money has come"
 	refundFailed  doc.Rule = "says that the refund did not succeed: there is nothing to record"
 	refundMissing doc.Rule = "says that part of it was refunded, but no column or other row says how much"
-	refundUnsaid  doc.Rule = "says when money was refunded, but no column says how much"
 	netOverAmount doc.Rule = "is more than the amount: it must be what is left after fees"
 )
 
@@ -59,13 +58,12 @@ func (g *GiftRow) settleAmount() {
 	}
 }
 
-// settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance. A refund names its gift, or says what it is.
+// settleStatement finds rows of a bank's statement that are no gifts: what was paid out, and what only tells the balance.
 func (g *GiftRow) settleStatement(isStatement bool) {
-	isRefund := g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != "" || g.saysReturned()
 	switch {
 	case g.isPaidOut && positive(g.Amount) == nil:
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "paid_out", moneyOut
-	case g.Filed.IsRefund && !isRefund && (isStatement || g.isPayment):
+	case g.Filed.IsRefund && (isStatement || g.isPayment) && !g.saysRefund():
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", moneyOut
 	case isStatement && g.Amount == nil:
 		g.kind, g.noGiftIn, g.noGiftRule = noGift, "amount", noMoney
@@ -73,6 +71,21 @@ func (g *GiftRow) settleStatement(isStatement bool) {
 	if g.kind == noGift {
 		g.Filed.IsRefund = false
 	}
+}
+
+// settleTransfer tells what a transfer is: in the statement of a bank, money that has come from someone; elsewhere, what was paid out to the organization.
+func (g *GiftRow) settleTransfer(isStatement bool) {
+	switch {
+	case g.kind == transfer && isStatement && !g.Filed.IsRefund:
+		g.kind = giftKind
+	case g.kind == transfer:
+		g.kind = noGift
+	}
+}
+
+// saysRefund tells whether a payment below 0 gives a gift back: it names the gift, or says what it is.
+func (g *GiftRow) saysRefund() bool {
+	return g.kind == refundKind || g.state == refunded || g.state == partlyRefunded || g.Filed.RefundOf != "" || g.saysReturned()
 }
 
 // saysReturned tells whether the description of a payment says that it came back: Rücklastschrift, Returned item.
@@ -193,14 +206,12 @@ func (g *GiftRow) settleBack() {
 	case back.Disputed: // a part was refunded before
 		*back.Amount = min(*back.Amount+*g.gone(), *g.Amount)
 		g.lines = append(g.lines, "Disputed")
-	case back.Amount != nil, g.state == refunded, g.isRefunded:
+	case back.Amount != nil, g.state == refunded, g.isRefunded, g.refundedAt != nil && g.refunded == nil:
 		g.awaitsRefund = g.ExternalID != nil
 	case g.state == partlyRefunded:
 		if g.awaitsRefund = g.ExternalID != nil; !g.awaitsRefund {
 			g.faults.Add("status", refundMissing)
 		}
-	case g.refundedAt != nil:
-		g.faults.Add("refunded_at", refundUnsaid)
 	default:
 		return
 	}

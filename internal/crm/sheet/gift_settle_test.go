@@ -26,7 +26,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 		"Amount=50|Refunded=Yes":                                "succeeded 0 of 50, fee 0, back 2026-01-31",
 		"Amount=50|Refunded=No":                                 "succeeded 50 of 50, fee 0",
 		"Amount=50|Refunded=-20":                                "succeeded 30 of 50, fee 0, back 2026-01-31",
-		"Amount=50|Refund Date=2026-02-02":                      "succeeded 50 of 50, fee 0, left out: The Refund Date field says when money was refunded, but no column says how much.",
+		"Amount=50|Refund Date=2026-02-02":                      "succeeded 0 of 50, fee 0, back 2026-02-02",
 		"Amount=50|Status=Chargeback":                           "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Disputed Amount=10|Dispute Status=lost":      "succeeded 40 of 50, fee 0, back 2026-01-31, Disputed",
 		"Amount=50|Amount Refunded=30|Disputed Amount=20":       "succeeded 0 of 50, fee 0, back 2026-01-31, Disputed",

@@ -2,6 +2,7 @@ package sheet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,23 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 )
+
+// inflected adds the other endings that adjectives have in French and Spanish: payé and payée, devuelto and devueltas.
+func inflected(words map[string]string) map[string]string {
+	all := maps.Clone(words)
+	for word, meaning := range words {
+		stem, others := strings.TrimSuffix(word, "o"), []string{"a", "os", "as"}
+		if stem == word {
+			others = []string{"e", "s", "es"}
+		}
+		for _, ending := range others {
+			if _, known := words[stem+ending]; len(word) > 4 && !known {
+				all[stem+ending] = meaning
+			}
+		}
+	}
+	return all
+}
 
 // byWord turns lists of words around.
 func byWord(lists map[string]string) map[string]string {
@@ -143,17 +161,17 @@ const (
 var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyRefunded, disputed, testStatus)
 
 // statusWords are what people and systems call the states of gifts.
-var statusWords = byWord(map[string]string{
-	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled confirmed erfolgreich bestatigt bezahlt abgeschlossen eingegangen gebucht verbucht paye payee valide validee effectue effectuee reussi reussie encaisse encaissee termine completado pagado pagada exitoso cobrado recibido eingezogen abgebucht erledigt gutgeschrieben",
-	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid unfulfilled scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
-	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue echouee refuse refusee fallido rechazado fallida rucklastschrift ruckgabe impaye impayee impagado impagada ruckgebucht rejete rejetee",
-	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule annulee cancelado anulado cancelada",
-	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse remboursee reembolsado devuelto",
+var statusWords = inflected(byWord(map[string]string{
+	string(giving.Succeeded): "succeeded success successful completed complete paid posted closedwon received captured cleared settled approved accepted deposited won disputewon collected processed fulfilled confirmed ok attending checkedin erfolgreich bestatigt bezahlt abgeschlossen eingegangen gebucht verbucht paye valide effectue reussi encaisse termine completado pagado exitoso cobrado recibido eingezogen abgebucht erledigt gutgeschrieben",
+	string(giving.Pending):   "pending pledged pledge promised processing inprogress authorized open unpaid unfulfilled scheduled onhold held uncaptured requirescapture requiresaction awaitingpayment uncollected outstanding due overdue ausstehend offen zugesagt enattente promesse encours pendiente",
+	string(giving.Failed):    "failed failure declined denied bounced returned rejected expired nsf blocked incomplete requirespaymentmethod error fehlgeschlagen abgelehnt echoue refuse fallido rechazado rucklastschrift ruckgabe impaye impagado ruckgebucht rejete",
+	string(giving.Cancelled): "cancelled canceled void voided closedlost withdrawn deleted abandoned writtenoff writeoff terminated template storniert abgebrochen annule cancelado anulado",
+	refunded:                 "refunded refund fullyrefunded fullrefund reversed returnedtodonor erstattet zuruckerstattet rembourse reembolsado devuelto",
 	partlyRefunded:           "partlyrefunded partiallyrefunded partialrefund partialrefunded teilweiseerstattet partiellementrembourse",
 	disputed:                 "disputed dispute chargeback chargedback underreview needsresponse disputelost lost",
 	testStatus:               "test testmode sandbox",
 	noStatus:                 "active na none notapplicable",
-})
+}))
 
 func readStatus(r *row, c *cell, text string) {
 	r.gift.state, _ = r.meaning(c, statusWords, text)
@@ -179,21 +197,23 @@ const (
 	refundKind  = "refund"
 	writeOff    = "write_off"
 	noGift      = "no_gift"
+	transfer    = "transfer" // in or out
 )
 
 var kindMeanings = []string{giftKind, pledgeKind, paymentKind, refundKind, writeOff, noGift}
 
 // kindWords are what systems call the kinds of their rows. What a donor has agreed to give again and again is a promise, too.
 var kindWords = byWord(map[string]string{
-	giftKind: "gift giving memorial g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment websitezahlung expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
+	giftKind: "gift giving credittransfer sepacredittransfer incomingtransfer banktransfer wiretransfer tip memorial g m donation cash onetime onetimegift singlegift contribution donationpayment payment generalpayment websitepayment websitezahlung expresscheckoutpayment mobilepayment webacceptpaymentreceived paymentreceived charge donationreceived " +
 		"stock stockproperty stockpropertysold soldstockproperty property giftinkind inkind inkindgift other otherincome majorgift grant matchinggift matching membership ticket tickets purchase eventregistration eventticket auction sponsorship onetimedonation spende don donacion donativo salesreceipt receivepayment invoicepayment receivedpayment subscription recurring monthly",
 	pledgeKind:  "invoice rechnung facture factura pledge p mgpledge matchinggiftpledge plannedgift pledgeschedule zusage promesse",
 	schedule:    "recurringgift recurringdonation recurringgiftschedule recurringdonationschedule",
 	paymentKind: "pledgepayment paycash paycheck paycreditcard paystockproperty paygiftinkind payother mgpaycash mgpay matchinggiftpayment recurringgiftpayment recurringgiftpaycash recurringdonationpayment recurringpayment subscriptionpayment preapprovedpaymentbillpayment installmentpayment pledgeinstallment",
 	refundKind:  "refund paymentrefund partialrefund dispute chargeback paymentreversal reversal donationrefund",
+	transfer:    "transfer",
 	unclear:     "disputereversal chargebackreversal refundreversal refundfailure disputewon chargebackwon",
 	writeOff:    "writeoff writtenoff pledgewriteoff mgwriteoff covenantwriteoff",
-	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal transfer standardtransfer instanttransfer virementstandard virementinstantane payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
+	noGift:      "nogift authorization authorisation generalauthorization bill billpayment expense creditmemo feerefund adjustment withdrawaltobank generalwithdrawal withdrawal debittransfer outgoingtransfer standardtransfer instanttransfer virementstandard virementinstantane payout fee chargebackfee disputefee generalcurrencyconversion currencyconversion bankdeposittoppaccount generalcreditcarddeposit hold accounthold generalaccounthold reversalofgeneralaccounthold masspayment masspaypayment softcredit",
 })
 
 func readKind(r *row, c *cell, text string) {
@@ -223,6 +243,9 @@ func readKind(r *row, c *cell, text string) {
 
 // kindOf is the kind that a value means: by the words of systems, or else by what each of its words would mean in a heading, in whatever language.
 func kindOf(value string) (kind string, ok bool) {
+	if plain := plainWord(value); plain == "debit" || plain == "dr" { // and no debit card, and no direct debit
+		return noGift, true
+	}
 	if kind, ok = meaningOf(kindWords, value); ok || len(value) > maxMeaning {
 		return kind, ok
 	}
@@ -248,10 +271,10 @@ func kindOf(value string) (kind string, ok bool) {
 var kindMeans = strings.Fields("deposit gift pay txn amount received recurring member refund fee net paidout account type total")
 
 // frequencyWords are how often a gift comes again.
-var frequencyWords = byWord(map[string]string{
+var frequencyWords = inflected(byWord(map[string]string{
 	"weekly": "weekly week everyweek wochentlich hebdomadaire semanal", "monthly": "monthly month everymonth monatlich mensuel mensuelle mensual", "quarterly": "quarterly quarter everythreemonths vierteljahrlich quartalsweise trimestriel trimestrielle trimestral",
-	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na notrecurring nonrecurring einmalig ponctuel ponctuelle unique unica unico onetimegift",
-})
+	"yearly": "yearly year annual annually everyyear jahrlich annuel annuelle anual", "": "onetime once none single no na notrecurring nonrecurring einmalig ponctuel ponctuelle unique unico onetimegift",
+}))
 
 func readFrequency(r *row, c *cell, value string) {
 	if _, isAnswer := text.ReadYesNo(value); isAnswer { // whether it is one of several

@@ -75,10 +75,16 @@ var kinds = [kindCount]func(value string) bool{
 	currencyKind: func(value string) bool {
 		return len(value) <= 4 && len(text.CurrenciesOf(value)) > 0
 	},
-	yesKind:       func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
-	statusKind:    among(statusWords),
-	methodKind:    among(methodWords),
-	rowKind:       func(value string) bool { _, ok := kindOf(value); return ok },
+	yesKind:    func(value string) bool { _, ok := text.ReadYesNo(value); return ok },
+	statusKind: among(statusWords),
+	methodKind: among(methodWords),
+	rowKind: func(value string) bool {
+		if strings.Contains(value, "@") {
+			return false
+		}
+		_, ok := kindOf(value)
+		return ok
+	},
 	frequencyKind: among(frequencyWords),
 	listedKind:    isListed,
 	answerKind: func(value string) bool {
@@ -87,7 +93,7 @@ var kinds = [kindCount]func(value string) bool{
 		return isAnswer || isListed(value) || isWrittenDay(value)
 	},
 	contactKind: func(value string) bool { _, ok := contactType(value); return ok },
-	prefixKind:  isPrefix,
+	prefixKind:  func(value string) bool { return isPrefix(value) || isMonsieur(value) },
 	placeKind:   func(value string) bool { return !strings.ContainsAny(value, "@0123456789") && groupOf(value) != "" },
 	idKind: func(value string) bool {
 		return strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \n@") && len(value) <= 100 && !strings.Contains(value, "//") && !(strings.Contains(value, "/") && isWrittenDay(value))
@@ -96,7 +102,8 @@ var kinds = [kindCount]func(value string) bool{
 	planKind: func(value string) bool {
 		_, isAnswer := text.ReadYesNo(value)
 		_, isFrequency := meaningOf(frequencyWords, value)
-		return !isAnswer && !isFrequency
+		isCount := len(value) < 3 && text.Digits(value) == value // which of several payments it is
+		return !isAnswer && !isFrequency && !isCount
 	},
 	modeKind: func(value string) bool {
 		_, isAnswer := text.ReadYesNo(value)
@@ -125,7 +132,7 @@ func among(words map[string]string) func(value string) bool {
 
 // isAmount tells an amount as people of any region write it.
 func isAmount(value string) bool {
-	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") {
+	if len(value) > 30 || !strings.ContainsAny(value, "0123456789") || strings.ContainsAny(value, "@/:#_") {
 		return false
 	}
 	value = strings.TrimPrefix(value, "+")
@@ -228,6 +235,9 @@ func (c *seen) equals(other *seen) bool {
 
 // isCount tells whether the values number the rows, but for a remark below them.
 func (c *seen) isCount() bool { return c.counts > 1 && c.counts >= c.filled-1 }
+
+// isConstant tells whether all rows say the same.
+func (c *seen) isConstant() bool { return c != nil && c.filled > 1 && len(c.distinct) == 1 }
 
 // few tells whether the values are those of a closed set.
 func (c *seen) few() bool { return c != nil && len(c.distinct) <= 12+c.filled/20 }

@@ -85,14 +85,20 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 	switch {
 	case words == 0 && c.kind == rowKind && h.has("id") && values.part(idKind) >= 0.9 && values.isUnique():
 		return 0
+	case words == 0 && c.kind == statusKind && h.has("type") && values.part(rowKind) >= part: // Pledge Payment
+		return 0
+	case words == 0 && c.kind == statusKind && part >= 0.5 && h.has("state") && values.few() && values.filled > 1: // Estado is both
+		return byValues
 	case words == 0 && isSet && part >= 0.95 && values.few() && values.filled > 1 && (len(values.distinct) > 1 || h.has("type", "method", "status", "mode") || h.has("state") && c.kind == statusKind) && isOpen(h):
 		return byValues
 	case words == 0:
 		return 0
+	case c.kind == methodKind && values.isDirection():
+		return 2 * unfitting
 	case c.kind == idKind && c.target == giving.GiverID && part >= 0.5: // one giver has many gifts
 		return fitting
 	case c.kind == idKind:
-		return rateID(h, values, part)
+		return c.rateID(h, values, part)
 	case (c.kind == serialKind || c.kind == planKind || c.kind == modeKind || c.kind == dedicationKind && len(h.means) == 1) && part < 0.9:
 		return 2 * unfitting
 	case c.kind == amountKind && max(values.part(yesKind), values.part(dayKind)) >= 0.9 && part < 0.9:
@@ -103,7 +109,7 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return fitting / 2
 	case c.kind == rowKind && values.part(methodKind) >= 0.95: // which kinds of gifts may be, where another column has the method
 		return unfitting / 2
-	case c.kind == rowKind && part == 0 && values.filled > 1:
+	case (c.kind == rowKind || c.kind == contactKind) && part == 0 && values.filled > 1:
 		return unfitting
 	case part < 0.1 && values.filled >= 5 && (!isSet || values.few() || values.part(nameKind) >= 0.8), isSet && part < 0.5 && values.isOther(c.kind):
 		return unfitting
@@ -116,14 +122,27 @@ func (c *seen) isOther(of kind) bool {
 	return slices.ContainsFunc([]kind{statusKind, methodKind, rowKind, frequencyKind}, func(other kind) bool { return other != of && c.part(other) >= 0.95 })
 }
 
+// isDirection tells whether the values are debit and credit: in which direction money went, and not by which card.
+func (c *seen) isDirection() bool {
+	hasDebit := false
+	for value := range c.distinct {
+		plain := plainWord(value)
+		if plain != "debit" && plain != "credit" {
+			return false
+		}
+		hasDebit = hasDebit || plain == "debit"
+	}
+	return hasDebit
+}
+
 // rateID is what values add to a heading of ids: they name one row each.
-func rateID(h *heading, values *seen, part float64) int {
+func (c *column) rateID(h *heading, values *seen, part float64) int {
 	switch {
-	case part == 0:
+	case part == 0, !values.isUnique(), c.target == "gift_id" && values.part(planKind) == 0: // which of several payments it is
 		return 2 * unfitting
 	case values.filled < 3:
 		return 0
-	case part < 0.5 || !values.isUnique() || values.isCount() && len(h.means) == 1: // 1, 2, 3 number the rows of this file alone
+	case part < 0.5 || values.isCount() && len(h.means) == 1: // 1, 2, 3 number the rows of this file alone
 		return 2 * unfitting
 	}
 	return fitting
@@ -132,7 +151,7 @@ func rateID(h *heading, values *seen, part float64) int {
 // isOpen tells whether a heading says nothing that its values could contradict.
 func isOpen(h *heading) bool {
 	return !slices.ContainsFunc(h.means, func(m string) bool {
-		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "settled", "card", "frequency", "recurring", "note", "title", "state", "created", "tags", "invoice"}, m)
+		return !slices.Contains([]string{"gift", "pay", "txn", "type", "method", "mode", "status", "source", "id", "code", "received", "settled", "card", "frequency", "recurring", "note", "title", "state", "created", "tags", "invoice", "check"}, m)
 	})
 }
 
@@ -160,8 +179,26 @@ func (s *Sheet) newRecognition(header []string, look *Look) *recognition {
 		if i > 0 && isNumber(&g.headings[i]) && g.headings[i-1].has("street") && !g.headings[i-1].has("house") { // Straße; Nr.
 			g.headings[i] = parseHeading("house number")
 		}
+		g.readPlace(i)
 	}
 	return g
+}
+
+// readPlace takes Home, Work and SMS for phones or emails, if these are below.
+func (g *recognition) readPlace(i int) {
+	h, values := &g.headings[i], g.look.column(i)
+	if h.unknown > 0 || len(h.means) != 1 || !h.has("home", "work", "sms") {
+		return
+	}
+	for _, of := range []struct {
+		kind  kind
+		means string
+	}{{phoneKind, "phone"}, {emailKind, "email"}} {
+		if values.part(of.kind) >= 0.9 {
+			h.means = append(slices.DeleteFunc(h.means, func(m string) bool { return m == "sms" }), of.means)
+			return
+		}
+	}
 }
 
 // isNumber tells a heading that says number, and nothing else.
@@ -193,7 +230,8 @@ func (g *recognition) candidates(open func(i int) bool) (all []candidate) {
 		return 0
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(filled(b.column), filled(a.column)))
+		number := func(c candidate) int { return max(g.headings[c.column].number, 1) }
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(number(a), number(b)), cmp.Compare(filled(b.column), filled(a.column)))
 	})
 	return all
 }
@@ -251,6 +289,9 @@ func recognizeContacts(s *Sheet, header []string, fields *custom.Fields, look *L
 		name := g.mapping[i].Name
 		own := s.ownTarget(name)
 		if (own == "title" || own == "salutation") && g.look.column(i).part(prefixKind) >= 0.5 { // other systems call Mr. and Dr. so
+			own = ""
+		}
+		if values := g.look.column(i); own == "type" && values != nil && values.part(contactKind) == 0 && values.part(yesKind) == 0 {
 			own = ""
 		}
 		done[i] = name == "" || isOwn && (g.place(i, s.ownHeading(name)) || s.onlyWritten(name)) || g.place(i, own)

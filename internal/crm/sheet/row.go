@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
@@ -46,11 +47,13 @@ type cell struct {
 	dayFirst  bool
 	valueType string // of an email or a phone
 	values    map[string]string
-	isConsent bool   // of a mark: the column tells who may be reached
-	isStatus  bool   // of a mark: the column tells more than yes and no
-	mark      string // that it gives a contact; "" for none
-	currency  string // of amounts: what the heading says
-	kind      string // of an id of gifts: which of several ids it is
+	zone      *time.Location // of times: what the heading says; nil where it says nothing
+	isConsent bool           // of a mark: the column tells who may be reached
+	isStatus  bool           // of a mark: the column tells more than yes and no
+	mark      string         // that it gives a contact; "" for none
+	currency  string         // of amounts: what the heading says
+	lastFirst bool           // of names
+	kind      string         // of an id of gifts: which of several ids it is
 }
 
 // Rows reads what the columns of a file mean.
@@ -58,11 +61,6 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 	rows := &Rows{region: region, isOwn: s.isOwn(m), names: map[string]string{}, isGiverless: s == Gifts}
 	sources := m.sources()
 	for i, named := range m {
-		words := headingWords(named.Name)
-		has := func(list []string) bool {
-			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
-		}
-		rows.isStatement = rows.isStatement || has(ofBanks) && !has(ofDebts)
 		c, n, ok := s.find(named.Target)
 		if !ok || c.target == Skip {
 			continue
@@ -71,7 +69,7 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		if rows.isGiverless = rows.isGiverless && c.giver == "" && c.target != "contact_id" && c.target != giving.GiverID; c.giver != "" {
 			c, n, _ = Contacts.find(c.giver)
 		}
-		h := parseHeading(named.Name)
+		h, words := parseHeading(named.Name), headingWords(named.Name)
 		mark, isConsent := h.mark()
 		isConsent = isConsent || c.target == optIn || crm.IsMark(c.target) && h.asksReach()
 		switch {
@@ -82,12 +80,23 @@ func (s *Sheet) Rows(m Mapping, region string) *Rows {
 		default:
 			mark = ""
 		}
-		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), mark: mark, kind: strings.Join(h.words, " "), currency: h.currency, column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
+		rows.cells = append(rows.cells, cell{isConsent: isConsent || h.has("status"), isStatus: h.has("status"), mark: mark, kind: strings.Join(h.words, " "), currency: h.currency, zone: zoneIn(named.Name), lastFirst: saysLastFirst(words), column: c, at: i, n: n, name: named.Name, mapped: named.Target, source: sources[i],
 			dayFirst: region != "US" || isForeignDay(named.Name), valueType: c.types[groupOf(named.Name)], values: named.Values})
 	}
-	rows.isStatement = rows.isStatement && !m.has("email", "contact_id", giving.GiverID, "pledge", "pledged")
+	rows.isStatement = m.isStatement() && !m.has("email", "contact_id", giving.GiverID, "pledge", "pledged")
 	slices.SortStableFunc(rows.cells, func(a, b cell) int { return cmp.Compare(first(a.first), first(b.first)) })
 	return rows
+}
+
+// isStatement tells whether columns are those of a bank's statement.
+func (m Mapping) isStatement() bool {
+	return slices.ContainsFunc(m, func(c Column) bool {
+		words := headingWords(c.Name)
+		has := func(list []string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+		}
+		return has(ofBanks) && !has(ofDebts)
+	})
 }
 
 // Days tells of each column how its days are written, as Days.String has it. A column that does not tell is written as the others with days are, if these agree;
@@ -239,7 +248,7 @@ func (rows *Rows) Quoted(left []crm.LeftOut, cells []string) []crm.LeftOut {
 }
 
 // ofBanks are words of headings that statements of banks have.
-var ofBanks = strings.Fields("balance saldo kontostand solde valuta valutadatum wertstellung wertstellungsdatum buchungstext posting")
+var ofBanks = strings.Fields("balance saldo kontostand solde valuta valutadatum wertstellung wertstellungsdatum buchungstext posting booking bal")
 
 // ofDebts are words of headings about a balance that no bank has: what is still promised.
 var ofDebts = strings.Fields("due owed owing outstanding remaining pledge unpaid")
@@ -276,7 +285,7 @@ func (r *row) read(cells []string) {
 }
 
 // paidBy is how banks describe a payment that has come: Zelle payment from JANE ROE 99887.
-var paidBy = regexp.MustCompile(`(?i)\b(?:payment|transfer|zelle|credit|deposit|received|gutschrift|überweisung|virement|transferencia|bizum)\b.*?\b(?:from|von|de)\s+(\p{L}[\p{L}.'’& -]*)`)
+var paidBy = regexp.MustCompile(`(?i)\b(?:payment|transfer|zelle|credit|deposit|received|gutschrift|überweisung|virement|vir|transferencia|bizum)\b.*?\b(?:from|von|de)\s+(\p{L}[\p{L}.'’& -]*)`)
 
 // payerSaid is the same where the bank says who paid behind a colon.
 var payerSaid = regexp.MustCompile(`(?i)\b(?:auftraggeber|ordonnateur|donneur d.ordre|ordenante|payer|remitter)\s*:\s*(\p{L}[\p{L}.'’& -]*)`)

@@ -293,7 +293,7 @@ func firstSign(text string) rune {
 
 // What people write for yes and no, without spaces and accents.
 var (
-	yesWords = strings.Fields("yes true y t 1 on x ja oui si wahr vrai subscribed optedin")
+	yesWords = strings.Fields("yes true y t 1 on x ja j oui si wahr vrai subscribed optedin")
 	noWords  = strings.Fields("no false n f 0 off nein non falsch faux unsubscribed optedout")
 )
 

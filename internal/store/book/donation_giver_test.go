@@ -64,7 +64,7 @@ func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 		if len(paid) != 2 || shop.look(d.ID).Doubt != donate.Archived {
 			t.Errorf("the plan of contact %d that was archived has paid %+v, in doubt of %q", planned.Contact, paid, shop.look(d.ID).Doubt)
 		}
-		if _, err := s.ResolveReview(t.Context(), number, d.ID); err != nil {
+		if _, err := s.ResolveReview(t.Context(), number, d.ID, donate.Archived); err != nil {
 			t.Fatal(err)
 		}
 		shop.stripe.Advance(32 * 24 * time.Hour)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
@@ -83,7 +84,7 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 		kept := func(days int) (ids []string) {
 			t.Helper()
 			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
-				return tx.Run(`UPDATE donation SET created_at = $2 WHERE account_id = $1`, shop.account.Number, time.Now().AddDate(0, 0, -days).Unix())
+				return tx.Run(`UPDATE donation SET created_at = $2, updated_at = $2 WHERE account_id = $1`, shop.account.Number, time.Now().AddDate(0, 0, -days).Unix())
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -104,6 +105,35 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 			if got := kept(c.days); !slices.Equal(got, c.want) {
 				t.Errorf("after %d days, %v are left and not %v", c.days, got, c.want)
 			}
+		}
+	})
+}
+
+// A check was taken for that of a promise, months later, and was another one: the promise waits for its own as if it were new.
+func TestAPromiseThatWaitsAgainIsNotForgotten(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
+			t.Fatal(err)
+		}
+		w := wish(1)
+		w.Way = donate.ByCheck
+		d, _ := shop.give(w)
+		shop.change(`UPDATE donation SET created_at = created_at - 100 * 86400, updated_at = updated_at - 100 * 86400 WHERE account_id = $1`, shop.account.Number)
+		if _, err := s.Received(t.Context(), shop.account.Number, d.ID, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Unreceived(t.Context(), shop.account.Number, d.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, wants := range []error{nil, crm.ErrNotFound} {
+			if err := s.SweepDonations(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.DonationByID(t.Context(), shop.account.Number, d.ID); !errors.Is(err, wants) {
+				t.Errorf("the promise: %v, want %v", err, wants)
+			}
+			shop.change(`UPDATE donation SET updated_at = updated_at - 91 * 86400 WHERE account_id = $1`, shop.account.Number)
 		}
 	})
 }

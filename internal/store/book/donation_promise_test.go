@@ -86,6 +86,57 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 	})
 }
 
+// A dispute of a gift in another name is a second reason to look: neither replaces the other, and what is decided about one leaves the other. Whoever is the last to go lets the thanks go out.
+func TestADisputeDoesNotHideAnotherName(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		account := shop.account.Number
+		create(t, s, account, `{"first_name":"Ada","last_name":"Byron","emails":[{"value":"home@example.org"}]}`)
+		give := func() (donate.Donation, string) {
+			t.Helper()
+			w := wish(1)
+			w.Email = "home@example.org"
+			d, session := shop.give(w)
+			shop.stripe.Pay(session, stripetest.Card)
+			shop.arrive()
+			d = shop.look(d.ID)
+			dispute := shop.stripe.Dispute(d.Payment)
+			shop.arrive()
+			return d, dispute
+		}
+		wants := func(id string, doubt donate.Doubt, mails int) {
+			t.Helper()
+			if now, got := shop.look(id), shop.mails("home@example.org"); now.Doubt != doubt || len(got) != mails {
+				t.Errorf("a person is asked for %q, want %q; the mails are %q", now.Doubt, doubt, got)
+			}
+		}
+		resolve := func(id string, reason donate.Doubt) {
+			t.Helper()
+			if _, err := s.ResolveReview(t.Context(), account, id, reason); err != nil {
+				t.Fatal(err)
+			}
+		}
+		both := donate.OtherName.And(donate.Disputed)
+		won, dispute := give()
+		wants(won.ID, both, 0)
+		shop.stripe.CloseDispute(dispute, true)
+		shop.arrive()
+		wants(won.ID, donate.OtherName, 0)
+		resolve(won.ID, donate.OtherName)
+		wants(won.ID, "", 1)
+
+		later, dispute := give()
+		resolve(later.ID, "something else")
+		wants(later.ID, both, 1)
+		resolve(later.ID, donate.OtherName)
+		wants(later.ID, donate.Disputed, 1)
+		shop.stripe.CloseDispute(dispute, true)
+		shop.arrive()
+		wants(later.ID, "", 2)
+		shop.sound(s)
+	})
+}
+
 // Someone gives with the email of a contact of another name: nothing is mailed about the gift, and no receipt made, until a person has looked. Then the thanks go to whom the gift is from.
 func TestNoThanksGoOutInAnotherName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
@@ -116,7 +167,7 @@ func TestNoThanksGoOutInAnotherName(t *testing.T) {
 		}
 		for range 2 {
 			for _, d := range []donate.Donation{once, monthly} {
-				if _, err := s.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID); err != nil {
+				if _, err := s.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID, donate.OtherName); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -332,15 +332,20 @@ func TestAMonthlyGift(t *testing.T) {
 			}
 			return strings.TrimPrefix(shop.office.last().Path, "/give/")
 		}
-		open := fresh()
+		earlier, open := fresh(), fresh()
+		if m, err := s.ManagedPlan(t.Context(), earlier); err != nil || m.Plan.Code != p.Code {
+			t.Errorf("of two links that were mailed, the first one shows %+v, %v", m.Plan, err)
+		}
 		if m, err := s.ManagedPlan(t.Context(), open); err != nil || m.Plan.Code != p.Code || m.Offer.Limits.Max == 0 {
 			t.Errorf("the link shows %+v, %v", m.Plan, err)
 		}
 		if m, err := s.ChangePlan(t.Context(), open, donate.NewAmount, 30_00); err != nil || m.Plan.Amount != 30_00 {
 			t.Errorf("another amount makes %+v, %v", m.Plan, err)
 		}
-		if _, err := s.ChangePlan(t.Context(), open, donate.CancelPlan, 0); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("a link works twice: %v", err)
+		for _, used := range []string{open, earlier} {
+			if _, err := s.ChangePlan(t.Context(), used, donate.CancelPlan, 0); !errors.Is(err, crm.ErrNotFound) {
+				t.Errorf("a link works twice: %v", err)
+			}
 		}
 		shop.stripe.Advance(32 * 24 * time.Hour)
 		shop.arrive()
@@ -364,6 +369,12 @@ func TestAMonthlyGift(t *testing.T) {
 		}
 		shop.stripe.Pay(h.Session.ID, stripetest.Card)
 		shop.arrive()
+		expired := open
+		shop.change(`UPDATE donation SET manage = SUBSTR(manage, 1, 65) || '1' WHERE account_id = $1`, shop.account.Number)
+		open = fresh()
+		if _, err := s.ManagedPlan(t.Context(), expired); !errors.Is(err, crm.ErrNotFound) {
+			t.Errorf("a link that has expired shows the gift: %v", err)
+		}
 		if m, err := s.ChangePlan(t.Context(), open, donate.CancelPlan, 0); err != nil || m.Plan.Status != giving.Ended {
 			t.Errorf("the end is %+v, %v", m.Plan, err)
 		}

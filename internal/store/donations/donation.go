@@ -26,7 +26,7 @@ type DonationStore struct {
 	region string
 	woken  chan struct{}
 
-	declines, refused atomic.Int64
+	declines, refused, clockOff atomic.Int64
 }
 
 // Desk opens connections to payment providers.
@@ -53,9 +53,9 @@ type row struct {
 	Version     int64        // how often it was looked at
 	LookedAt    time.Time
 	DueAt       time.Time // when it is looked at next; zero for never
-	Manage      string    // hash of the link to its plan
-	ManageUntil time.Time
-	CardSession string // at the provider, where the giver enters another card
+	Manage      string    // hashes of the links to its plan, each with its end
+	ManageUntil time.Time // when the link that was asked for last ends
+	CardSession string    // at the provider, where the giver enters another card
 }
 
 const (

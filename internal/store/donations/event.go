@@ -55,9 +55,12 @@ func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account 
 	}
 	hint, err := p.Verify(header, body, s.base.Now())
 	if err != nil {
-		s.refused.Add(1)
+		if s.refused.Add(1); !hint.At.IsZero() {
+			s.clockOff.Store(int64(s.base.Now().Sub(hint.At)))
+		}
 		return false, err
 	}
+	s.clockOff.Store(0)
 	isNew := false
 	err = s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		known, err := db.List(t.Conn, store.Number, sqlEvent, account.Number, hint.Event)

@@ -30,7 +30,7 @@ func listed(account int64, f donate.Filter) (where string, args []any) {
 		conditions = append(conditions, "doubt <> ''")
 	}
 	if f.NotHere {
-		add("doubt =", string(donate.NotHere))
+		conditions = append(conditions, "doubt LIKE '"+string(donate.NotHere)+"%'") // which is always the first reason
 	}
 	if f.Promised {
 		add("state =", string(donate.Processing))

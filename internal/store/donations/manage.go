@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/crm"
@@ -23,6 +25,7 @@ import (
 const (
 	manageTime  = 15 * time.Minute // for which a link works
 	manageAgain = time.Minute      // between two links for one gift
+	mostLinks   = 10               // for one gift that work at the same time
 )
 
 var errNoLink = fmt.Errorf("the link: %w", crm.ErrNotFound)
@@ -84,7 +87,7 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 	}
 	token, hash := access.NewToken()
 	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
-		d.Manage, d.ManageUntil = hash, s.base.Now().Add(manageTime)
+		d.addLink(hash, s.base.Now())
 		return nil
 	})
 	if err != nil {
@@ -98,12 +101,33 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 	}, nil
 }
 
+// addLink lets a further link open the monthly gift. Those that were mailed before work until they expire: a giver who has asked twice opens either mail.
+func (d *row) addLink(hash string, now time.Time) {
+	links := slices.DeleteFunc(strings.Fields(d.Manage), func(l string) bool { return !expiry(l).After(now) })
+	links = append(links, hash+"@"+strconv.FormatInt(now.Add(manageTime).Unix(), 10))
+	d.Manage = strings.Join(links[max(0, len(links)-mostLinks):], " ")
+}
+
+// opens tells whether a link with this hash opens the monthly gift.
+func (d *row) opens(hash string, now time.Time) bool {
+	return slices.ContainsFunc(strings.Fields(d.Manage), func(l string) bool { return strings.HasPrefix(l, hash+"@") && expiry(l).After(now) })
+}
+
+// expiry is when a link ends: it is kept as hash@seconds.
+func expiry(link string) time.Time {
+	_, until, _ := strings.Cut(link, "@")
+	seconds, _ := strconv.ParseInt(until, 10, 64)
+	return time.Unix(seconds, 0)
+}
+
 // Managed is what a giver sees of a monthly gift.
 type Managed struct {
 	Account  access.Account
 	Donation donate.Donation
 	Plan     giving.Plan
 	Offer    donate.Offer // for the limits of another amount
+
+	key string // of what is asked of the provider by this link
 }
 
 // managed finds what a link is for, as long as it works.
@@ -118,9 +142,11 @@ func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d 
 	if d, err = s.row(ctx, m.Account.Number, donation); err != nil {
 		return m, nil, err
 	}
-	if d.Manage != access.HashToken(secret) || !d.ManageUntil.After(s.base.Now()) {
+	hash := access.HashToken(secret)
+	if !d.opens(hash, s.base.Now()) {
 		return m, nil, errNoLink
 	}
+	m.key = hash[:16]
 	return m, d, s.describe(ctx, &m, d)
 }
 
@@ -165,13 +191,13 @@ var allowed = map[donate.ChangeKind][]giving.PlanStatus{
 	donate.NewAmount: {giving.ActivePlan, giving.Paused, giving.PastDue},
 }
 
-// ChangePlan makes one change, by donate.CancelPlan, PausePlan, ResumePlan or NewAmount (the gift, without the covered fee), and uses the link up.
+// ChangePlan makes one change, by donate.CancelPlan, PausePlan, ResumePlan or NewAmount (the gift, without the covered fee), and uses the link up, and those that were mailed beside it.
 func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate.ChangeKind, amount int64) (Managed, error) {
 	m, d, err := s.managed(ctx, link)
 	if err != nil {
 		return m, err
 	}
-	change := donate.Change{Kind: kind, Key: "plan " + d.ID + " " + string(kind) + " " + d.Manage[:min(16, len(d.Manage))]}
+	change := donate.Change{Kind: kind, Key: "plan " + d.ID + " " + string(kind) + " " + m.key}
 	if !slices.Contains(allowed[kind], m.Plan.Status) {
 		return m, doc.NewInvalid("", noPlanChange)
 	}
@@ -204,7 +230,7 @@ func (s *DonationStore) NewCard(ctx context.Context, link, back string) (donate.
 	}
 	h := donate.Handover{}
 	err = s.ask(ctx, m.Account, func(ctx context.Context, p donate.Provider) (err error) {
-		h, err = p.NewCard(ctx, d.Plan, back, "card "+d.ID+" "+d.Manage[:min(16, len(d.Manage))])
+		h, err = p.NewCard(ctx, d.Plan, back, "card "+d.ID+" "+m.key)
 		return err
 	})
 	if err != nil {

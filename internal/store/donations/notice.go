@@ -18,10 +18,10 @@ import (
 // about is what a mail about a donation is for.
 func about(d *row) string { return "donation " + d.ID }
 
-// tellArrived thanks the giver for money that has arrived, and tells the staff. Of a donation in doubt, the contact may be someone else, to whom nothing is said about it until a person has looked.
+// tellArrived thanks the giver for money that has arrived, and tells the staff.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
 	thank := s.gifts.ThankAtOnce
-	if d.Doubt != "" && d.Doubt != donate.Archived { // whose new contact is who gave
+	if d.Doubt.HoldsThanks() {
 		thank = holdThanks
 	}
 	if err := thank(t, a, g, now); err != nil {

@@ -63,13 +63,14 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 	return made, err
 }
 
-// ResolveReview notes that a person has looked at a donation: it is no longer in doubt, the same doubt is not raised again, and who gave is thanked.
-func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string) (donate.Donation, error) {
+// ResolveReview notes that a person has looked at a donation for a reason: it is not raised again, and where it was the last one, who gave is thanked.
+func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string, reason donate.Doubt) (donate.Donation, error) {
 	made, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
-		if d.Doubt == "" {
+		was := d.Doubt
+		d.Settled, d.Doubt = d.Settled.And(was.But(was.But(reason))), was.But(reason)
+		if !was.HoldsThanks() || d.Doubt.HoldsThanks() {
 			return nil
 		}
-		d.Settled, d.Doubt = d.Doubt, ""
 		return s.thankHeld(t, a, d, s.base.Now())
 	})
 	s.gifts.Wake()
@@ -88,7 +89,7 @@ func (s *DonationStore) TakeOver(ctx context.Context, account int64, id string, 
 			return doc.NewInvalid("campaign_id", doc.Unknown, "campaigns")
 		}
 		d.Wish.Way, d.Campaign, d.State, d.DueAt = donate.Online, campaign, donate.Processing, s.base.Now()
-		d.Settled, d.Doubt = donate.NotHere, ""
+		d.Settled, d.Doubt = d.Settled.And(donate.NotHere), d.Doubt.But(donate.NotHere)
 		return nil
 	})
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if err != nil {
 			return err
 		}
-		d.Doubt = cmp.Or(doubt, giverDoubt(t, a, &in, g.Contact))
+		d.Doubt = doubt.And(giverDoubt(t, a, &in, g.Contact))
 		d.State, d.Gift = donate.Paid, g.Code
 		return s.tellArrived(t, a, d, &g.Gift, now)
 	})

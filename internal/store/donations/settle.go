@@ -175,10 +175,15 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	}
 	d.Version++
 	d.LookedAt, d.UpdatedAt = l.now, l.now
-	if err := d.save(t); err != nil || !hasArrived {
-		return d, err
+	err = d.save(t)
+	switch {
+	case err != nil:
+	case hasArrived:
+		err = l.s.tellArrived(t, a, d, gift, l.now)
+	case was.Doubt.HoldsThanks() && !d.Doubt.HoldsThanks():
+		err = l.s.thankHeld(t, a, d, l.now)
 	}
-	return d, l.s.tellArrived(t, a, d, gift, l.now)
+	return d, err
 }
 
 // known is what the books know of the payment. ok is false where it is one of another organization that shares the account at the provider.
@@ -259,7 +264,7 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 		}
 		if !errors.As(err, new(*doc.Invalid)) {
 			if err == nil && d != nil && made.Created {
-				o.Doubt = cmp.Or(o.Doubt, doubt, giverDoubt(t, a, &in, made.Contact))
+				o.Doubt = o.Doubt.And(doubt).And(giverDoubt(t, a, &in, made.Contact))
 			}
 			return made.Gift, err
 		}
@@ -366,11 +371,9 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 			d.GiftPlan = plan.Code
 		}
 	}
-	switch {
-	case o.Doubt != "" && o.Doubt != d.Settled:
-		d.Doubt = o.Doubt
-	case o.Doubt == "" && (d.Doubt == donate.Disputed || d.Doubt == donate.TooMuchBack) && l.is.Payment != nil && len(l.is.Payment.Disputes) > 0:
-		d.Doubt = "" // it came to nothing
+	d.Doubt = d.Doubt.And(o.Doubt.But(d.Settled))
+	if l.is.Payment != nil && len(l.is.Payment.Disputes) > 0 {
+		d.Doubt = d.Doubt.But(donate.Disputed.And(donate.TooMuchBack).But(o.Doubt)) // a dispute came to nothing
 	}
 	if d.IsOver() {
 		d.DueAt = time.Time{}

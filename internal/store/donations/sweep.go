@@ -60,12 +60,20 @@ const keptAtLeast = 30 * 24 * time.Hour
 func (s *DonationStore) sweepOne(ctx context.Context, of rowOf, now time.Time) error {
 	return s.base.UpdateAccount(ctx, of.account, func(t *store.Tx) error {
 		d, err := find(t.Conn, of.account, [2]string{sqlDonation, of.id})
-		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.CreatedAt) < d.Kept() {
+		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.begun()) < d.Kept() {
 			return err
 		}
 		t.Delete(store.DonationTable, of.account, of.id)
 		return nil
 	})
+}
+
+// begun is since when a donation waits for its money: a promise that was taken for kept by mistake, since that was undone.
+func (d *row) begun() time.Time {
+	if d.Provider == "" {
+		return d.UpdatedAt
+	}
+	return d.CreatedAt
 }
 
 // Status is how donations of all accounts stand, for metrics.
@@ -93,6 +101,9 @@ func (s *DonationStore) DonationStatus(ctx context.Context) (status Status, err 
 
 // RefusedEvents are the events since this node was started that were not signed by the provider within the last five minutes, by its clock.
 func (s *DonationStore) RefusedEvents() int64 { return s.refused.Load() }
+
+// ClockOff is by how much the clock of this node is ahead of the provider's, where its last event was refused because of that; else 0.
+func (s *DonationStore) ClockOff() time.Duration { return time.Duration(s.clockOff.Load()) }
 
 // Declined is how many cards were declined since this node was started.
 func (s *DonationStore) Declined() int64 { return s.declines.Load() }

@@ -68,6 +68,9 @@ func (p *Print) Known() bool {
 	return p.What == PrintLetters || p.What == PrintStatements || p.sheet() != nil
 }
 
+// namedBoxed is how many of those who cannot be drawn are named.
+const namedBoxed = 5
+
 // maxPrinted is how many people one file has at most.
 const maxPrinted = 50_000
 
@@ -78,8 +81,10 @@ const tooManyPrinted doc.Rule = "A file has at most 50,000 people. Filter the li
 type Printing struct {
 	Print
 	Left  map[crm.Unreached]int64
-	First crm.Contact // with whom it begins
-	first string      // by which it is sorted
+	Boxed int64         // of whose name or address the file shows boxes
+	Such  []crm.Contact // the first of them
+	First crm.Contact   // with whom it begins
+	first string        // by which it is sorted
 	head  gifts.Letterhead
 	all   []printed
 }
@@ -115,6 +120,11 @@ func (p *Printing) add(c *crm.Contact, gift int64) {
 		key = "\xff" + key // those without an address are last
 	}
 	p.all = append(p.all, printed{key, c.ID, gift})
+	if !pdf.Draws(strings.Join(c.PostLines(p.head.Settings.Home()), " ")) {
+		if p.Boxed++; p.Boxed <= namedBoxed {
+			p.Such = append(p.Such, *c)
+		}
+	}
 	if len(p.all) == 1 || key < p.first {
 		p.First, p.first = *c, key
 	}
