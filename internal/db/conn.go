@@ -197,12 +197,19 @@ func each(c conn, read func(Row) error, s statement) error {
 	return c.(*postgresConn).each(read, s)
 }
 
-// One reads a single row; found is false where there is none.
-func (c Conn) One(read func(Row), sql string, args ...any) (found bool, err error) {
-	err = c.Each(func(r Row) error {
-		found = true
+// Scan is Each for what cannot fail.
+func (c Conn) Scan(read func(Row), sql string, args ...any) error {
+	return c.Each(func(r Row) error {
 		read(r)
 		return nil
+	}, sql, args...)
+}
+
+// One reads a single row; found is false where there is none.
+func (c Conn) One(read func(Row), sql string, args ...any) (found bool, err error) {
+	err = c.Scan(func(r Row) {
+		found = true
+		read(r)
 	}, sql, args...)
 	return found, err
 }
@@ -218,9 +225,6 @@ func (c Conn) Int(sql string, args ...any) (n int64, err error) {
 
 // List reads all rows.
 func List[T any](c Conn, scan func(Row) T, sql string, args ...any) (list []T, err error) {
-	err = c.Each(func(r Row) error {
-		list = append(list, scan(r))
-		return nil
-	}, sql, args...)
+	err = c.Scan(func(r Row) { list = append(list, scan(r)) }, sql, args...)
 	return list, err
 }

@@ -20,6 +20,3 @@ func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
 		`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
 	return found, Translate(err)
 }
-
-// SchemaVersion is the newest version of the schema that this program knows.
-func SchemaVersion() int { return Schema.Version() }

@@ -127,11 +127,10 @@ func DocumentChanges(c db.Conn, account int64, noun history.Noun, id, limit int6
 // may be taken back itself.
 func UndoneSince(c db.Conn, account int64, noun history.Noun, id, first int64) (undone map[int64]bool, err error) {
 	undone = make(map[int64]bool)
-	return undone, c.Each(func(r db.Row) error {
+	return undone, c.Scan(func(r db.Row) {
 		if revision, undoes := r.Int(0), r.Int(1); !undone[revision] {
 			undone[undoes] = true
 		}
-		return nil
 	}, SQLUndosSince, account, int64(noun), id, first)
 }
 

@@ -59,11 +59,10 @@ func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, e
 			return err
 		}
 		n, next := 0, a.Oldest
-		err = t.Each(func(r db.Row) error {
+		err = t.Scan(func(r db.Row) {
 			if r.Int(1) < cutoff && r.Int(0) == next {
 				n, next = n+1, next+1
 			}
-			return nil
 		}, sqlOldTimes, account, a.Oldest, int64(SweepUnit))
 		if more = n == SweepUnit; err != nil || n == 0 {
 			return err

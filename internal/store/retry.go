@@ -120,11 +120,10 @@ func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) err
 func (s *Base) AnswerBefore(ctx context.Context, account int64, key string) (first *Replayed, err error) {
 	return first, s.Read(ctx, func(c db.Conn) error {
 		first = nil
-		return c.Each(func(r db.Row) error {
+		return c.Scan(func(r db.Row) {
 			if answer := readAnswer(r); answer.createdAt > Seconds(s.Now().Add(-crm.RetryWindow)) && answer.Status != ErasedAnswer {
 				first = &Replayed{answer.Answer}
 			}
-			return nil
 		}, sqlAnswers, account, []string{key})
 	})
 }
@@ -286,14 +285,13 @@ func (t *Tx) EmptyAnswers(a *Account, documents []string) error {
 		return nil
 	}
 	var keys []string
-	err := t.Each(func(r db.Row) error {
+	err := t.Scan(func(r db.Row) {
 		key := r.Text(0)
 		if kept := a.Answers[key]; kept != nil {
 			kept.Answer = Answer{Status: ErasedAnswer}
 		}
 		t.CountAnswer(a, int(r.Int(1)), -1)
 		keys = append(keys, key)
-		return nil
 	}, sqlShownIn, a.Account, append(documents, unnamedDocument))
 	if err != nil || len(keys) == 0 {
 		return err

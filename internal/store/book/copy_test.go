@@ -442,8 +442,8 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 			wantError(t, "no tables", err, crm.ErrNotFound)
 		}
 		newAccount(t, open(t, from))
-		tamper(t, from, `DELETE FROM schema_version WHERE version < `+fmt.Sprint(store.SchemaVersion()))
-		for _, version := range []string{"0", fmt.Sprint(store.SchemaVersion() + 1)} {
+		tamper(t, from, `DELETE FROM schema_version WHERE version < `+fmt.Sprint(store.Schema.Version()))
+		for _, version := range []string{"0", fmt.Sprint(store.Schema.Version() + 1)} {
 			tamper(t, from, `UPDATE schema_version SET version = `+version)
 			_, err = move.Copy(t.Context(), from, to, move.CopyOptions{})
 			if version != "0" {
@@ -452,7 +452,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 				wantError(t, "version "+version, err, crm.ErrNotFound)
 			}
 		}
-		tamper(t, from, `UPDATE schema_version SET version = `+fmt.Sprint(store.SchemaVersion()))
+		tamper(t, from, `UPDATE schema_version SET version = `+fmt.Sprint(store.Schema.Version()))
 		_, err = move.Copy(t.Context(), from, from, move.CopyOptions{})
 		wantError(t, "onto itself", err, move.ErrSameDatabase)
 		if from.ForDB(nil, nil).File() != "" {

@@ -443,10 +443,7 @@ func (c *campaignChange) note(p campaignPlan) (revision int64) {
 // Relations is who may list a campaign now.
 func Relations(c db.Conn, id int64) (map[int64]campaign.Relation, error) {
 	readers := make(map[int64]campaign.Relation)
-	err := c.Each(func(r db.Row) error {
-		readers[r.Int(0)] = campaign.Relation(r.Int(1))
-		return nil
-	}, sqlCampaignReaders, id)
+	err := c.Scan(func(r db.Row) { readers[r.Int(0)] = campaign.Relation(r.Int(1)) }, sqlCampaignReaders, id)
 	return readers, err
 }
 

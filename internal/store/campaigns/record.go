@@ -64,9 +64,8 @@ func givenTo(c db.Conn, cells []givingCell) (given map[givingCell]campaign.Given
 	given = make(map[givingCell]campaign.Given, len(cells))
 	for owner, cells := range byOwner {
 		if err == nil {
-			err = c.Each(func(r db.Row) error {
+			err = c.Scan(func(r db.Row) {
 				given[givingCell{owner, r.Text(0)}] = campaign.Given{Amount: r.Int(1), Donors: r.Int(2)}
-				return nil
 			}, sqlGivenTo, owner, cells)
 		}
 	}
@@ -334,10 +333,7 @@ type readableCampaign struct {
 // ReadableCampaigns are the campaigns that an account may list, oldest first.
 func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err error) {
 	relations, ids := map[int64]campaign.Relation{}, []int64{}
-	err = c.Each(func(r db.Row) error {
-		relations[r.Int(0)], ids = campaign.Relation(r.Int(1)), append(ids, r.Int(0))
-		return nil
-	}, SQLReaderCampaigns, account)
+	err = c.Scan(func(r db.Row) { relations[r.Int(0)], ids = campaign.Relation(r.Int(1)), append(ids, r.Int(0)) }, SQLReaderCampaigns, account)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}

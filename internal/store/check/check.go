@@ -164,10 +164,9 @@ func (k *checker) begin() (err error) {
 	if err != nil {
 		return err
 	}
-	return k.conn.Each(func(r db.Row) error {
+	return k.conn.Scan(func(r db.Row) {
 		k.report.Campaigns++
 		k.campaigns[r.Int(0)] = append(k.campaigns[r.Int(0)], r.Int(1))
-		return nil
 	}, sqlCheckCampaigns)
 }
 
@@ -248,13 +247,12 @@ var rules = []rule{
 
 func (k *checker) everyRule() error {
 	for _, rule := range rules {
-		err := k.conn.Each(func(r db.Row) error {
+		err := k.conn.Scan(func(r db.Row) {
 			if k.tallies[r.Int(0)].Importing == 0 {
 				p := rule.says(k, r)
 				p.Account, p.Contact = k.name(r.Int(0)), r.Int(1)
 				k.tell(p)
 			}
-			return nil
 		}, rule.sql)
 		if err != nil {
 			return err
@@ -285,12 +283,11 @@ func (k *checker) references() error {
 			if optional[table] == column.Name {
 				sql += " AND " + column.Name + " <> 0"
 			}
-			err := k.conn.Each(func(r db.Row) error {
+			err := k.conn.Scan(func(r db.Row) {
 				if target != store.AccountTable || k.tallies[r.Int(0)].Importing == 0 {
 					k.tell(Problem{What: fmt.Sprintf("rows of the table %s: %d have the %s %d, and the table %s has no such row: restore a backup, or remove the rows",
 						table.Name, r.Int(1), column.Name, r.Int(0), target.Name)})
 				}
-				return nil
 			}, sql+" GROUP BY "+column.Name)
 			if err != nil {
 				return err

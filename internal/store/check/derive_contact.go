@@ -78,10 +78,7 @@ const sqlMerged = `SELECT other, survivor FROM contact_merge WHERE account_id = 
 // merges reads which contacts were merged into others.
 func (d *derivation) merges() error {
 	d.merged = make(map[int64]int64)
-	return d.conn.Each(func(r db.Row) error {
-		d.merged[r.Int(0)] = r.Int(1)
-		return nil
-	}, sqlMerged, d.Account)
+	return d.conn.Scan(func(r db.Row) { d.merged[r.Int(0)] = r.Int(1) }, sqlMerged, d.Account)
 }
 
 // missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.

@@ -86,10 +86,7 @@ func (d *derivation) gifts() error {
 		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
 	if err == nil {
-		err = d.conn.Each(func(r db.Row) error {
-			receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2))
-			return nil
-		}, sqlValidReceipts, d.Account)
+		err = d.conn.Scan(func(r db.Row) { receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2)) }, sqlValidReceipts, d.Account)
 	}
 	if err == nil && readable && receipts != 0 {
 		d.on.lost(Problem{What: "the receipts that gifts name are not those that are valid, or not for these amounts: restore a backup"})
@@ -139,7 +136,7 @@ type givenSums struct {
 // given adds up what follows from the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
-	err := d.conn.Each(func(r db.Row) error {
+	err := d.conn.Scan(func(r db.Row) {
 		rows := find.ShareRows(giving.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), At: r.Int(5), Net: r.Int(4), Recurring: r.Int(2) != 0})
 		g := all[r.Int(0)]
 		if g == nil {
@@ -148,7 +145,6 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 		}
 		g.last = gifts.Later(g.last, rows.Last)
 		d.add(rows.Sums, g.sums)
-		return nil
 	}, sqlCheckGifts, d.Account, after, to)
 	for _, g := range all {
 		d.enterDonor(g)

@@ -166,9 +166,8 @@ func (s *ContactStore) giftNames(ctx context.Context, sql string, account int64,
 		return names, nil
 	}
 	err := s.Read(ctx, func(c db.Conn) error {
-		return c.Each(func(r db.Row) error {
+		return c.Scan(func(r db.Row) {
 			names[r.Int(0)] = GiftName{strings.Clone(r.Text(1)), strings.Clone(r.Text(2)), r.Int(3)}
-			return nil
 		}, sql, account, ids)
 	})
 	return names, err

@@ -137,9 +137,8 @@ func (w *Filtering) exact() error {
 	var set db.Set
 	err := w.weigh(w.row.ContactSeq)
 	if err == nil {
-		err = w.conn.Each(func(r db.Row) error {
+		err = w.conn.Scan(func(r db.Row) {
 			set.Add(doc.IDSeq(r.Int(0)))
-			return nil
 		}, fmt.Sprintf(store.MadeByImport, history.ContactNoun, history.DidCreate, "2"), w.row.Account, w.filter.Import)
 	}
 	w.keep(&set)
@@ -273,10 +272,7 @@ func (w *Filtering) area(start string) error {
 // withKey keeps those who have one of some match keys.
 func (w *Filtering) withKey(keys ...string) error {
 	var set db.Set
-	err := w.conn.Each(func(r db.Row) error {
-		set.Add(doc.IDSeq(r.Int(1)))
-		return nil
-	}, derived.SQLMatch, w.row.Account, keys)
+	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(1))) }, derived.SQLMatch, w.row.Account, keys)
 	w.keep(&set)
 	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
 	return err
@@ -285,10 +281,7 @@ func (w *Filtering) withKey(keys ...string) error {
 // withID keeps those whose match keys begin so: few, because sources are few.
 func (w *Filtering) withID(start string) error {
 	var set db.Set
-	err := w.conn.Each(func(r db.Row) error {
-		set.Add(doc.IDSeq(r.Int(0)))
-		return nil
-	}, sqlIDs, w.row.Account, start, start+"\U0010FFFF")
+	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(0))) }, sqlIDs, w.row.Account, start, start+"\U0010FFFF")
 	w.keep(&set)
 	return err
 }
@@ -474,10 +467,7 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 	}
 	keep := func(has bool, counts func(db.Row) bool, sql string, args ...any) error {
 		found := make(map[int64]bool)
-		err := w.conn.Each(func(r db.Row) error {
-			found[r.Int(0)] = found[r.Int(0)] || counts(r)
-			return nil
-		}, sql, append([]any{w.row.Account, ids}, args...)...)
+		err := w.conn.Scan(func(r db.Row) { found[r.Int(0)] = found[r.Int(0)] || counts(r) }, sql, append([]any{w.row.Account, ids}, args...)...)
 		maps.DeleteFunc(givers, func(id int64, _ bool) bool { return found[id] != has })
 		return err
 	}

@@ -191,11 +191,10 @@ func (h *historyReader) read(first, last int64, order string) (full int64, err e
 		args = append(args, h.place.Who)
 		sql += " AND actor = $" + strconv.Itoa(len(args))
 	}
-	err = h.c.Each(func(r db.Row) error {
+	err = h.c.Scan(func(r db.Row) {
 		if full == 0 && !h.add(store.ScanChange(r)) {
 			full = r.Int(0)
 		}
-		return nil
 	}, sql+order, args...)
 	return full, err
 }

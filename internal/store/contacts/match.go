@@ -56,10 +56,7 @@ func crowdOf(t *store.Tx, a *store.Account, key string) (c *crowd, err error) {
 		}
 	}
 	if err == nil && len(unread) > 0 {
-		err = t.Each(func(r db.Row) error {
-			c.add(r.Int(0), r.Text(1))
-			return nil
-		}, sqlCrowd, a.Account, unread)
+		err = t.Scan(func(r db.Row) { c.add(r.Int(0), r.Text(1)) }, sqlCrowd, a.Account, unread)
 	}
 	if c.holders = len(holders); err == nil && derived.Of(a).Keys[key] != nil {
 		Of(a).crowds[key] = c

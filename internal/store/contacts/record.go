@@ -107,9 +107,8 @@ func CountBefore(c db.Conn, row *store.Tally, moments []int64) (low []int64, err
 			}
 		}
 		made := make(map[int64]int64, len(ids))
-		err := c.Each(func(r db.Row) error {
+		err := c.Scan(func(r db.Row) {
 			made[r.Int(0)] = r.Int(1)
-			return nil
 		}, sqlCreated, row.Account, slices.Compact(ids)) // of moments that ascend, ids do
 		if err != nil {
 			return nil, err

@@ -279,10 +279,9 @@ func (r *Rebuilding) readOthers() error {
 		return nil
 	}
 	if len(unknown) > 0 {
-		if err := r.T.Each(func(row db.Row) error {
+		if err := r.T.Scan(func(row db.Row) {
 			one := ScanContact(row)
 			r.others[one.ID] = one
-			return nil
 		}, SQLLoadContacts, r.A.Account, unknown); err != nil {
 			return err
 		}
@@ -290,12 +289,11 @@ func (r *Rebuilding) readOthers() error {
 	if !r.only("external_ids") {
 		return nil
 	}
-	return r.T.Each(func(row db.Row) error {
+	return r.T.Scan(func(row db.Row) {
 		if c := store.ScanChange(row); c.Kind == history.DidJoin {
 			c.Data = strings.Clone(c.Data)
 			r.joins[c.ID] = append(r.joins[c.ID], c)
 		}
-		return nil
 	}, sqlJoins, r.A.Account, int64(history.ContactNoun), ids, r.from)
 }
 

@@ -122,9 +122,8 @@ const (
 func (w *Filtering) sortInMemory(order sortOrder, from, to int64) ([]int64, error) {
 	keys := make([]sortKey, 0, w.left)
 	for some := range slices.Chunk(w.Set.Page(0, w.left), keysAtOnce) {
-		err := w.conn.Each(func(r db.Row) error {
+		err := w.conn.Scan(func(r db.Row) {
 			keys = append(keys, order.key(r, order.column))
-			return nil
 		}, sqlSortKeys, w.row.Account, IDsOf(w.row.Account, some))
 		if err == nil {
 			err = w.ctx.Err()
@@ -181,12 +180,11 @@ func (w *Filtering) inIndex(order sortOrder, want int64) (seqs []int64, err erro
 	limit := min(walkedAtOnce, w.walked(want))
 	for ended := false; int64(len(seqs)) < want && !ended; limit = min(walkedAtOnce, 4*limit) {
 		n := int64(0)
-		err := w.conn.Each(func(r db.Row) error {
+		err := w.conn.Scan(func(r db.Row) {
 			n++
 			if at = order.key(r, 1); w.Set.Has(at.seq()) {
 				seqs = append(seqs, at.seq())
 			}
-			return nil
 		}, sql, w.row.Account, order.place(at), at.id, limit)
 		if err == nil {
 			err = w.ctx.Err()

@@ -90,11 +90,10 @@ func loadActive(c db.Conn, account int64, ids []int64) (found []crm.Contact, err
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = c.Each(func(r db.Row) error {
+	err = c.Scan(func(r db.Row) {
 		if row := contacts.ScanContact(r); row.Damage == nil && !row.Contact.Archived() {
 			found = append(found, row.Contact)
 		}
-		return nil
 	}, contacts.SQLLoadContacts, account, ids)
 	store.SortRows(found, func(a, b *crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	return found, err

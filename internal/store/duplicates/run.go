@@ -338,14 +338,13 @@ func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []row
 	var same map[int]bool
 	err := s.base.Read(ctx, func(c db.Conn) error {
 		gone, same = nil, make(map[int]bool)
-		return c.Each(func(r db.Row) error {
+		return c.Scan(func(r db.Row) {
 			old := scanRow(r)
 			if i, known := at[old.key]; !known {
 				gone = append(gone, old.key)
 			} else if pairs[i] == old {
 				same[i] = true
 			}
-			return nil
 		}, sqlFound, account)
 	})
 	n := 0
@@ -412,10 +411,7 @@ func readParted(c db.Conn, account int64, ids []int64) (p parted, err error) {
 	if len(ids) == 0 {
 		return p, nil
 	}
-	return p, c.Each(func(r db.Row) error {
-		p[key{r.Int(0), r.Int(1)}] = true
-		return nil
-	}, sqlParted, account, ids)
+	return p, c.Scan(func(r db.Row) { p[key{r.Int(0), r.Int(1)}] = true }, sqlParted, account, ids)
 }
 
 // have tells whether the merge of two contacts was undone, or that of both into a third one.

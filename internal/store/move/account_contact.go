@@ -64,9 +64,8 @@ func (x *accountExport) settleLastGift(s *contacts.Stored) error {
 		return nil
 	}
 	s.LastGift = 0
-	return x.conn.Each(func(r db.Row) error {
+	return x.conn.Scan(func(r db.Row) {
 		s.LastGift = gifts.Later(s.LastGift, cmp.Or(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
-		return nil
 	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
 }
 

@@ -211,17 +211,15 @@ func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*cont
 		for id := range givers {
 			cells = append(cells, giving.Cell(0, 0, row.Currency, id))
 		}
-		err = c.Each(func(r db.Row) error {
+		err = c.Scan(func(r db.Row) {
 			name, sums := derived.ScanGiving(r)
 			givers[doc.MakeID(account, giving.CellContact(name))].Contact.Recurring = sums.Recurring
-			return nil
 		}, derived.SQLGiving, account, cells)
 		if err != nil {
 			return err
 		}
-		return c.Each(func(r db.Row) error {
+		return c.Scan(func(r db.Row) {
 			givers[r.Int(0)].Contact.FirstGift = gifts.OnClock(r.Int(1))
-			return nil
 		}, sqlFirstGiven, account, slices.Collect(maps.Keys(givers)))
 	})
 }

@@ -341,10 +341,7 @@ func (e *eraser) learn(c db.Conn, contact int64, changes []store.Change) (moved 
 			undone = append(undone, changes[i].Undoes)
 		}
 	}
-	err = c.Each(func(r db.Row) error {
-		person.LearnOthers(doc.KnownDifferences(r.Text(9)))
-		return nil
-	}, sqlSaid, e.job.Account, undone)
+	err = c.Scan(func(r db.Row) { person.LearnOthers(doc.KnownDifferences(r.Text(9))) }, sqlSaid, e.job.Account, undone)
 	for i := range changes {
 		switch changes[i].Kind {
 		case history.DidGive, history.DidRefund, history.DidNote, history.DidPart: // what another person is known by has gone with the undo
@@ -353,10 +350,7 @@ func (e *eraser) learn(c db.Conn, contact int64, changes []store.Change) (moved 
 		}
 	}
 	if moved = make(map[int64]int64); err == nil {
-		err = c.Each(func(r db.Row) error {
-			moved[r.Int(0)] = r.Int(1)
-			return nil
-		}, sqlGiftsMoved, e.job.Account, given, contact)
+		err = c.Scan(func(r db.Row) { moved[r.Int(0)] = r.Int(1) }, sqlGiftsMoved, e.job.Account, given, contact)
 	}
 	return moved, err
 }
@@ -440,7 +434,7 @@ func (e *eraser) giverRecords(c db.Conn, p *erasedPiece, contact *crm.Contact) (
 			return 0, err
 		}
 	}
-	return len(some), c.Each(func(row db.Row) error {
+	return len(some), c.Scan(func(row db.Row) {
 		r, giver, damage := of.giver(row)
 		is := giver
 		for i := range e.spec.People {
@@ -451,7 +445,6 @@ func (e *eraser) giverRecords(c db.Conn, p *erasedPiece, contact *crm.Contact) (
 			of.rename(p, r, is)
 			p.answer(of.shown, r.id)
 		}
-		return nil
 	}, of.byID, e.job.Account, some)
 }
 

@@ -288,14 +288,13 @@ func fillGiven(t *db.Tx, progress db.Progress) error {
 func fillMerged(t *db.Tx) error {
 	type place struct{ account, block int64 }
 	merged := make(map[place]*[step14Block / 8]byte)
-	err := t.Each(func(r db.Row) error {
+	err := t.Scan(func(r db.Row) {
 		seq := r.Int(1)%1_000_000_000 - 1
 		at := place{r.Int(0), seq / step14Block}
 		if merged[at] == nil {
 			merged[at] = new([step14Block / 8]byte)
 		}
 		merged[at][seq%step14Block/8] |= 1 << (seq % 8)
-		return nil
 	}, sqlStep14Merged)
 	for at, block := range merged {
 		if err == nil {
