@@ -28,6 +28,7 @@ type Filed struct {
 	IsRefund bool             // the row is no gift, but gives one back
 	Mentions []string         // of a refund that names no gift: words of its texts that may be an external id
 	Key      string           // of a refund: all that its row says, in short
+	Earlier  string           // of a row without an id: the external id that an earlier version has made from all it says
 	IDs      []crm.ExternalID // all that the row calls the gift, by the headings of the columns
 
 	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none

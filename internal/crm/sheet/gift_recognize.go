@@ -134,7 +134,7 @@ func (g *recognition) findMoney() {
 		}
 		for i := range g.mapping {
 			h, values := &g.headings[i], g.look.column(i)
-			if g.taken[target] || g.mapping[i].Target != Skip || values.part(of) < 0.95 || values.filled < 2 && values.filled*2 < g.look.rows || !isPlain(h) || of == amountKind && values.part(dayKind) > 0.5 {
+			if g.taken[target] || g.mapping[i].Target != Skip || values.part(of) < 0.95 || values.filled < 2 && (values.filled*2 < g.look.rows || len(h.means) == 0) || !isPlain(h) || of == amountKind && values.part(dayKind) > 0.5 {
 				continue
 			}
 			if found >= 0 {

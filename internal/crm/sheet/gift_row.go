@@ -27,8 +27,10 @@ type GiftRow struct {
 
 	faults   doc.Invalid // found while reading
 	isBroken bool        // it cannot be read
-	content  []byte      // all that it says, as it was
 	together
+	rows   *Rows
+	cells  []string
+	named  int    // behind which of them the name of the rows above it was filled in, from 1; 0 for none
 	object []byte // of a JSON file: the row as it was
 }
 
@@ -60,9 +62,9 @@ type together struct {
 
 // Gift is the gift that a row describes. An empty cell says nothing, and what is wrong is found by Validate.
 func (rows *Rows) Gift(line int, cells []string) *GiftRow {
-	g := &GiftRow{Line: line, content: rows.content(cells)}
+	g := &GiftRow{Line: line, rows: rows, cells: cells}
 	g.SentAs, g.Filed = rows.names, new(giving.Filed)
-	isGroup, filled := rows.inGroup(cells)
+	isGroup, filled := g.inGroup()
 	r := &row{Rows: rows, gift: g}
 	r.read(cells)
 	if name := r.contact.PersonName(); r.isHidden && name.Company != "" && name.First+name.Last == "" && r.contact.Emails == nil { // of an employee
@@ -83,8 +85,8 @@ func (rows *Rows) Gift(line int, cells []string) *GiftRow {
 }
 
 // inGroup tells whether a row is nothing but one cell, which names the rows below it, as reports by customers do, or is a remark. These rows get the name, until one adds them up.
-func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
-	at := 0
+func (g *GiftRow) inGroup() (isGroup bool, filled int) {
+	rows, cells, at := g.rows, g.cells, 0
 	for i, cell := range cells {
 		if strings.TrimSpace(cell) != "" {
 			filled, at = filled+1, i
@@ -97,7 +99,7 @@ func (rows *Rows) inGroup(cells []string) (isGroup bool, filled int) {
 	case isTotal(cells):
 		rows.group = ""
 	case filled > 1 && rows.group != "" && rows.groupAt < len(cells) && strings.TrimSpace(cells[rows.groupAt]) == "":
-		cells[rows.groupAt] = rows.group
+		cells[rows.groupAt], g.named = rows.group, rows.groupAt+1
 	}
 	return false, filled
 }
@@ -135,22 +137,30 @@ func (g *GiftRow) takeGiver(giver *crm.ContactInput) {
 	}
 }
 
-// content is all that a row says, whatever the order of its columns is. An earlier version has recorded gifts by it.
-func (rows *Rows) content(cells []string) []byte {
-	said := make([]string, 0, len(rows.cells))
-	isNamed := rows.namesGiver(cells)
-	for _, c := range rows.cells {
+// content is what a row says, whatever the order of its columns is: all of it, by which an earlier version has recorded gifts, or what lasts of it.
+func (g *GiftRow) content(isAll bool) []byte {
+	if g.rows == nil {
+		return withoutKey(g.object, giving.RejectedKey)
+	}
+	said, isNamed := make([]string, 0, len(g.rows.cells)), g.rows.namesGiver(g.cells)
+	for _, c := range g.rows.cells {
 		of := Gifts.byTarget[c.mapped]
 		isLate := of != nil && of.late && (c.mapped != giving.GiverID || isNamed) // without another word about the giver, an earlier version has rejected it
-		if c.at >= len(cells) || c.mapped == ownGift || isLate {                  // the same gift is exported under another id by another account
+		isLeft := !isAll && of != nil && g.changes(of) || isAll && c.at+1 == g.named
+		if c.at >= len(g.cells) || c.mapped == ownGift || isLate || isLeft { // the same gift is exported under another id by another account
 			continue
 		}
-		if value := strings.TrimSpace(cells[c.at]); value != "" {
+		if value := strings.TrimSpace(g.cells[c.at]); value != "" {
 			said = append(said, c.mapped+"="+strconv.Itoa(len(value))+":"+value+";")
 		}
 	}
 	slices.Sort(said)
 	return []byte(strings.Join(said, ""))
+}
+
+// changes tells whether a later file may say otherwise of the same gift: its note and its status, and where a giver lives who has a name.
+func (g *GiftRow) changes(of *column) bool {
+	return of.changes || strings.Contains(of.giver, ".") && g.Giver.PersonName() != (crm.PersonName{})
 }
 
 // namesGiver tells whether a row says who gave by anything but the id of another system.
@@ -168,8 +178,7 @@ func (rows *Rows) GiftObject(line int, object []byte) *GiftRow {
 	if err != nil {
 		return rows.BrokenGift(line, err.Error(), nil, object)
 	}
-	kept := withoutKey(object, giving.RejectedKey)
-	return &GiftRow{GiftLine: read, Line: line, faults: *faults, content: kept, object: kept}
+	return &GiftRow{GiftLine: read, Line: line, faults: *faults, object: withoutKey(object, giving.RejectedKey)}
 }
 
 // BrokenGift is a row that cannot be read, and is rejected whatever its cells say. A row of a JSON file is kept as a text, since it is no object.
@@ -292,8 +301,7 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 		if f.Rule != doc.Reserved && f.Rule != doc.TooLong || in.FromRow {
 			return false
 		}
-		key := g.Key()
-		reference := "import:" + hex.EncodeToString(key[:])
+		reference := g.Key().reference(0)
 		in.ExternalID, in.FromRow = &reference, true
 		return true
 	case "refunded", "disputed": // in doubt, all of it went back
@@ -362,29 +370,56 @@ func appendQuoted(dst []byte, value string) []byte {
 // RowKey is what a row says, in short. Equal rows have equal keys.
 type RowKey [16]byte
 
-// Key is the key of the row. A promise is not the payment that says the same but for its type, which earlier versions have not read.
-func (g *GiftRow) Key() RowKey {
-	said := g.content
+// Key is the key of all that the row says.
+func (g *GiftRow) Key() RowKey { return g.key(g.content(true)) }
+
+// LastingKey is the key of what later files say of the same gift, too. A payment that failed is another than the one that came after it.
+func (g *GiftRow) LastingKey() RowKey {
+	said := append(g.content(false), "lasting;"...)
+	if g.Status != nil && (*g.Status == string(giving.Failed) || *g.Status == string(giving.Cancelled)) {
+		said = append(said, "status="+giving.Failed...)
+	}
+	return g.key(said)
+}
+
+// key is in short what a row says. A promise is not the payment that says the same but for its type, which earlier versions have not read.
+func (g *GiftRow) key(said []byte) RowKey {
 	if isDue := g.Status != nil && *g.Status == string(giving.Pending); g.kind == pledgeKind || g.kind == writeOff || g.kind == schedule && isDue {
-		said = append(slices.Clone(said), "type="+pledgeKind...)
+		said = append(said, "type="+pledgeKind...)
 	}
 	sum := sha256.Sum256(said)
 	return RowKey(sum[:16])
 }
 
-// GiveReference gives a row without an external id one that is made from all it says, and from how many equal rows came before it in its
-// file: the same file again finds the gifts that it has made.
-func (g *GiftRow) GiveReference(key RowKey, before int) {
-	reference := "import:" + hex.EncodeToString(key[:])
+// reference is the external id that is made from a key, and from how many rows with that key came before.
+func (k RowKey) reference(before int) string {
+	reference := "import:" + hex.EncodeToString(k[:])
 	if before > 0 {
 		reference += ":" + strconv.Itoa(before+1)
 	}
-	if g.IsRefund() {
+	return reference
+}
+
+// GiveReference gives a row without an external id one that is made from what lasts of it, so that the same file again, or a later one with other notes, finds the gifts that it
+// has made. A refund has one that is made from all it says. count says how many rows with a key came before, and counts this one.
+func (g *GiftRow) GiveReference(count func(RowKey) (before int, err error)) error {
+	key := g.Key()
+	before, err := count(key)
+	reference := key.reference(before)
+	switch {
+	case err != nil:
+		return err
+	case g.IsRefund():
 		if g.Filed.Key = reference; g.ExternalID != nil && *g.ExternalID != "" {
-			return
+			return nil
 		}
+	case g.Filed != nil:
+		g.Filed.Earlier, key = reference, g.LastingKey()
+		before, err = count(key)
+		reference = key.reference(before)
 	}
 	g.ExternalID, g.FromRow = &reference, true
+	return err
 }
 
 // IsRefund tells whether the row is no gift, but gives one back.

@@ -2,7 +2,9 @@ package sheet
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -211,11 +213,43 @@ func TestRowsAreKnownByWhatTheySay(t *testing.T) {
 	if sum := sha256.Sum256([]byte("amount=1:5;contact_id=1:7;fee=1:1;fee_covered=3:0.5;method=4:cash;transacted_at=10:2026-01-31;")); known.Key() != RowKey(sum[:16]) {
 		t.Error("a row that an earlier version has recorded is another one")
 	}
-	row.GiveReference(row.Key(), 0)
+	seen := make(map[RowKey]int)
+	count := func(key RowKey) (before int, err error) {
+		before = seen[key]
+		seen[key]++
+		return before, nil
+	}
+	err := cmp.Or(known.GiveReference(count), row.GiveReference(count))
 	first := *row.ExternalID
-	row.GiveReference(row.Key(), 1)
-	if second := *row.ExternalID; !strings.HasPrefix(first, "import:") || second != first+":2" || !row.FromRow {
-		t.Errorf("the references are %s and %s", first, second)
+	err = cmp.Or(err, row.GiveReference(count))
+	if second := *row.ExternalID; err != nil || !strings.HasPrefix(first, "import:") || second != first+":2" || !row.FromRow {
+		t.Errorf("%v: the references are %s and %s", err, first, second)
+	}
+	if key := known.Key(); known.Filed.Earlier != "import:"+hex.EncodeToString(key[:]) || *known.ExternalID == known.Filed.Earlier {
+		t.Errorf("an earlier version's reference is %s, and this one's %s", known.Filed.Earlier, *known.ExternalID)
+	}
+}
+
+// TestWhatLaterFilesSayOtherwise: a gift stays the same when its note, its status, what it cost or where its giver lives is said otherwise in a later file.
+func TestWhatLaterFilesSayOtherwise(t *testing.T) {
+	t.Parallel()
+	_, row := firstRow(t, "Date,Name,Email,Street,City,Amount,Method,Campaign,Status,Note\n2026-01-31,Dot Elm,dot@example.org,1 Mill Lane,Riverton,20,check,Food,Succeeded,first\n")
+	const head = "Date,Name,Email,Street,City,Amount,Method,Campaign,Status,Note,Fee,Refunded\n"
+	for _, same := range []string{
+		"2026-01-31,Dot Elm,dot@example.org,1 Mill Lane,Riverton,20,check,Food,Succeeded,first,,", "2026-01-31,Dot Elm,dot@elm.example,,,20,check,Food,Pending,,,",
+		"2026-01-31,Dot Elm,,2 Mill Lane,Lakeside,20,check,Food,,another,0.50,5",
+	} {
+		if _, other := firstRow(t, head+same); other.LastingKey() != row.LastingKey() {
+			t.Errorf("%s is another gift", same)
+		}
+	}
+	for _, differs := range []string{
+		"2026-01-30,Dot Elm,,,,20,check,Food,,,,", "2026-01-31,Dot Oak,,,,20,check,Food,,,,", "2026-01-31,,dot@example.org,,,20,check,Food,,,,", "2026-01-31,Dot Elm,,,,21,check,Food,,,,",
+		"2026-01-31,Dot Elm,,,,20,cash,Food,,,,", "2026-01-31,Dot Elm,,,,20,check,Shelter,,,,", "2026-01-31,Dot Elm,,,,20,check,Food,Failed,,,",
+	} {
+		if _, other := firstRow(t, head+differs); other.LastingKey() == row.LastingKey() {
+			t.Errorf("%s is the same gift", differs)
+		}
 	}
 }
 

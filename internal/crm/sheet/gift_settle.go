@@ -115,7 +115,7 @@ func (g *GiftRow) Match() *GiftRow {
 	if positive(g.matched) == nil || g.IsRefund() || g.kind == writeOff || g.matchState == giving.Failed || g.matchState == giving.Cancelled {
 		return nil
 	}
-	m := &GiftRow{Line: g.Line, content: g.content}
+	m := &GiftRow{Line: g.Line, rows: g.rows, cells: g.cells}
 	m.SentAs, m.Filed = g.SentAs, new(giving.Filed)
 	m.Amount, m.Currency, m.Sign, m.Method, m.Test, m.Campaign, m.CampaignName = new(*g.matched), g.Currency, g.Sign, new("other"), g.Test, g.Campaign, g.CampaignName
 	m.GivenAt, m.Status, m.ExternalID, m.FromRow = new(*g.GivenAt), g.Status, new(*g.ExternalID+matchMark), g.FromRow
@@ -124,6 +124,9 @@ func (g *GiftRow) Match() *GiftRow {
 	}
 	if back := g.Filed.Back; back != nil && back.Amount == nil && g.matchState == "" { // all of it
 		m.Filed.Back = &giving.GivenBack{On: back.On, Disputed: back.Disputed}
+	}
+	if g.Filed.Earlier != "" {
+		m.Filed.Earlier = g.Filed.Earlier + matchMark
 	}
 	for _, id := range g.Filed.IDs {
 		m.Filed.IDs = append(m.Filed.IDs, crm.ExternalID{Source: id.Source, Value: id.Value + matchMark})

@@ -43,6 +43,7 @@ type column struct {
 	first   bool   // it tells how others are read
 	isDay   bool   // it has days, or may have them
 	late    bool   // of a gift: an earlier version did not know it, and has recorded rows by what else they say
+	changes bool   // of a gift: a later file may say it otherwise of the same gift
 
 	clean func(c *cell, text string) string  // makes what the field takes of what people write; "" says nothing
 	read  func(r *row, c *cell, text string) // takes a cell that is not empty

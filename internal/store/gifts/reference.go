@@ -55,8 +55,11 @@ func knownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDoc
 	return made, err
 }
 
-// otherReferences are what a gift may be known by beside its external id: each of its ids with its heading, and as the external id that an earlier file gave it.
+// otherReferences are what a gift may be known by beside its external id: each of its ids with its heading, and as the external id that an earlier file or version gave it.
 func otherReferences(in *giving.GiftInput) (references []string) {
+	if in.Filed.Earlier != "" {
+		references = append(references, find.GiftReference+in.Filed.Earlier)
+	}
 	for _, id := range in.Filed.IDs {
 		if references = append(references, find.IDReference(id)); in.ExternalID == nil || id.Value != *in.ExternalID {
 			references = append(references, find.GiftReference+id.Value)

@@ -93,7 +93,7 @@ type giftRows struct {
 	table     *table.Reader
 	isJSON    bool
 	columns   *sheet.Rows
-	seen      map[uint64]uint32 // how often each row without an external id came
+	seen      map[uint64]uint32 // how often each key of rows without an external id came
 	Most      int               // of seen
 	campaigns gifts.CampaignNames
 
@@ -110,8 +110,11 @@ const (
 	maxHeld  = 64 << 20 // bytes
 )
 
-// maxSeen bounds what is remembered of rows without an external id, which is about 30 bytes each.
-const maxSeen = 4_000_000
+// maxSeen bounds what is remembered of rows without an external id, which have two keys of about 30 bytes each.
+const (
+	maxSeen   = 4_000_000
+	keysOfRow = 2
+)
 
 func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
 	g := &giftRows{Most: maxSeen, Room: maxHeld, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
@@ -205,7 +208,7 @@ func (row *ImportRow) size() (n int) {
 	return n
 }
 
-// named is the next row of the file. One without an external id gets one that is made from what it says, and from how many equal rows came before it.
+// named is the next row of the file. One without an external id gets one that is made from what it says, and from how many rows that say it came before.
 func (g *giftRows) named() (row ImportRow, err error) {
 	if row, err = g.read(); err != nil {
 		return row, err
@@ -214,16 +217,19 @@ func (g *giftRows) named() (row ImportRow, err error) {
 	if read.ExternalID != nil && *read.ExternalID != "" && !read.IsRefund() {
 		return row, nil
 	}
-	key := read.Key()
+	row.Gift.Refused = read.GiveReference(g.count)
+	return row, nil
+}
+
+// count tells how many rows with a key came before, and counts one more.
+func (g *giftRows) count(key sheet.RowKey) (before int, err error) {
 	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
 	n, known := g.seen[short]
 	if !known && len(g.seen) >= g.Most {
-		row.Gift.Refused = store.Fault("external_id", "is required: a file can have at most %v different rows without one. Split the file", g.Most)
-		return row, nil
+		return 0, store.Fault("external_id", "is required: a file can have at most %v different rows without one. Split the file", g.Most/keysOfRow)
 	}
-	read.GiveReference(key, int(n))
 	g.seen[short] = n + 1
-	return row, nil
+	return int(n), nil
 }
 
 // findCampaigns finds the campaigns that rows name, and says why rows are rejected before anything is recorded.
