@@ -115,7 +115,8 @@ type limitedListener struct {
 	log         *slog.Logger
 
 	draining atomic.Bool
-	last     chan string // the address of the last connection that is accepted
+	last     chan string // the address of the last connection that is accepted as usual
+	rest     []net.Conn  // that waited when the port was closed
 }
 
 func newLimitedListener(l net.Listener, connections *Connections, answers bool, log *slog.Logger) *limitedListener {
@@ -125,8 +126,8 @@ func newLimitedListener(l net.Listener, connections *Connections, answers bool, 
 // drainTime is how long closing a port takes at most.
 const drainTime = time.Second
 
-// drain closes the port when the connections that are waiting there have been accepted: closing resets them, and a proxy in front does not repeat a change that it has sent. The last one is
-// made here, and comes after all others.
+// drain closes the port when the connections that are waiting there have been accepted: closing resets them, and a proxy in front does not repeat a change that it has sent. The last one
+// that is accepted as usual is made here, and comes after those that are waiting now.
 func (l *limitedListener) drain() {
 	defer l.Close()
 	l.draining.Store(true)
@@ -151,14 +152,36 @@ func (l *limitedListener) isLast(conn net.Conn) bool {
 	return last == conn.RemoteAddr().String()
 }
 
+// closePort closes the port at a moment when nobody waits there: its queue has room for one, and that one is made here. Whoever comes meanwhile is not answered, tries again, and finds
+// the port closed.
+func (l *limitedListener) closePort() {
+	defer l.Close()
+	for range 5 {
+		l.rest = append(l.rest, acceptWaiting(l.Listener)...)
+		if conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/20); err == nil {
+			defer conn.Close()
+			return
+		}
+	}
+}
+
+// next is the next connection.
+func (l *limitedListener) next() (conn net.Conn, err error) {
+	if len(l.rest) == 0 {
+		return l.Listener.Accept()
+	}
+	conn, l.rest = l.rest[0], l.rest[1:]
+	return conn, nil
+}
+
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
-		conn, err := l.Listener.Accept()
+		conn, err := l.next()
 		if err != nil {
 			return nil, err
 		}
 		if l.isLast(conn) {
-			_ = l.Close()
+			l.closePort()
 			_ = conn.Close()
 			continue
 		}

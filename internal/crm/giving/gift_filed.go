@@ -202,6 +202,7 @@ const sameWithin = 7 * 24 * time.Hour
 const (
 	otherMoney doc.Rule = "belongs to %v, which has a different amount or date"
 	otherDonor doc.Rule = "belongs to %v, which is from a different donor"
+	OtherGift  doc.Rule = "belongs to %v, which has a different amount or date and another donor" // two systems count from 1
 )
 
 // otherPayment is why a gift is not the payment that a row of a file with the same external id describes, "" where it is. What else the row says is another
@@ -211,10 +212,12 @@ func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	currency := value(in.Currency)
 	isSame := ok && (units == g.amount() || units == g.Entries[0].Amount) && (currency == "" || currency == g.Currency) &&
 		(g.Status == Pending || in.at.Sub(g.At).Abs() <= sameWithin)
-	switch {
+	switch isOther := in.otherGiver(&g.Giver, g.Contact); {
+	case !isSame && isOther:
+		return OtherGift
 	case !isSame:
 		return otherMoney
-	case in.otherGiver(&g.Giver, g.Contact):
+	case isOther:
 		return otherDonor
 	}
 	return ""

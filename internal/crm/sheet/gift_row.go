@@ -298,9 +298,10 @@ func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) b
 		filed.Every = ""
 		return true
 	case "external_id":
-		if f.Rule != doc.Reserved && f.Rule != doc.TooLong || in.FromRow {
+		if !slices.Contains([]doc.Rule{doc.Reserved, doc.TooLong, giving.OtherGift}, f.Rule) || in.FromRow {
 			return false
 		}
+		filed.IDs = slices.DeleteFunc(slices.Clone(filed.IDs), func(id crm.ExternalID) bool { return id.Value == *in.ExternalID })
 		reference := g.Key().reference(0)
 		in.ExternalID, in.FromRow = &reference, true
 		return true

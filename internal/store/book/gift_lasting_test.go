@@ -73,3 +73,30 @@ func TestGiftsThatAnEarlierVersionHasRecordedWithoutIDs(t *testing.T) {
 		}
 	})
 }
+
+// TestTwoSystemsThatCountFromOne: an id that belongs to another gift of another donor is left out of a row, and its gift is recorded, once.
+func TestTwoSystemsThatCountFromOne(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		shop := "Gift ID,Date,Name,Amount\n1,2026-01-05,Ann Elm,10\n2,2026-01-06,Bob Fir,20\n"
+		gala := "Gift ID,Receipt ID,Date,Name,Amount\n1,2,2026-02-05,Cy Gum,30\n2,1,2026-02-06,Di Oak,40\n3,3,2026-02-07,Ed Yew,50\n"
+		for _, c := range []struct {
+			file                  string
+			created, leftOut, sum int64
+		}{{shop, 2, 0, 3000}, {gala, 3, 2, 15000}, {gala, 0, 0, 15000}, {shop, 0, 0, 15000}, {"Gift ID,Date,Name,Amount\n1,2026-01-05,Ann Elm,99\n", 0, 0, 15000}} {
+			for _, trial := range []bool{true, false} {
+				if got, rejected := imported(t, s, account, c.file, trial); got.Created != c.created || got.LeftOut != c.leftOut || len(rejected) > 0 && c.file[len(c.file)-3:] != "99\n" {
+					t.Errorf("%+v, %q of\n%s", got, rejected, c.file)
+				}
+			}
+			sum := int64(0)
+			for _, g := range ledgerOf(t, s, account) {
+				sum += g.Net()
+			}
+			if sum != c.sum {
+				t.Errorf("%d cents are given after\n%s", sum, c.file)
+			}
+		}
+		checked(t, s)
+	})
+}

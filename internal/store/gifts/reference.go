@@ -81,7 +81,9 @@ func knownByOther(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.
 		if found == nil {
 			continue
 		}
-		if made, err = knownGift(found.Gift, in, now); err == nil {
+		named := *in
+		named.FromRow = reference == find.GiftReference+in.Filed.Earlier // no other id was made from all that the row says
+		if made, err = knownGift(found.Gift, &named, now); err == nil {
 			made.Slug = slug(t, a, found.Campaign)
 			return made, nil
 		}
