@@ -103,6 +103,8 @@ func (c *column) rateValues(h *heading, values *seen, words int) int {
 		return fitting
 	case c.kind == idKind:
 		return c.rateID(h, values, part)
+	case c.kind == planKind && slices.Contains(h.words, "id") && values.part(serialKind) == 1: // a small number, too, where the heading says ID
+		return fitting
 	case (c.kind == serialKind || c.kind == planKind || c.kind == modeKind || c.kind == dedicationKind && len(h.means) == 1) && part < 0.9:
 		return 2 * unfitting
 	case c.kind == amountKind && max(values.part(yesKind), values.part(dayKind)) >= 0.9 && part < 0.9:
