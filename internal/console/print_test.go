@@ -84,7 +84,7 @@ func TestPrintingAndThankingMany(t *testing.T) {
 	})
 }
 
-// The file has no font for a name: whoever prints is told so before, and prints the page instead.
+// The file has no font for a name: the person who prints is told before, and can print the page instead.
 func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
 	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		viewer, amelia := s.generous()

@@ -26,7 +26,7 @@ func acceptWaiting(l net.Listener) (waiting []net.Conn) {
 			case nil:
 			case syscall.EINTR, syscall.ECONNABORTED:
 				continue
-			default: // EAGAIN: nobody waits
+			default: // EAGAIN: the queue is empty
 				return
 			}
 			syscall.CloseOnExec(fd)

@@ -152,8 +152,8 @@ func (l *limitedListener) isLast(conn net.Conn) bool {
 	return last == conn.RemoteAddr().String()
 }
 
-// closePort closes the port at a moment when nobody waits there: its queue has room for one, and that one is made here. Whoever comes meanwhile is not answered, tries again, and finds
-// the port closed.
+// closePort closes the port while no client waits there: its queue has room for one connection, and that one is made here. The system of a client that connects meanwhile gets no answer,
+// tries again, and finds the port closed.
 func (l *limitedListener) closePort() {
 	defer l.Close()
 	for range 5 {

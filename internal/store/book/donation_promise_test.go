@@ -90,7 +90,7 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 	})
 }
 
-// A dispute of a gift in another name is a second reason to look: neither replaces the other, and what is decided about one leaves the other. Whoever is the last to go lets the thanks go out.
+// A dispute of a gift in another name is a second reason to look: neither replaces the other, and what is decided about one leaves the other. Once the last one is decided, the thanks go out.
 func TestADisputeDoesNotHideAnotherName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
