@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -40,7 +41,7 @@ func listed(account int64, f donate.Filter) (where string, args []any) {
 		add("number =", number)
 	} else if f.Find != "" {
 		conditions = append(conditions, "email <> ''")
-		add("email =", strings.ToLower(strings.TrimSpace(f.Find)))
+		add("email =", text.FoldEmail(strings.TrimSpace(f.Find)))
 	}
 	if !f.From.IsZero() {
 		add("created_at >=", f.From.Unix())
