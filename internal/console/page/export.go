@@ -21,15 +21,15 @@ type ExportForm struct {
 	Kept   []hidden // what the list is filtered by
 }
 
-// placeParameters say where in a list a page is, and not what is in the list.
-var placeParameters = []string{PageParameter, "after", "before", "format", "sort"}
+// PlaceParameters say where in a list a page is, and not what is in the list.
+var PlaceParameters = []string{PageParameter, "after", "before", "format", "sort"}
 
 // ExportOf is the form for the list with a query.
 func ExportOf(query url.Values, path string) *ExportForm {
 	f := &ExportForm{Action: path + "/export"}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
-			if value != "" && !slices.Contains(placeParameters, name) {
+			if value != "" && !slices.Contains(PlaceParameters, name) {
 				f.Kept = append(f.Kept, hidden{name, value})
 			}
 		}
@@ -44,7 +44,7 @@ func exportOptions(query url.Values) move.ExportOptions {
 		how.Format = "csv"
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(placeParameters, name) && query.Get(name) != "" {
+		if !slices.Contains(PlaceParameters, name) && query.Get(name) != "" {
 			how.Filters = append(how.Filters, name)
 		}
 	}
@@ -57,7 +57,7 @@ const PickedScope = "picked"
 // Export sends the file of a list with a filter. Where that could not be read, the list says what is wrong.
 func Export[F any](r *Request, list string, filter F, wrong error, prepare func(context.Context, int64, F, move.ExportOptions) (*move.Export, error)) error {
 	if wrong != nil {
-		return r.Redirect(r.Path("/" + list + "?" + r.URL.RawQuery))
+		return r.Redirect(WithQuery(r.Path("/"+list), r.URL.Query()), Notice{Text: "That list can’t be exported. There is no file."})
 	}
 	how := exportOptions(r.URL.Query())
 	file, err := prepare(r.Context(), r.Account(), filter, how)
