@@ -43,11 +43,10 @@ func unknownParameters(path string, q url.Values) string {
 		path = "/contacts"
 	}
 	if l := listings[path]; l != nil || isFile && listings[list] != nil {
-		own := append([]string{"what", "year", "order", "paper", "archived", "anyway", "id"}, page.PlaceParameters...)
 		if l == nil {
 			l = listings[list]
 		}
-		if _, err := l.Whole(q, own...); err != nil {
+		if _, err := l.Whole(q, "what", "year", "order", "paper", "archived", "anyway", "id"); err != nil {
 			return err.Error()
 		}
 		return ""

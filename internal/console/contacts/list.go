@@ -188,7 +188,7 @@ func Export(r *page.Request) (err error) {
 		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
 		var query url.Values
-		if query, err = page.ContactListing.Whole(sent, page.PlaceParameters...); err == nil {
+		if query, err = page.ContactListing.Whole(sent); err == nil {
 			of.Scope, of.Filter, err = r.ContactQuery(query)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 func ExportGifts(r *page.Request) error {
-	query, err := GiftListing.Whole(r.URL.Query(), page.PlaceParameters...)
+	query, err := GiftListing.Whole(r.URL.Query())
 	var filter giving.GiftFilter
 	if err == nil {
 		filter, err = giving.ParseGiftSearch(query.Get, r.Currency())
@@ -15,7 +15,7 @@ func ExportGifts(r *page.Request) error {
 }
 
 func ExportPlans(r *page.Request) error {
-	query, err := PlanListing.Whole(r.URL.Query(), page.PlaceParameters...)
+	query, err := PlanListing.Whole(r.URL.Query())
 	var filter giving.PlanFilter
 	if err == nil {
 		filter, err = giving.ParsePlanFilter(query.Get)
@@ -24,7 +24,7 @@ func ExportPlans(r *page.Request) error {
 }
 
 func ExportDonors(r *page.Request) (err error) {
-	if r.Form.Fields, err = DonorListing.Whole(r.URL.Query(), page.PlaceParameters...); err != nil {
+	if r.Form.Fields, err = DonorListing.Whole(r.URL.Query()); err != nil {
 		return page.Export(r, "donors", giving.DonorFilter{}, err, r.Store.ExportDonors)
 	}
 	filter := donorFilter(r)

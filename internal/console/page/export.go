@@ -21,15 +21,15 @@ type ExportForm struct {
 	Kept   []hidden // what the list is filtered by
 }
 
-// PlaceParameters say where in a list a page is, and not what is in the list.
-var PlaceParameters = []string{PageParameter, "after", "before", "format", "sort"}
+// placeParameters say where in a list a page is, and not what is in the list.
+var placeParameters = []string{PageParameter, "after", "before", "format", "sort"}
 
 // ExportOf is the form for the list with a query.
 func ExportOf(query url.Values, path string) *ExportForm {
 	f := &ExportForm{Action: path + "/export"}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
-			if value != "" && !slices.Contains(PlaceParameters, name) {
+			if value != "" && !slices.Contains(placeParameters, name) {
 				f.Kept = append(f.Kept, hidden{name, value})
 			}
 		}
@@ -44,7 +44,7 @@ func exportOptions(query url.Values) move.ExportOptions {
 		how.Format = "csv"
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(PlaceParameters, name) && query.Get(name) != "" {
+		if !slices.Contains(placeParameters, name) && query.Get(name) != "" {
 			how.Filters = append(how.Filters, name)
 		}
 	}

@@ -205,14 +205,14 @@ func (l *Listing) Query(sent url.Values) (q url.Values, clean bool) {
 	return q, clean
 }
 
-// Whole is the query of an action on what a list shows. own are the action's own parameters. What is not understood is refused:
-// without it, the action would be about more than was meant.
+// Whole is the query of an action on what a list shows. own are the action's own parameters. What is not understood is refused,
+// unless it says where in the list a page is: without it, the action would be about more than was meant.
 func (l *Listing) Whole(sent url.Values, own ...string) (q url.Values, err error) {
 	var unknown doc.Invalid
 	for name := range sent {
 		_, known := l.parameter(name)
 		isField := slices.ContainsFunc(l.Fields, func(f Filter) bool { return f.Name == name })
-		if !known && !isField && !slices.Contains(own, name) {
+		if !known && !isField && !slices.Contains(own, name) && !slices.Contains(placeParameters, name) {
 			unknown.Add(name, "is not a filter of this list")
 		}
 	}
