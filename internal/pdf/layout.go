@@ -236,7 +236,7 @@ func (s *Sheet) Count() int { return s.Columns * s.Rows }
 func (d *Document) Labels(sheet Sheet, style Style, labels [][]string) {
 	const (
 		pad      = 8.0
-		readable = 8.0
+		readable = 6.5
 	)
 	box := Box{Width: sheet.Width - 2*pad, Height: sheet.Height - 2*pad}
 	for _, lines := range labels {
