@@ -142,6 +142,7 @@ var routes = []route{
 	{"POST", "/jobs/{job}/retry", access.Editor, page.Of(work.JobOf, work.RetryJob), nil},
 	{"POST", "/jobs/{job}/undo", access.Editor, page.Of(work.JobOf, work.UndoJob), page.Of(work.JobOf, work.JobPage)},
 	{"GET", "/contacts/{id}/history", access.Viewer, page.OfContact(contacts.HistoryPage), nil},
+	{"GET", "/contacts/{id}/history/{change}", access.Viewer, page.OfContact(contacts.ChangePage), nil},
 	{"POST", "/contacts/{id}/history/{change}/undo", access.Editor, contacts.UndoChange, nil},
 	{"POST", "/contacts/{id}/notes", access.Editor, page.OfActive(contacts.AddNote), page.OfContact(contacts.Page)},
 	{"GET", "/contacts/{id}/statement", access.Viewer, giving.StatementPage, nil},

@@ -184,7 +184,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p.sees(p.get(to), "Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
-		if _, err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
+		if err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 	}

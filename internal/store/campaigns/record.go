@@ -389,7 +389,7 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope camp
 	})
 	if err == nil && p.Full() {
 		p.Found = result
-		err = p.Rest(ctx, s.Base, ids, read)
+		err = p.Rest(ctx, s.Base, account, ids, read)
 		result.Count = int64(p.Before + p.N)
 	}
 	return p.Dst, result, err

@@ -62,7 +62,6 @@ func (s *DonationStore) AskToManage(ctx context.Context, account int64, id strin
 		}
 		return cmp.Or(err, s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(s.idOf(t.Conn, account), id, ""), to, nil))
 	})
-	s.gifts.Wake()
 	return err
 }
 

@@ -114,7 +114,7 @@ const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
-	err := s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	return s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
@@ -123,8 +123,6 @@ func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, 
 		}
 		return err
 	})
-	s.gifts.Wake()
-	return err
 }
 
 // TellOfDeclines tells the owners that someone tries cards on their donation pages, and that these are closed for a while.

@@ -127,7 +127,6 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 			return err
 		})
 	})
-	l.s.gifts.Wake()
 	return d, isLate, err
 }
 
