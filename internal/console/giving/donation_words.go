@@ -99,4 +99,3 @@ func providerName(provider string) string {
 	}
 	return page.Capital(provider)
 }
-

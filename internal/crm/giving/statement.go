@@ -24,10 +24,10 @@ type Statement struct {
 	Currency string // of the organization, whose total comes first
 	Gifts    []StatementGift
 	totals   map[string]int64
-	NotMoney bool // some gifts were no money
-	refunds  bool // something was given back
+	NotMoney bool             // some gifts were no money
+	refunds  bool             // something was given back
 	covered  map[string]int64 // what of the totals covered fees
-	event    bool // a gift was for an event, where givers may get something
+	event    bool             // a gift was for an event, where givers may get something
 }
 
 // StatementGift is one line of a statement.
