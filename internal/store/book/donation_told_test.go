@@ -72,6 +72,18 @@ func TestADonorHearsOfARefund(t *testing.T) {
 		shop.arrive()
 		hears("ann3@example.org")
 
+		ann, err := s.GiftRecord(t.Context(), account, here.Gift)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := s.ContactData(t.Context(), account, ann.Contact)
+		var own strings.Builder
+		if err == nil {
+			err = data.Write(t.Context(), &own)
+		}
+		if err != nil || strings.Count(own.String(), `"kind":"refunded"`) != 2 {
+			t.Errorf("%v: what is known of Ann is %s", err, own.String())
+		}
 		byHand := func(n string, more string) giving.Gift {
 			return giveNow(t, s, account, `,"first_name":"Bob","last_name":"`+n+`","email":"bob`+n+`@example.org"`+more).Gift
 		}
