@@ -94,6 +94,7 @@ var routes = []route{
 	{"POST", "/contacts", access.Editor, contacts.Create, contacts.NewPage},
 	{"GET", "/contacts/print", access.Viewer, contacts.PrintPage, nil},
 	{"GET", "/contacts/print/file", access.Viewer, contacts.PrintFile, nil},
+	{"GET", "/contacts/print/send", access.Editor, contacts.SendPage, nil},
 	{"POST", "/contacts/print/send", access.Editor, contacts.SendStatements, nil},
 	{"POST", "/contacts/bulk", access.Editor, contacts.Bulk, contacts.BulkPage},
 	{"GET", "/contacts/import", access.Viewer, work.ImportsPage, nil},

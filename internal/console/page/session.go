@@ -30,9 +30,14 @@ func (s *Site) SessionOf(r *http.Request) (access.Session, error) {
 	return s.Store.Session(r.Context(), cookie.Value)
 }
 
+// SetCookie sets a cookie. One without the prefix of cookies that are sent everywhere goes to the console alone.
 func SetCookie(w http.ResponseWriter, name, value string, age time.Duration) {
+	path := Root
+	if strings.HasPrefix(name, "__Host-") {
+		path = "/"
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: int(age.Seconds()),
+		Name: name, Value: value, Path: path, MaxAge: int(age.Seconds()),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
