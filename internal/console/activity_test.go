@@ -95,7 +95,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	path := s.contact(p, "Zoë", "Okafor")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	page := p.get(path)
-	p.sees(page, p.user.Name+" recorded a gift of $51.81. View gift")
+	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
 	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
 	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
@@ -112,7 +112,7 @@ func TestATimelineAgreesWithTheListOfGifts(t *testing.T) {
 	p.follow(path+"/gifts", "amount", "51.81", "fee_covered", "1.81", "transacted_at", "2026-01-31", "method", "card")
 	p.sees(p.get(p.org("/gifts")), "$51.81 from Zoë Okafor", "$50 from 1 gift (covered fees not counted)")
 	page := p.get(path)
-	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
+	p.sees(page, p.user.Name+" recorded a gift of $51.81. View gift")
 	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(giftAddress.FindString(page.body), "/gifts/"), nil, ""); err != nil {
 		t.Fatal(err)
 	}
