@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/console"
 	"donorbook/internal/console/campaigns"
 	"donorbook/internal/console/giving"
 	"donorbook/internal/console/page"
@@ -134,4 +135,45 @@ func TestNoTemplateWritesAQuery(t *testing.T) {
 	if found < 200 {
 		t.Errorf("only %d addresses were found", found)
 	}
+}
+
+// A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing that a person has
+// chosen. An address that is typed or bookmarked does, and one in a browser that does not say where a link stands.
+func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		e := s.estate("Harbor")
+		files := 0
+		for _, route := range console.MemberRoutes() {
+			if !strings.HasPrefix(route.Pattern, "GET ") {
+				continue
+			}
+			path := address(route.Pattern, e.account.ID, e)
+			from := func(site string) answer {
+				return e.owner.do(http.MethodGet, path, nil, http.Header{"Sec-Fetch-Site": {site}})
+			}
+			here := from("same-origin")
+			starts := here.header.Get("Content-Disposition") != "" || strings.Contains(here.header.Get("Set-Cookie"), "columns") ||
+				slices.Contains([]string{"rejected", "letters", "file"}, path[strings.LastIndex(path, "/")+1:]) // of which the estate has none
+			before := s.state(e)
+			elsewhere := from("cross-site")
+			if after := s.state(e); after != before {
+				t.Errorf("%s changes something for a link on another site", route.Pattern)
+			}
+			if refused := elsewhere.status == http.StatusForbidden; refused != starts {
+				t.Errorf("%s: a link on another site is answered with %d", route.Pattern, elsewhere.status)
+			}
+			if starts {
+				files++
+				e.owner.sees(elsewhere, "A link on another site led here, so nothing was done.")
+				for _, site := range []string{"none", "same-site"} {
+					if a := from(site); a.status != here.status {
+						t.Errorf("%s: %s is answered with %d, want %d", route.Pattern, site, a.status, here.status)
+					}
+				}
+			}
+		}
+		if files < 10 {
+			t.Errorf("only %d routes make files", files)
+		}
+	})
 }

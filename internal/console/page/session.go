@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,4 +67,15 @@ func (s *Site) CheckOrigin(r *http.Request) error {
 		err = &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
 	}
 	return err
+}
+
+// FromHere is for what a GET does beside showing a page: it makes a file of people's data, or changes what a person has chosen. A
+// link on another site does not start it. A browser that does not say where a link stands may, and an address that was typed.
+func FromHere(handle Handler) Handler {
+	return func(r *Request) error {
+		if !slices.Contains([]string{"", "none", "same-origin", "same-site"}, r.Header.Get("Sec-Fetch-Site")) {
+			return &web.Error{Status: http.StatusForbidden, Message: "A link on another site led here, so nothing was done. Use the button in Donorbook instead."}
+		}
+		return handle(r)
+	}
 }
