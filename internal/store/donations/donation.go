@@ -37,7 +37,10 @@ type Desk interface {
 func New(g *gifts.GiftStore) *DonationStore {
 	s := &DonationStore{base: g.Base, gifts: g, region: "US", woken: make(chan struct{}, 1)}
 	g.Upkeep = s.upkeep
+	g.PlanEnded = s.tellEnded
 	g.WriteLate(mail.Manage, s.writeManage)
+	g.WriteLate(mail.Promised, s.writePromise)
+	g.WriteLate(mail.Ended, s.writeEnded)
 	return s
 }
 
