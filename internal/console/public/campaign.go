@@ -5,7 +5,6 @@ import (
 	"errors"
 	"html"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -59,21 +58,23 @@ func (g *Gifts) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		if !possible {
 			return err
 		}
-		shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)
-		if failed == nil && shown.Status == campaign.Draft {
-			failed = checkMember(s, r, shown.AccountID)
-		}
-		if errors.Is(failed, crm.ErrNotFound) {
-			return err
-		}
-		r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
-		switch {
-		case failed != nil:
-			return failed
-		case shown.Slug != slug:
-			return moved(w, r, shown)
-		}
-		return publicPage(s, w, r, shown, owner)
+		return s.ForStranger(w, r, func(w http.ResponseWriter) error {
+			shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)
+			if failed == nil && shown.Status == campaign.Draft {
+				failed = checkMember(s, r, shown.AccountID)
+			}
+			if errors.Is(failed, crm.ErrNotFound) {
+				return err
+			}
+			r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
+			switch {
+			case failed != nil:
+				return failed
+			case shown.Slug != slug:
+				return moved(w, r, shown)
+			}
+			return publicPage(s, w, r, shown, owner)
+		})
 	}
 }
 
@@ -272,15 +273,18 @@ func (v *publicView) Brief() bool {
 
 const summaryLength = 200
 
-var anyTag = regexp.MustCompile(`<[^>]*>`)
-
-// summary is one line about a campaign: its subtitle, or how its description begins.
+// summary is one line about a campaign: its subtitle, or how its description begins. Of a long one, only the beginning is read.
 func summary(c campaign.Campaign) string {
 	if c.Subtitle != "" {
 		return c.Subtitle
 	}
-	words := strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(c.Description, " ")))
-	line := []rune(strings.Join(words, " "))
+	var words strings.Builder
+	for rest := c.Description; rest != "" && words.Len() < 16*summaryLength; {
+		said, tag, _ := strings.Cut(rest, "<")
+		words.WriteString(said + " ")
+		_, rest, _ = strings.Cut(tag, ">")
+	}
+	line := []rune(strings.Join(strings.Fields(html.UnescapeString(words.String())), " "))
 	if len(line) > summaryLength {
 		return strings.TrimSpace(string(line[:summaryLength-1])) + "…"
 	}

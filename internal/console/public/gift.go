@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -23,7 +23,7 @@ type Gifts struct {
 	*page.Site
 	brakes  *web.Brakes
 	puzzles *web.Puzzles
-	events  *web.Limiter[netip.Addr] // by the sender's address, so that nobody keeps those of the provider out
+	events  web.Networks // by the sender's address, so that nobody keeps those of the provider out
 }
 
 // eventRate is how many events an address may send in a minute. A provider sends the others again.
@@ -34,7 +34,7 @@ func NewGifts(s *page.Site, secret []byte) *Gifts {
 	if len(secret) == 0 {
 		secret = []byte(rand.Text())
 	}
-	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewLimiter[netip.Addr](eventRate)}
+	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewNetworks(eventRate, time.Minute)}
 }
 
 // giftPages are the pages below the address of a campaign.
@@ -56,7 +56,12 @@ func (g *Gifts) find(r *http.Request) (handle web.HandlerFunc, pattern string) {
 		return nil, ""
 	}
 	if answer := giftPages[method+" "+parts[1]]; answer != nil && campaign.IsSlug(parts[0]) {
-		return func(w http.ResponseWriter, r *http.Request) error { return g.visit(w, r, parts[0], parts[1], answer) }, method + " /{campaign}/" + parts[1]
+		return func(w http.ResponseWriter, r *http.Request) error {
+			if r.Method == http.MethodPost { // readForm counts it
+				return g.visit(w, r, parts[0], parts[1], answer)
+			}
+			return g.ForStranger(w, r, func(w http.ResponseWriter) error { return g.visit(w, r, parts[0], parts[1], answer) })
+		}, method + " /{campaign}/" + parts[1]
 	}
 	switch {
 	case "/"+parts[0]+"/" == pay.PretendPath && g.Options.Pretended != nil:
@@ -75,7 +80,7 @@ type visit struct {
 	account  access.Account
 	owner    string
 	offer    donate.Offer
-	shut     string // why paying online is closed for a while
+	harder   bool // the puzzle of the form is to be solved again
 	back     bool   // from the provider's page, without paying
 }
 

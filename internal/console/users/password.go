@@ -5,7 +5,6 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
-	"donorbook/internal/web"
 )
 
 // forgotView is the page for people who forgot their password.
@@ -21,7 +20,7 @@ func ForgotPage(r *page.Request) error {
 
 // Forgot asks for a mail with a link. It does the same for every address, so that no one learns who is a user.
 func Forgot(r *page.Request) error {
-	if err := page.CountRequest(r.W, r.Forgotten, web.LimitAddr(r.Options.Proxies.Client(r.Request)), r.Now()); err != nil {
+	if err := page.CountRequest(r.W, r.Forgotten, r.Options.Proxies.Client(r.Request), r.Now()); err != nil {
 		return err
 	}
 	if r.Store.Mails() {

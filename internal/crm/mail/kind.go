@@ -18,6 +18,7 @@ const (
 	Arrived    Kind = "arrived"   // a gift on a page, for the staff
 	Declined   Kind = "declined"  // the card of a monthly gift, for the giver
 	Manage     Kind = "manage"    // a link to a monthly gift
+	Confirm    Kind = "confirm"   // a link to the form of a gift, for the giver
 	Trouble    Kind = "trouble"   // the payment provider refuses the key, for the staff
 )
 
@@ -46,7 +47,7 @@ type Mail struct {
 
 // GoesToDonor tells whether the mail goes to someone who gave.
 func (m Mail) GoesToDonor() bool {
-	return m.Kind == Thanks || m.Kind == Statement || m.Kind == Declined || m.Kind == Manage
+	return m.Kind == Thanks || m.Kind == Statement || m.Kind == Declined || m.Kind == Manage || m.Kind == Confirm
 }
 
 // State is how far the mail is.
