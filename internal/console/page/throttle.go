@@ -151,15 +151,15 @@ type limiter[C any] interface {
 	GiveBack(caller C, now time.Time)
 }
 
-// counted is a caller at a limiter.
-type counted[C any] struct {
+// callerAt is a caller at a limiter.
+type callerAt[C any] struct {
 	by     limiter[C]
 	caller C
 }
 
-func (c counted[C]) take(now time.Time) (int, time.Duration, bool) { return c.by.Take(c.caller, now) }
-func (c counted[C]) full(now time.Time) (time.Duration, bool)      { return c.by.Full(c.caller, now) }
-func (c counted[C]) giveBack(now time.Time)                        { c.by.GiveBack(c.caller, now) }
+func (c callerAt[C]) take(now time.Time) (int, time.Duration, bool) { return c.by.Take(c.caller, now) }
+func (c callerAt[C]) full(now time.Time) (time.Duration, bool)      { return c.by.Full(c.caller, now) }
+func (c callerAt[C]) giveBack(now time.Time)                        { c.by.GiveBack(c.caller, now) }
 
 // guesser is who is counted: a user or a browser, or an address that tries a user.
 type guesser struct {
@@ -170,12 +170,12 @@ type guesser struct {
 // counters are where an attempt counts.
 func (t *Throttle) counters(a Attempt) []counter {
 	if a.Browser != "" {
-		return []counter{counted[guesser]{t.browsers, guesser{name: a.Browser}}}
+		return []counter{callerAt[guesser]{t.browsers, guesser{name: a.Browser}}}
 	}
 	return []counter{
-		counted[netip.Addr]{t.addresses, a.Client},
-		counted[guesser]{t.pairs, guesser{web.LimitAddr(a.Client), a.Login}},
-		counted[guesser]{t.logins, guesser{name: a.Login}},
+		callerAt[netip.Addr]{t.addresses, a.Client},
+		callerAt[guesser]{t.pairs, guesser{web.LimitAddr(a.Client), a.Login}},
+		callerAt[guesser]{t.logins, guesser{name: a.Login}},
 	}
 }
 

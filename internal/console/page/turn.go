@@ -25,11 +25,16 @@ func (s *Site) InTurn(r *http.Request, work func() error) error {
 	return s.turns.Through(r.Context(), int64(maphash.Comparable(networkSeed, network)), work) //nolint:gosec // any number will do
 }
 
-// ForStranger counts a look of a stranger, and makes the page when it is the turn of their network. The page is sent after that: clients may be slow.
+// ForStranger counts a look of a stranger, and makes the page when it is the turn of their network.
 func (s *Site) ForStranger(w http.ResponseWriter, r *http.Request, show func(w http.ResponseWriter) error) error {
 	if err := s.CountStranger(w, r); err != nil {
 		return err
 	}
+	return s.MakeInTurn(w, r, show)
+}
+
+// MakeInTurn makes a page when it is the turn of a stranger's network, and sends it after that: clients may be slow.
+func (s *Site) MakeInTurn(w http.ResponseWriter, r *http.Request, show func(w http.ResponseWriter) error) error {
 	made := &madePage{ResponseWriter: w, status: http.StatusOK}
 	if err := s.InTurn(r, func() error { return show(made) }); err != nil {
 		return err

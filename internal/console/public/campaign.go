@@ -71,7 +71,7 @@ func (g *Gifts) Fallback(next web.HandlerFunc) web.HandlerFunc {
 			case failed != nil:
 				return failed
 			case shown.Slug != slug:
-				return moved(w, r, shown)
+				return moved(s, w, r, shown)
 			}
 			return publicPage(s, w, r, shown, owner)
 		})
@@ -91,8 +91,8 @@ func checkMember(s *page.Site, r *http.Request, account string) error {
 }
 
 // moved leads from an address that a campaign had to the one that it has.
-func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) error {
-	share(w.Header(), campaign)
+func moved(s *page.Site, w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) error {
+	share(s, w.Header(), campaign)
 	to := "/" + campaign.Slug
 	if r.URL.RawQuery != "" {
 		to += "?" + r.URL.RawQuery
@@ -101,9 +101,14 @@ func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) e
 	return nil
 }
 
-// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only.
-func share(h http.Header, c campaign.Campaign) {
-	if c.Status != campaign.Draft {
+// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only. Without a base URL its links begin with the host that this client named, so that nobody else
+// may be shown it.
+func share(s *page.Site, h http.Header, c campaign.Campaign) {
+	switch {
+	case c.Status == campaign.Draft:
+	case s.Options.Proxies.BaseHost() == "":
+		h.Set("Cache-Control", "private, max-age=60")
+	default:
 		h.Set("Cache-Control", "public, max-age=60")
 	}
 	hideRates(h)
@@ -150,7 +155,7 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 		return err
 	}
 	page.Guard(w.Header())
-	share(w.Header(), shown)
+	share(s, w.Header(), shown)
 	base := s.Options.Proxies.BaseURL(r)
 	shown = shown.Public()
 	view := publicView{ShownCampaign: page.NewShownCampaign(shown, s.Now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, s.Now().In(text.Location(settings.Timezone)))}

@@ -208,7 +208,8 @@ func (g *Gifts) give(v *visit) error {
 	if err != nil || answered {
 		return err
 	}
-	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, proven, donations.Pages{
+	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
+		Proven:  proven,
 		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
 		Cancel:  func(d *donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, d)) },
 	})
@@ -297,11 +298,11 @@ func again(o *donate.Offer, d *donate.Donation) string {
 
 // tooMany asks a giver to wait.
 func (g *Gifts) tooMany(v *visit, f *page.Form, wait time.Duration) error {
-	turnOn := ""
+	instead := "."
 	if f.Value(solvedName) == "" {
-		turnOn = " turn on JavaScript in your browser, or"
+		instead = ", or turn on JavaScript in your browser."
 	}
-	f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please" + turnOn + " try again in " + minutes(wait) + ".")
+	f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + instead)
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	return g.showForm(v, f, http.StatusTooManyRequests)
 }

@@ -57,7 +57,13 @@ func (g *Gifts) find(r *http.Request) (handle web.HandlerFunc, pattern string) {
 	}
 	if answer := giftPages[method+" "+parts[1]]; answer != nil && campaign.IsSlug(parts[0]) {
 		return func(w http.ResponseWriter, r *http.Request) error {
-			if r.Method == http.MethodPost { // readForm counts it
+			switch {
+			case r.Method == http.MethodPost: // readForm counts it
+				return g.visit(w, r, parts[0], parts[1], answer)
+			case parts[1] == "thanks": // it may ask a payment provider, which is not for a turn
+				if err := g.CountStranger(w, r); err != nil {
+					return err
+				}
 				return g.visit(w, r, parts[0], parts[1], answer)
 			}
 			return g.ForStranger(w, r, func(w http.ResponseWriter) error { return g.visit(w, r, parts[0], parts[1], answer) })
@@ -81,7 +87,7 @@ type visit struct {
 	owner    string
 	offer    donate.Offer
 	harder   bool // the puzzle of the form is to be solved again
-	back     bool   // from the provider's page, without paying
+	back     bool // from the provider's page, without paying
 }
 
 // visit finds the campaign and what its form offers. Where a page is only for members, it does not exist for others.

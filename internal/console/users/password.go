@@ -5,6 +5,7 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
+	"donorbook/internal/web"
 )
 
 // forgotView is the page for people who forgot their password.
@@ -61,7 +62,7 @@ func ShelfPage(r *page.Request) error {
 	if !demo {
 		return crm.ErrNotFound
 	}
-	if r.Session.ID == "" && !r.Options.Proxies.Client(r.Request).IsLoopback() {
+	if r.Session.ID == "" && !web.FromThisMachine(r.Request) {
 		return r.Redirect(signInAddress(r.URL.RequestURI()))
 	}
 	return r.AsStranger().Render("mails", page.View{Title: "Mails of the demo", Form: r.Form, Data: letters})

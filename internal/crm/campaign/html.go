@@ -123,11 +123,28 @@ func Paragraphs(text string) string {
 	if !strings.Contains(text, "\n") || IsHTML(text) {
 		return text
 	}
-	var paragraphs []string
-	for _, paragraph := range blankLine.Split(text, -1) {
-		paragraphs = append(paragraphs, "<p>"+strings.ReplaceAll(strings.TrimSpace(paragraph), "\n", "<br>")+"</p>")
+	var b strings.Builder
+	from, at := 0, 0
+	end := func(to int) {
+		if paragraph := strings.TrimSpace(text[from:to]); paragraph != "" {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString("<p>")
+			b.WriteString(strings.ReplaceAll(paragraph, "\n", "<br>"))
+			b.WriteString("</p>")
+		}
 	}
-	return strings.Join(paragraphs, "\n")
+	for line := range strings.Lines(text) {
+		next := at + len(line)
+		if strings.Trim(line, " \t\n") == "" {
+			end(at)
+			from = next
+		}
+		at = next
+	}
+	end(len(text))
+	return b.String()
 }
 
 // IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag. Every look at a public page asks this, so the text is read once

@@ -18,9 +18,10 @@ import (
 	"donorbook/internal/store"
 )
 
-// Pages are the addresses that a giver comes back to.
+// Pages are what is known of the pages of a giver: the addresses to come back to, and whether the form came with a proof, such as a solved puzzle.
 type Pages struct {
 	Success, Cancel func(d *donate.Donation) string
+	Proven          bool
 }
 
 const (
@@ -31,7 +32,12 @@ const (
 	cannotStart = doc.Rule("The payment could not be started, and nothing was charged. %v")
 )
 
+// openLimit bounds what strangers can begin at once without a proof.
+var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
+
 const (
+	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
+
 	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND created_at > $3 LIMIT 5000) AS page),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND created_at > $3 LIMIT 5000) AS everywhere)`
 	sqlPaidLately = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = 'paid' AND created_at > $2 LIMIT 50000) AS paid`
@@ -53,9 +59,9 @@ func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
 
 // Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
 // that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
-// same form may be sent again. donate.ErrCrowd is that so many begin that a proof is needed, such as a solved puzzle; proven tells that there is one.
-func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, proven bool, to Pages) (d donate.Donation, h donate.Handover, err error) {
-	made, err := s.begin(ctx, account, c, id, w, proven)
+// same form may be sent again. donate.ErrCrowd is that so many begin that a proof is needed, such as a solved puzzle.
+func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, to Pages) (d donate.Donation, h donate.Handover, err error) {
+	made, err := s.begin(ctx, account, c, id, w, to.Proven)
 	if err != nil || made.Provider == "" || made.IsOver() || made.State == donate.Processing {
 		if made != nil {
 			d = made.Donation
@@ -106,6 +112,9 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 				id = donate.NewID()
 			}
 			if !proven {
+				if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
+					return errors.Join(donate.ErrCrowd, err)
+				}
 				if err := checkCrowd(t, number, c.ID, now); err != nil {
 					return err
 				}
