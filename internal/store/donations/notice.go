@@ -204,12 +204,12 @@ func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, 
 	})
 }
 
-// TellOfDeclines tells the owners that someone tries cards on their donation pages, and that these are closed for a while.
+// TellOfDeclines tells the owners that someone tries cards on their donation pages, and what these do about it.
 func (s *DonationStore) TellOfDeclines(ctx context.Context, account access.Account) error {
 	return s.tellOwners(ctx, account, &mail.Message{
 		Subject: mail.Say("Someone may be trying out cards on your donation pages"),
 		Says: []mail.Line{mail.Say("Many cards were declined within a few minutes on the donation pages of {}. Thieves try stolen cards with small gifts.", account.Name),
-			mail.Say("The pages take no cards for ten minutes. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
+			mail.Say("Until this ends, donors who pay online confirm their email address first. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
 		Action: mail.Say("See the donations"), Path: "/console/" + account.ID + "/donations",
 	})
 }
@@ -229,4 +229,18 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 			mail.Say("Until it is mended, your pages offer the other ways to give, if there are any. Nothing that was given is lost.")},
 		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/donations",
 	})
+}
+
+// SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
+func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
+	err := s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+		return s.gifts.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
+			Subject: mail.Say("Continue with your gift to {}", account.Name),
+			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
+			Action:  mail.Say("Continue with my gift"), Path: path,
+			After: []mail.Line{mail.Say("The link works for two hours. If you didn’t start a gift, you can ignore this email.")},
+		})
+	})
+	s.gifts.Wake()
+	return err
 }
