@@ -303,6 +303,24 @@ func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 	})
 }
 
+// TestAnAccountMovesToAMachineWhoseClockIsBehind: what was right where the files were written is right here, and nothing later is.
+func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		clock := stopClock(s)
+		written, behind := clock.time(), clock.time().AddDate(-1, 0, 0)
+		account := newAccount(t, s)
+		create(t, s, account.Number, `{"first_name":"Ada","last_name":"Byron","dob":"1/30/2026","emails":[{"value":"ada@x.org"}]}`)
+		giveNow(t, s, account.Number, `,"check_deposited_at":"2026-01-31","first_name":"Ada","last_name":"Byron","email":"ada@x.org"`)
+		files := exportAccount(t, s, account)
+		clock.move(behind.Sub(written))
+		importAccount(t, s, files, "")
+		later := changedFile(t, files, move.GiftFile, `"transacted_at":"2026-01-31`, `"transacted_at":"2026-02-03`)
+		if _, err := s.ImportAccount(t.Context(), later, move.AccountImport{}); err == nil || !strings.Contains(err.Error(), "future") {
+			t.Errorf("a gift after the export: %v", err)
+		}
+	})
+}
+
 // TestTheSameExternalIDTwiceIsTold: it is found before anything is written, like everything else that is wrong with the files.
 func TestTheSameExternalIDTwiceIsTold(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {

@@ -1121,6 +1121,7 @@ func TestOracle(t *testing.T) {
 			nodes, elsewhere := []*Book{open(t, database), open(t, database)}, open(t, e.empty(t))
 			clock := stopClock(nodes[0])
 			nodes[1].Now = clock.time
+			stopClock(elsewhere) // its clock stays behind that of the files
 			desk, key := pay.NewDesk("https://donors.example"), filepath.Join(t.TempDir(), "key")
 			desk.Now = clock.time
 			for _, s := range nodes {

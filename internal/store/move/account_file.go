@@ -193,6 +193,14 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	return m, hex.EncodeToString(sum[:]), nil
 }
 
+// latest is the time up to which dates in the files are right: now, or when they were written, where this machine's clock is behind.
+func (m *Manifest) latest(now time.Time) time.Time {
+	if written, err := time.Parse(time.RFC3339, m.ExportedAt); err == nil && written.After(now) {
+		return written
+	}
+	return now
+}
+
 // openRegular opens a file. Anything else may never end, as a pipe, or lead elsewhere, as a link.
 func openRegular(files fs.FS, name string) (fs.File, error) {
 	info, err := fs.Lstat(files, name)

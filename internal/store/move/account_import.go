@@ -106,7 +106,8 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 	if err != nil {
 		return made, err
 	}
-	read := func() *accountReader { return newAccountReader(files, &manifest, how.Region, s.Now()) }
+	now := manifest.latest(s.Now())
+	read := func() *accountReader { return newAccountReader(files, &manifest, how.Region, now) }
 	checked := read()
 	err = checked.each(ctx, func(*noun, int64, int, importLine) error { return nil })
 	if err != nil {
