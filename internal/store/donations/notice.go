@@ -233,7 +233,7 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 
 // SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
 func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
-	err := s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+	return s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
 		return s.gifts.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
 			Subject: mail.Say("Continue with your gift to {}", account.Name),
 			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
@@ -241,6 +241,4 @@ func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account
 			After: []mail.Line{mail.Say("The link works for two hours. If you didn’t start a gift, you can ignore this email.")},
 		})
 	})
-	s.gifts.Wake()
-	return err
 }
