@@ -165,7 +165,7 @@ func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	return d.View(ctx, func(c Conn) error {
 		t := newTx(c.conn, d.observer)
 		t.drops = true
-		return guard(t, func() error { return decide(d.changes.begin(t)) })
+		return t.heard(guard(t, func() error { return decide(d.changes.begin(t)) }))
 	})
 }
 

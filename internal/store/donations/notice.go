@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
@@ -35,9 +36,13 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if to == "" {
 		return nil
 	}
+	id, err := s.idOf(t.Conn, a.Account)
+	if err != nil {
+		return err
+	}
 	amount := text.MoneyExact(g.Donated(), g.Currency)
 	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()), Says: []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
-		Action: mail.Say("See the gift"), Path: "/console/" + s.idOf(t.Conn, a.Account) + "/gifts/" + g.Code}
+		Action: mail.Say("See the gift"), Path: "/console/" + id + "/gifts/" + g.Code}
 	if g.Test {
 		m.Says = append(m.Says, mail.Say("This is a test: no money was moved, and the gift counts nowhere."))
 	}
@@ -74,12 +79,15 @@ func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now tim
 }
 
 // idOf is the public id of an account.
-func (s *DonationStore) idOf(c db.Conn, account int64) string {
+func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
 	found, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, []int64{account})
-	if err != nil || len(found) == 0 {
-		return ""
+	if err == nil && len(found) == 0 {
+		err = crm.ErrNotFound
 	}
-	return found[0].ID
+	if err != nil {
+		return "", err
+	}
+	return found[0].ID, nil
 }
 
 // tellDeclined tells a giver that the card of a monthly gift was declined, and how to mend that.
@@ -103,9 +111,13 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	if err != nil || d == nil {
 		return nil, err
 	}
+	id, err := s.idOf(c, account)
+	if err != nil {
+		return nil, err
+	}
 	return &mail.Message{
 		Says:   []mail.Line{mail.Say("You give " + text.MoneyExact(g.Payment().Amount, g.Currency) + " every month. The link at the end of this mail lets you change or stop your gift, or use another card.")},
-		Action: mail.Say("Change my gift"), Path: donate.ManagePath + donate.ManageLink(s.idOf(c, account), d.ID, ""),
+		Action: mail.Say("Change my gift"), Path: donate.ManagePath + donate.ManageLink(id, d.ID, ""),
 	}, nil
 }
 
