@@ -427,7 +427,7 @@ func (silent) Refund(context.Context, string, int64, string, string) error {
 
 func (silent) Plan(context.Context, string, donate.Change) error { return donate.ErrTemporary }
 
-func (silent) Check(context.Context) error { return donate.ErrTemporary }
+func (silent) Check(context.Context, string) error { return donate.ErrTemporary }
 
 // A provider that does not answer changes nothing here, and pages say so.
 func TestAProviderThatDoesNotAnswerChangesNothing(t *testing.T) {

@@ -222,7 +222,7 @@ func (p *pretender) Since(_ context.Context, since time.Time, each func(donate.R
 	return nil
 }
 
-func (p *pretender) Check(context.Context) error { return nil }
+func (p *pretender) Check(context.Context, string) error { return nil }
 
 // Register makes up a secret: no event will be signed by it.
 func (p *pretender) Register(context.Context, string) (string, error) { return text.Random62(32), nil }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
 )
 
 // StripeName is what the provider is called in references.
@@ -270,14 +272,39 @@ func (p *stripeProvider) Since(ctx context.Context, since time.Time, each func(d
 	return nil
 }
 
-// Check reads something of each kind that we need: a key that may not do so is refused with the name of the permission.
-func (p *stripeProvider) Check(ctx context.Context) error {
+// Check does a little of all that we need: a key that may not do so is refused with the name of the permission.
+func (p *stripeProvider) Check(ctx context.Context, currency string) error {
 	for _, needed := range permissions {
 		if _, err := p.get(ctx, needed.path, url.Values{"limit": {"1"}}); err != nil {
 			return err
 		}
 	}
+	for _, frequency := range []string{donate.Once, "monthly"} {
+		if err := p.tryPage(ctx, currency, frequency); err != nil {
+			return err
+		}
+	}
+	for path, form := range map[string]url.Values{"refunds": {"payment_intent": {"pi_none"}}, "subscriptions/sub_none": {}} {
+		_, err := p.ask(ctx, http.MethodPost, path, form, "")
+		if errors.Is(err, donate.ErrNoKey) || errors.Is(err, donate.ErrTemporary) { // there is none, which a key must be allowed to hear
+			return err
+		}
+	}
 	return nil
+}
+
+// tryPage makes the page of a small gift, and closes it before anybody sees it.
+func (p *stripeProvider) tryPage(ctx context.Context, currency, frequency string) error {
+	amount := 10 * text.ScaleOf(text.Decimals(currency))
+	page, err := p.Start(ctx, &donate.Order{Donation: donate.NewID(), At: time.Now(), Account: p.Account, Amount: amount, Currency: currency,
+		Frequency: frequency, For: "Test of the connection", Live: p.Live, Success: "https://stripe.com", Cancel: "https://stripe.com"})
+	if err != nil && strings.Contains(err.Error(), "amount_too_small") { // in this currency, but the key may ask
+		return nil
+	}
+	if err == nil {
+		_, err = p.ask(ctx, http.MethodPost, "checkout/sessions/"+url.PathEscape(page.Session.ID)+"/expire", nil, "")
+	}
+	return err
 }
 
 // Register replaces what was registered for the address before: its secret is not told again.

@@ -478,14 +478,19 @@ func TestErrorsSayWhatCanBeDone(t *testing.T) {
 	is("busy", err, donate.ErrTemporary, "")
 	start(t, p, order(6, donate.Once))
 
-	if err := p.Check(ctx); err != nil {
+	if err := p.Check(ctx, "USD"); err != nil {
 		t.Error(err)
 	}
-	s.Forbid("disputes")
-	is("forbidden", p.Check(ctx), donate.ErrNoKey, "The key may not use Disputes")
+	for request, permission := range map[string]string{
+		"disputes": "Disputes", "POST /v1/checkout/sessions": "Checkout Sessions", "/expire": "Checkout Sessions",
+		"POST /v1/refunds": "Charges and Refunds", "POST /v1/subscriptions": "Subscriptions",
+	} {
+		s.Forbid(request)
+		is("forbidden "+request, p.Check(ctx, "USD"), donate.ErrNoKey, "The key may not use "+permission)
+	}
 	s.Forbid("")
 	s.Revoke()
-	is("revoked", p.Check(ctx), donate.ErrNoKey, "no longer accepts")
+	is("revoked", p.Check(ctx, "USD"), donate.ErrNoKey, "no longer accepts")
 	s.Close()
 	_, err = p.Start(ctx, order(7, donate.Once))
 	is("away", err, donate.ErrTemporary, "cannot be reached")

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/store/donations"
 	"donorbook/internal/web"
 )
 
@@ -46,6 +47,9 @@ func (g *Gifts) thanksPage(v *visit) error {
 	d, err := g.named(v, g.Store.LookAtDonation)
 	if err != nil {
 		return err
+	}
+	if d.State == donate.Open { // what was paid is known in a moment
+		v.w.Header().Set("Refresh", strconv.Itoa(int(donations.LookPause/time.Second)))
 	}
 	view := thanksView{Test: d.Provider != "" && !d.Live}
 	promised := d.ID != "" && d.Provider == "" && !d.IsOver()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,9 @@ type jobView struct {
 	Undoing        *jobView  // the job that undoes it
 	Undoes         page.Link // the job that it undoes
 }
+
+// AllRows is the page with all rows.
+func (v jobView) AllRows() string { return page.WithQuery(v.Address, url.Values{"all": {"1"}}) }
 
 // OfGifts tells whether the job imports gifts.
 func (view *jobView) OfGifts() bool {

@@ -147,8 +147,9 @@ type Provider interface {
 	NewCard(ctx context.Context, plan, back, key string) (Handover, error)
 	// Since names every payment, refund, dispute and plan that something happened to since a time, each at least once, oldest first or not.
 	Since(ctx context.Context, since time.Time, each func(Ref) error) error
-	// Check tries what the key may do. The error is what the owner must mend.
-	Check(ctx context.Context) error
+	// Check tries all that the key must be allowed to do, in the currency of the organization. No money moves. The error is
+	// what the owner must mend.
+	Check(ctx context.Context, currency string) error
 	// Register asks for events at an address of ours, and returns the secret that signs them.
 	Register(ctx context.Context, address string) (secret string, err error)
 }

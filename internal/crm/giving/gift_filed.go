@@ -408,19 +408,6 @@ func joinNote(note, more string) string {
 	return note + "\n\n" + more
 }
 
-// RefundedAt is when the last money went back that did not come again; zero where all of it stayed.
-func (g *Gift) RefundedAt() (at time.Time) {
-	if g.Refunded() <= 0 {
-		return at
-	}
-	for i := range g.Entries {
-		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() {
-			at = e.RefundedAt
-		}
-	}
-	return at
-}
-
 // TakeBack is the gift as it was before a change that an import has made to it, the last one that was not taken back. ok is false where that cannot be.
 func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok bool) {
 	g.Entries = slices.Clone(g.Entries)

@@ -238,18 +238,48 @@ func (g *Gift) Ledger() (all []Movement) {
 	return all
 }
 
-// undoneRefunds tells which refunds were undone, by their places: each undoing is of the last refund before it of the same amount.
+// undoneRefunds tells which refunds were undone, by their places. Each undoing is of the refund that it names or, as
+// people undo refunds, of the last one before it of the same amount; any other amount is that of the last refunds.
 func (g *Gift) undoneRefunds() map[int]bool {
-	undone := map[int]bool{}
+	undone, left := map[int]bool{}, map[int]int64{}
+	isOpen := func(at int) bool { return left[at] > 0 }
 	for i := range g.Entries {
-		for at := i - 1; at > 0 && g.Entries[i].Amount > 0; at-- {
-			if g.Entries[at].Amount == -g.Entries[i].Amount && !g.Entries[at].IsReversal() && !undone[at] {
-				undone[at] = true
-				break
+		e := &g.Entries[i]
+		if e.Amount < 0 && !e.IsReversal() {
+			left[i] = -e.Amount
+		}
+		if e.Amount <= 0 || i == 0 || g.Entries[i-1].IsReversal() {
+			continue
+		}
+		back := e.Amount
+		take := func(fits func(at int) bool) {
+			for at := i - 1; at > 0 && back > 0; at-- {
+				if isOpen(at) && fits(at) {
+					amount := min(back, left[at])
+					back, left[at] = back-amount, left[at]-amount
+					undone[at] = left[at] == 0
+				}
 			}
 		}
+		take(func(at int) bool { return untoldID(g.Entries[at].ID) == e.ID })
+		take(func(at int) bool { return left[at] == back })
+		take(isOpen)
 	}
 	return undone
+}
+
+// RefundedAt is when the last money went back that did not come again; zero where all of it stayed.
+func (g *Gift) RefundedAt() (at time.Time) {
+	if g.Refunded() <= 0 {
+		return at
+	}
+	undone := g.undoneRefunds()
+	for i := range g.Entries {
+		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() && !undone[i] {
+			at = e.RefundedAt
+		}
+	}
+	return at
 }
 
 // CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone first.

@@ -129,7 +129,7 @@ func TestObjectsAreValid(t *testing.T) {
 	must(err)
 	_, err = p.Register(ctx, "https://example.org/hooks")
 	must(err)
-	must(p.Check(ctx))
+	must(p.Check(ctx, "USD"))
 	must(p.Since(ctx, time.Now().Add(-time.Hour), func(ref donate.Ref) error {
 		_, err := p.Look(ctx, ref)
 		return err
@@ -237,7 +237,7 @@ func TestRequestsAreAccepted(t *testing.T) {
 	}
 	_, _ = p.NewCard(ctx, "sub_1", "https://example.org/manage", "c1")
 	_, _ = p.Register(ctx, "https://example.org/hooks")
-	_ = p.Check(ctx)
+	_ = p.Check(ctx, "USD")
 	_ = p.Since(ctx, time.Now().Add(-time.Hour), func(donate.Ref) error { return nil })
 	for _, want := range []string{
 		"POST checkout", "GET checkout", "GET payment_intents", "GET charges", "POST refunds", "GET refunds", "GET disputes", "GET invoices", "GET invoice_payments", "GET subscriptions", "POST subscriptions",

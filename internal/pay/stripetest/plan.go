@@ -109,6 +109,16 @@ const (
 	retryTime   = 5 * 24 * time.Hour
 )
 
+// expire closes the page of a session.
+func (s *Server) expire(o Object) error {
+	if o["status"] != "open" {
+		return invalid("", "Only open Checkout Sessions can be expired.")
+	}
+	o["status"], o["url"] = "expired", nil
+	s.event("checkout.session.expired", o)
+	return nil
+}
+
 // Advance lets time pass: pages expire, plans are charged, and cards that were declined are tried again.
 func (s *Server) Advance(by time.Duration) {
 	s.mu.Lock()
@@ -117,9 +127,8 @@ func (s *Server) Advance(by time.Duration) {
 	for s.skip < end {
 		s.skip = min(end, s.skip+24*time.Hour)
 		for _, id := range s.ids["checkout.session"] {
-			if o := s.objects[id]; o["status"] == "open" && number(o, "expires_at") <= s.now().Unix() {
-				o["status"], o["url"] = "expired", nil
-				s.event("checkout.session.expired", o)
+			if o := s.objects[id]; number(o, "expires_at") <= s.now().Unix() {
+				_ = s.expire(o)
 			}
 		}
 		for _, id := range slices.Clone(s.ids["subscription"]) {
@@ -169,6 +178,8 @@ func (s *Server) change(o Object, isDelete bool, form url.Values) (Object, error
 	case o["object"] == "webhook_endpoint" && isDelete:
 		delete(s.objects, text(o, "id"))
 		return Object{"id": o["id"], "object": "webhook_endpoint", "deleted": true}, nil
+	case o["object"] == "checkout.session": // the only thing that can be done to one
+		return o, s.expire(o)
 	case o["object"] != "subscription":
 		return nil, invalid("", "This cannot be changed.")
 	case o["status"] == "canceled":

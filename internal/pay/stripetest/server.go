@@ -81,7 +81,7 @@ func (s *Server) Revoke() {
 	s.Key = "revoked"
 }
 
-// Forbid takes a permission from the key: paths that contain the word are refused.
+// Forbid takes a permission from the key: requests whose method and path contain the word are refused, such as "POST /v1/refunds".
 func (s *Server) Forbid(word string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Authorization") != "Bearer "+s.Key && key != s.Key:
 		s.write(w, nil, &fault{http.StatusUnauthorized, "invalid_request_error", "api_key_expired", "Expired API Key provided: rk_test_*********cdef", ""})
 		return
-	case s.forbid != "" && strings.Contains(r.URL.Path, s.forbid):
+	case s.forbid != "" && strings.Contains(r.Method+" "+r.URL.Path, s.forbid):
 		s.write(w, nil, &fault{http.StatusForbidden, "invalid_request_error", "", "The provided key 'rk_test_*********cdef' does not have the required permissions for this endpoint on account 'acct_1'.", ""})
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ type deafDesk struct {
 	deskAt
 	lost        int
 	start, look time.Duration // the longest that it was given
+	looks       atomic.Int64
 }
 
 type deafProvider struct {
@@ -48,6 +50,7 @@ func (p *deafProvider) Start(ctx context.Context, o *donate.Order) (donate.Hando
 }
 
 func (p *deafProvider) Look(ctx context.Context, ref donate.Ref) (donate.Snapshot, error) {
+	p.desk.looks.Add(1)
 	p.desk.look = max(p.desk.look, timeOf(ctx))
 	return p.Provider.Look(ctx, ref)
 }
@@ -61,7 +64,7 @@ func timeOf(ctx context.Context) time.Duration {
 	return time.Until(end)
 }
 
-// sessions are the pages that the provider has made.
+// sessions are the pages that the provider has made for givers.
 func (shop *giftShop) sessions() int {
 	shop.t.Helper()
 	request, err := http.NewRequestWithContext(shop.t.Context(), http.MethodGet, shop.stripe.URL+"/v1/checkout/sessions?limit=100", nil)
@@ -78,7 +81,7 @@ func (shop *giftShop) sessions() int {
 	if _, err := body.ReadFrom(response.Body); err != nil {
 		shop.t.Fatal(err)
 	}
-	return bytes.Count(body.Bytes(), []byte(`"object":"checkout.session"`))
+	return bytes.Count(body.Bytes(), []byte(`"object":"checkout.session"`)) - bytes.Count(body.Bytes(), []byte(`"status":"expired"`))
 }
 
 // The provider's answer is lost, or the server dies before it notes it: the same form leads to the same page, and nothing is charged twice.
@@ -140,6 +143,42 @@ func TestConcurrentClicksBeginOneDonation(t *testing.T) {
 		if n := shop.sessions(); n != 1 || len(led) != 1 {
 			t.Errorf("32 clicks lead to %v on %d pages", led, n)
 		}
+	})
+}
+
+// TestWhoeverLoadsThePageOfThanksAsksTheProviderSeldom: the giver, or a stranger with the address, loads it again and
+// again, from two nodes. A payment that is settled is not asked about at all.
+func TestWhoeverLoadsThePageOfThanksAsksTheProviderSeldom(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		shop := newGiftShop(t, a)
+		desk := &deafDesk{deskAt: deskAt{pay.NewDesk("https://donors.example"), shop.stripe.URL}}
+		now := time.Now().Truncate(time.Second)
+		for _, node := range []*Book{a, b} {
+			node.UseDesk(desk, donations.NewKeys(shop.keys), "US")
+			node.Now = func() time.Time { return now }
+		}
+		d, session := shop.give(wish(1))
+		load := func(wantLooks int64, want donate.State) {
+			t.Helper()
+			desk.looks.Store(0)
+			var seen donate.Donation
+			for i := range 20 {
+				var err error
+				if seen, err = []*Book{a, b}[i%2].LookAtDonation(t.Context(), shop.account.Number, d.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := desk.looks.Load(); n != wantLooks || seen.State != want {
+				t.Errorf("the provider was asked %d times, want %d; it is %s, want %s", n, wantLooks, seen.State, want)
+			}
+		}
+		load(1, donate.Open)
+		load(0, donate.Open)
+		shop.stripe.Pay(session, stripetest.Card)
+		now = now.Add(donations.LookPause)
+		load(1, donate.Paid)
+		now = now.Add(time.Minute)
+		load(0, donate.Paid)
 	})
 }
 

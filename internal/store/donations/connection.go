@@ -136,7 +136,7 @@ func (s *DonationStore) Connect(ctx context.Context, account access.Account, in 
 	to := donate.Connection{Provider: in.Provider, Live: strings.Contains(in.Key, "_live_"), Account: account.ID, Key: in.Key, Host: in.Host}
 	p, err := s.desk.Open(to)
 	if err == nil {
-		err = p.Check(ctx)
+		err = s.check(ctx, account, p)
 	}
 	if err == nil && in.Hook == "" {
 		in.Hook, err = p.Register(ctx, strings.TrimRight(base, "/")+"/hooks/"+in.Provider+"/"+account.ID)
@@ -188,6 +188,15 @@ func keyFault(err error) error {
 	return err
 }
 
+// check tries what the key of an organization must be allowed to do.
+func (s *DonationStore) check(ctx context.Context, account access.Account, p donate.Provider) error {
+	currency, err := s.gifts.Currency(ctx, account.Number)
+	if err != nil {
+		return err
+	}
+	return p.Check(ctx, currency)
+}
+
 // TestConnection tries the key again, and notes what is wrong or that it works again.
 func (s *DonationStore) TestConnection(ctx context.Context, account access.Account) (Connection, error) {
 	p, c, err := s.provider(ctx, account)
@@ -195,7 +204,7 @@ func (s *DonationStore) TestConnection(ctx context.Context, account access.Accou
 		return Connection{}, err
 	}
 	if err == nil {
-		err = p.Check(ctx)
+		err = s.check(ctx, account, p)
 	}
 	if errors.Is(err, donate.ErrTemporary) {
 		return c.Connection, err

@@ -14,10 +14,15 @@ import (
 	"donorbook/internal/store/gifts"
 )
 
-// thanksTime is how long a giver who comes back waits for what the provider says.
-const thanksTime = 3 * time.Second
+// thanksTime is how long a giver who comes back waits for what the provider says; LookPause is how long it takes from one
+// such look at a donation to the next, so that no one but us decides how often the provider is asked.
+const (
+	thanksTime = 3 * time.Second
+	LookPause  = 5 * time.Second
+)
 
-// LookAtDonation asks the provider what became of a donation, for at most three seconds, settles it, and tells the state. Where the provider does not answer, it is the donation as it is known.
+// LookAtDonation asks the provider what became of a donation, for at most three seconds, settles it, and tells the state.
+// Where the provider does not answer, or was asked just now, it is the donation as it is known.
 func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id string) (donate.Donation, error) {
 	d, err := s.row(ctx, account, id)
 	if err != nil {
@@ -25,6 +30,16 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 	}
 	if d.Session == "" || d.IsOver() {
 		return d.Donation, nil
+	}
+	// Each look puts the next one of the worker off by lookEvery, on whatever node it is: that tells when the last one was.
+	began := s.base.Now()
+	latest := began.Add(lookEvery - LookPause)
+	if d.DueAt.After(latest) {
+		return d.Donation, nil
+	}
+	mine, err := s.claimOne(ctx, account, sqlClaimDonation, account, id, store.Seconds(began.Add(lookEvery)), store.Seconds(latest))
+	if !mine {
+		return d.Donation, err
 	}
 	a, err := s.gifts.AccountByNumber(ctx, account)
 	if err != nil {
