@@ -186,7 +186,7 @@ func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 	}{
 		"/console/profile/name":                                           {[]string{"name", long}, []string{"Your profile", "Where you are signed in"}},
 		e.owner.org("/settings/organization"):                             {[]string{"name", long}, []string{"Settings", "Public pages"}},
-		e.owner.org("/settings/integrations/api-keys"):                                     {[]string{"name", long}, []string{"New API key", "Permissions"}},
+		e.owner.org("/settings/integrations/api-keys"):                    {[]string{"name", long}, []string{"New API key", "Permissions"}},
 		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
 		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
 		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},

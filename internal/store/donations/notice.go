@@ -43,9 +43,13 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if to == "" {
 		return nil
 	}
+	id, err := s.idOf(t.Conn, a.Account)
+	if err != nil {
+		return err
+	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()), Says: []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
-		Action: mail.Say("See the gift"), Path: "/console/" + s.idOf(t.Conn, a.Account) + "/gifts/" + g.Code}
+		Action: mail.Say("See the gift"), Path: "/console/" + id + "/gifts/" + g.Code}
 	if g.Test {
 		m.Says = append(m.Says, mail.Say("This is a test: no money was moved, and the gift counts nowhere."))
 	}
@@ -85,12 +89,15 @@ func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now tim
 }
 
 // idOf is the public id of an account.
-func (s *DonationStore) idOf(c db.Conn, account int64) string {
+func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
 	found, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, []int64{account})
-	if err != nil || len(found) == 0 {
-		return ""
+	if err == nil && len(found) == 0 {
+		err = crm.ErrNotFound
 	}
-	return found[0].ID
+	if err != nil {
+		return "", err
+	}
+	return found[0].ID, nil
 }
 
 // tellDeclined tells a giver that the card of a monthly gift was declined, and how to mend that.
@@ -181,10 +188,14 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	if d == nil {
 		return &mail.Message{Says: []mail.Line{mail.Say("To change or end your recurring gift, please contact us.")}}, nil
 	}
+	id, err := s.idOf(c, account)
+	if err != nil {
+		return nil, err
+	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	return &mail.Message{
 		Says:   []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end your gift, or use another card.")},
-		Action: mail.Say("Change or end my gift"), Path: endPath(s.idOf(c, account), d),
+		Action: mail.Say("Change or end my gift"), Path: endPath(id, d),
 	}, nil
 }
 
