@@ -307,13 +307,19 @@ func checkAddresses(c *doc.Checker, sent []Address) []Address {
 	return kept
 }
 
-// spell replaces the names of a state and a country by their codes. What has none stays, and is refused.
-func (a *Address) spell() {
-	if code, known := text.FindState(a.State); known {
-		a.State = strings.ToUpper(code)
+// spellAddresses replaces the names of states and countries by their codes. What has none stays, and is refused.
+func (in *ContactInput) spellAddresses() {
+	if in.Addresses == nil {
+		return
 	}
-	if code, known := text.FindCountry(a.Country); known {
-		a.Country = strings.ToUpper(code)
+	for i := range *in.Addresses {
+		a := &(*in.Addresses)[i]
+		if code, known := text.FindState(a.State); known {
+			a.State = strings.ToUpper(code)
+		}
+		if code, known := text.FindCountry(a.Country); known {
+			a.Country = strings.ToUpper(code)
+		}
 	}
 }
 
