@@ -30,7 +30,7 @@ func largeContact(round int) string {
 func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
-		p.follow(p.org("/contacts"), "first_name", "Ada")
+		p.follow(p.org("/contacts"), "first_name", "Ada", "last_name", "Lovelace")
 		id := s.contacts(p.account)[0].ID
 		path := p.org(fmt.Sprintf("/contacts/%d", id))
 		for round := range 45 {
@@ -66,7 +66,7 @@ func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 			}
 			shown := p.get(address)
 			if whole++; whole == 1 {
-				p.sees(shown, "History of Ada", strings.TrimSpace(note))
+				p.sees(shown, "History of Ada Lovelace", strings.TrimSpace(note))
 			} else {
 				p.sees(shown, fmt.Sprintf("name.%d.99@example.org", 46-whole), fmt.Sprintf("“a tag of round %d with number 399”", 46-whole))
 			}
