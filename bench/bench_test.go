@@ -2,12 +2,18 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
+	"donorbook/internal/crm/giving"
 )
 
 func TestTheMedianAndTheEdges(t *testing.T) {
@@ -128,6 +134,49 @@ func TestAListIsComparedWithTheTables(t *testing.T) {
 		if d.isPage([]byte(answer), a, contactList, 1) != right {
 			t.Errorf("right: %t, %.200s", !right, answer)
 		}
+	}
+}
+
+// The cells of filters ask the API as it is: what they ask for is there, and is what the tables say.
+func TestFiltersFindWhatTheTablesSay(t *testing.T) {
+	b, d := small(t), &dataset{dir: filepath.Join(t.TempDir(), "data"), Contacts: 4000}
+	defer b.close()
+	d.addAccounts(size{1, d.Contacts})
+	opened := d.open("")
+	defer opened.Close()
+	a := d.Accounts[0]
+	var gifts []*giving.GiftInput
+	for i := range 800 { // from 5 to 999 dollars
+		in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":"2026-01-15"}`, a.id(i*5), 5+i*7%995)))
+		check(errors.Join(err, in.Validate(faults, true, "US", lastGift.AddDate(0, 1, 0))))
+		gifts = append(gifts, &in)
+	}
+	must(opened.CreateGifts(t.Context(), a.Number, gifts))
+	for _, l := range filters {
+		asked, ok := strings.CutPrefix(l.path, "/v1/contacts?")
+		scope, f, err := find.ParseQuery(asked, "US")
+		if !ok || err != nil {
+			t.Errorf("%s: %v", l.path, err)
+			continue
+		}
+		list, found, err := opened.FilteredContacts(t.Context(), a.Number, scope, f, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
+		answer := fmt.Appendf(nil, `{"data":[%s],"meta":{"total":%d}}`, list, found.Total)
+		if err != nil || found.Total == 0 || !d.isPage(answer, a, l, 1) {
+			t.Errorf("%s: %v, %d found, of %d in the tables", l.path, err, found.Total, d.total(a, l))
+		}
+	}
+}
+
+func TestTheReadmeGetsTheFiguresOfARun(t *testing.T) {
+	b := small(t)
+	for _, work := range []string{"get", "create", "list, any page", "search, a common name"} {
+		for _, s := range []size{b.small, b.large} {
+			b.keep(at(work, s), result{requests: 1234, seconds: 1, p50: time.Millisecond, p99: time.Millisecond, cpu: 1, rss: 1})
+		}
+	}
+	text := fillIn("It is measured: <!-- figures -->old<!-- end -->.", b.readmeFigures())
+	if !strings.Contains(text, "read a contact 1,234 times") || !strings.HasSuffix(text, "1.00x<!-- end -->.") {
+		t.Error(text)
 	}
 }
 

@@ -274,7 +274,7 @@ var filters = []listing{
 	filter("first_name=Grace&zip=021", inBody("first_name", "Grace")+` AND instr(body, '"zipcode":"021') > 0`, "id"),
 	filter("q=grace&tag_none=vip", inBody("first_name", "Grace")+` AND instr(body, '"vip"') = 0`, "id"),
 	filter("gave_after=2025-06-01&city=Boston", inBody("city", "Boston")+` AND id IN (SELECT contact_id FROM gift WHERE net > 0 AND given_at >= unixepoch('2025-06-01'))`, "id"),
-	filter("total_contributions_min=500&sort=-total_contributions", "given >= 500", "given DESC, id DESC"),
+	filter("total_contributions_min=500&sort=-total_contributions", "given >= 50000", "given DESC, id DESC"), // in cents
 	filter("sort=-last_gift", "true", "last_gift DESC, id DESC"),
 	filter("sort=last_name&tag=volunteer", `instr(body, '"volunteer"') > 0`, "sort_name, id"),
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -105,7 +106,10 @@ func run(args []string) {
 	check(failed)
 	if b.out != "" {
 		check(os.WriteFile(filepath.Join(b.out, "benchmarks.md"), []byte(b.page()), 0o644))
+		readme := filepath.Join(b.out, "..", "README.md")
+		check(os.WriteFile(readme, []byte(fillIn(string(must(os.ReadFile(readme))), b.readmeFigures())), 0o644))
 	}
+	check(errors.Join(slices.Collect(maps.Values(b.failed))...)) // what is not measured is no success
 }
 
 // measure does one step after the other. A step that fails leaves the figures of the others valid.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"text/template"
@@ -59,6 +60,32 @@ func (b *bench) workTable() string {
 		rows = append(rows, []string{row[0], rate(large), strings.Split(spreadOf(growth).text("x"), " ")[0], rate(at("postgres "+row[1], b.base)), rate(row[2])})
 	}
 	return markdown(rows...)
+}
+
+// readmeFigures is what the README says of them.
+func (b *bench) readmeFigures() string {
+	cell := func(work string, column int) string {
+		for line := range strings.SplitSeq(b.workTable(), "\n") {
+			if cells := strings.Split(line, " | "); cells[0] == "| "+work {
+				return cells[column]
+			}
+		}
+		fail("there are no figures for %q", work)
+		return ""
+	}
+	return fmt.Sprintf("with %s contacts, %d processors read a contact %s times a second and create %s; a page of a list costs\n  %s what it costs with %s contacts, and a search for a common first name %s",
+		b.large, runtime.NumCPU(), cell("read a contact", 1), cell("create a contact", 1), cell("list 20 contacts, any page", 2), b.small, cell("search for a common first name", 2))
+}
+
+// fillIn puts figures between the marks of a text.
+func fillIn(text, figures string) string {
+	const begin, end = "<!-- figures -->", "<!-- end -->"
+	before, rest, ok := strings.Cut(text, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		fail("the README has no place for figures")
+	}
+	return before + begin + figures + end + after
 }
 
 // sizeTable has what the program needs.

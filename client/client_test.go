@@ -28,6 +28,7 @@ const secret = "dbk_secret"
 type sent struct {
 	method, url, key, body string
 	at                     time.Duration // since the first one
+	ifMatch                string
 }
 
 type reply = func() (*http.Response, error)
@@ -50,7 +51,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "Bearer "+secret {
 		return nil, errors.New("the request has no key")
 	}
-	s.seen = append(s.seen, sent{r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), string(body), time.Since(s.start)})
+	s.seen = append(s.seen, sent{r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), string(body), time.Since(s.start), r.Header.Get("If-Match")})
 	return s.answers[min(len(s.seen), len(s.answers))-1]()
 }
 
@@ -209,6 +210,21 @@ func TestEachChangeHasAKeyOfItsOwn(t *testing.T) {
 	}
 	if s.seen[0].key == s.seen[1].key || len(s.seen[0].key) < 20 || s.seen[2].key != "order-5521" {
 		t.Errorf("the keys are %q, %q and %q", s.seen[0].key, s.seen[1].key, s.seen[2].key)
+	}
+}
+
+// A program changes only what it has read, or hears that someone else was faster.
+func TestAChangeCanBeConditional(t *testing.T) {
+	s := &script{answers: []reply{says(200, `{"id":7}`, "ETag", `"v1"`), says(412, `{"message":"Changed meanwhile."}`)}}
+	c := newClient(t, s)
+	var tag string
+	if _, err := c.Contacts.Get(client.WithETag(t.Context(), &tag), 7); err != nil || tag != `"v1"` {
+		t.Fatalf("%v: the ETag is %q", err, tag)
+	}
+	_, err := c.Contacts.Update(client.WithIfMatch(t.Context(), tag), 7, client.ContactChange{})
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Status != 412 || s.seen[0].ifMatch != "" || s.seen[1].ifMatch != tag {
+		t.Errorf("%v, sent %q and %q", err, s.seen[0].ifMatch, s.seen[1].ifMatch)
 	}
 }
 

@@ -63,6 +63,22 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
 
+type (
+	ifMatch struct{}
+	etag    struct{}
+)
+
+// WithIfMatch makes changes with the context conditional: they are made only to what still has this ETag, and else refused with
+// status 412, so that no one overwrites what another program has changed meanwhile.
+func WithIfMatch(ctx context.Context, etag string) context.Context {
+	return context.WithValue(ctx, ifMatch{}, etag)
+}
+
+// WithETag keeps the ETag of each answer to a call with the context in a variable, for WithIfMatch.
+func WithETag(ctx context.Context, tag *string) context.Context {
+	return context.WithValue(ctx, etag{}, tag)
+}
+
 // send makes a call, repeats it where that is safe, and decodes the answer into result, unless that is nil.
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body, result any) (answer, error) {
 	r := request{method: method, path: path, query: query, header: http.Header{"User-Agent": {"donorbook-go"}}}
@@ -74,6 +90,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		}
 		r.header.Set("Idempotency-Key", key)
 	}
+	if tag, _ := ctx.Value(ifMatch{}).(string); tag != "" && method != http.MethodGet {
+		r.header.Set("If-Match", tag)
+	}
 	var a answer
 	var err error
 	if body != nil {
@@ -82,6 +101,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	}
 	if err == nil {
 		a, err = c.persist(ctx, r)
+	}
+	if tag, _ := ctx.Value(etag{}).(*string); tag != nil && err == nil {
+		*tag = a.header.Get("ETag")
 	}
 	if err == nil && result != nil {
 		err = json.Unmarshal(a.body, result)

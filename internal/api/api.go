@@ -77,6 +77,7 @@ func (a *API) Mux() *web.Mux { return a.mux }
 // Serve answers a request. A request that fails without a valid key is counted by address, so that guessing keys is limited too
 // and every answer has the headers of the limit.
 func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
+	trimSlashes(r)
 	err := a.mux.Serve(w, r)
 	if err == nil || w.Header()["X-Ratelimit-Limit"] != nil {
 		return err
@@ -85,6 +86,21 @@ func (a *API) Serve(w http.ResponseWriter, r *http.Request) error {
 		return tooMany // only a client that guesses keys has to wait; a wrong path stays a 404
 	}
 	return err
+}
+
+// trimSlashes makes /v1/contacts/ the path /v1/contacts. An escaped slash is the end of a name and stays.
+func trimSlashes(r *http.Request) {
+	escaped := r.URL.EscapedPath()
+	trimmed := strings.TrimRight(escaped, "/")
+	if !strings.HasPrefix(escaped, "/v1/") || trimmed == escaped {
+		return
+	}
+	shorter := *r.URL
+	shorter.Path = shorter.Path[:len(shorter.Path)-(len(escaped)-len(trimmed))]
+	if shorter.RawPath != "" {
+		shorter.RawPath = trimmed
+	}
+	r.URL = &shorter
 }
 
 // counted counts a page that needs no key by the client's address, and shows it even over the limit: many people may share
@@ -181,6 +197,7 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, permission access.Pe
 		return who, web.TooManyRequests(wait)
 	}
 	if who.Permissions&permission == 0 {
+		w.Header().Set("X-Required-Permission", strings.Join(permission.Names(), ", "))
 		return who, crm.ErrForbidden
 	}
 	return who, nil

@@ -60,7 +60,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) (mad
 }
 
 func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
-	in, err := decode(a, w, r, c, checked(crm.DecodeContact, func(in *crm.ContactInput, faults *doc.Invalid) error {
+	in, err := decode(a, w, r, c, checked(crm.DecodeContactChange, func(in *crm.ContactInput, faults *doc.Invalid) error {
 		return a.validate(r.Context(), c, in, faults, false)
 	}))
 	if err != nil {

@@ -72,7 +72,11 @@ func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code
 
 // giftInput reads and checks the body of a create or an update.
 func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (giving.GiftInput, error) {
-	return decode(a, w, r, c, checked(giving.DecodeGift, func(in *giving.GiftInput, faults *doc.Invalid) error {
+	read := giving.DecodeGift
+	if isNew {
+		read = giving.DecodeNewGift
+	}
+	return decode(a, w, r, c, checked(read, func(in *giving.GiftInput, faults *doc.Invalid) error {
 		return in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
 	}))
 }

@@ -205,8 +205,11 @@ func readJSON(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err == nil {
 		err = r.Context().Err() // the client has left, so do nothing
 	}
-	return body, err
+	return bytes.TrimPrefix(body, byteOrderMark), err
 }
+
+// byteOrderMark is what some programs of Windows write before UTF-8.
+var byteOrderMark = []byte("\ufeff")
 
 // decode lets read take the body of a request, and names the keys that it has ignored. A body that is not needed and says nothing is not read.
 func decode[I any](a *API, w http.ResponseWriter, r *http.Request, c call, read func(*doc.Reader) (I, error)) (in I, err error) {

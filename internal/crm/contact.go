@@ -292,12 +292,23 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	return c, nil
 }
 
-// DecodeContact reads the body of a create or an update. Keys that are unknown or read-only are ignored. Faults of
+// DecodeContact reads the body of a create. Keys that are unknown or read-only are ignored. Faults of
 // type come back together with the input, so that Validate can add its own and tell them all at once.
 func DecodeContact(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
+	return decodeContact(r, true)
+}
+
+// DecodeContactChange reads the body of an update in the same way.
+func DecodeContactChange(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
+	return decodeContact(r, false)
+}
+
+func decodeContact(r *doc.Reader, isNew bool) (in ContactInput, faults *doc.Invalid, err error) {
 	var short shorthand
 	r.Document(func(key string) {
 		switch {
+		case key == "force_create" && !isNew:
+			r.Ignore()
 		case key == "force_create":
 			in.ForceCreate = r.Literal()
 		case key == "external_id":

@@ -90,6 +90,15 @@ func (s *shorthand) readSubscribed(r *doc.Reader, key string) bool {
 	return false
 }
 
+// ReadAddressPart takes a part of an address under any of its names. It reports whether the key is one of these.
+func ReadAddressPart(r *doc.Reader, key string, a *Address) bool {
+	part := AddressTable.Find(cmp.Or(addressKeys[key], key))
+	if part != nil {
+		part.Read(r, a)
+	}
+	return part != nil
+}
+
 func (s *shorthand) readPart(r *doc.Reader, key string) bool {
 	part := AddressTable.Find(cmp.Or(addressKeys[key], key))
 	if part == nil {

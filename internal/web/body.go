@@ -130,6 +130,9 @@ func drain(x *exchange, r *http.Request) {
 
 // RequireJSON refuses a body whose type is not JSON in UTF-8. A body without a type is taken for JSON.
 func RequireJSON(r *http.Request) error {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return notReadable("The request body must not be compressed: send it without Content-Encoding.")
+	}
 	value := r.Header.Get("Content-Type")
 	if value == "" || value == "application/json" {
 		return nil
@@ -143,7 +146,7 @@ func RequireJSON(r *http.Request) error {
 		return notJSON()
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return notJSON()
+		return notReadable("The request body must be in UTF-8: send Content-Type: application/json without another charset.")
 	}
 	return nil
 }

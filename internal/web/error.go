@@ -144,10 +144,11 @@ func Size(bytes int64) string {
 }
 
 func notJSON() error {
-	return &Error{
-		Status:  http.StatusUnsupportedMediaType,
-		Message: "The request body must be JSON: send Content-Type: application/json.",
-	}
+	return notReadable("The request body must be JSON: send Content-Type: application/json.")
+}
+
+func notReadable(message string) error {
+	return &Error{Status: http.StatusUnsupportedMediaType, Message: message}
 }
 
 const messageHTTPSOnly = "This service only answers over HTTPS."

@@ -278,10 +278,11 @@ func ReadInputs(r *doc.Reader, list []Input, most int) []Input {
 	}
 	r.List(most, func() {
 		one := Input{part: true}
-		faults := len(r.Fault.Faults)
+		faults, hasID := len(r.Fault.Faults), false
 		r.Element(func(key string) {
 			switch key {
 			case "field_id":
+				hasID = r.Next() != 'n'
 				one.Field = fieldID(r)
 			case "value":
 				one.said, one.text = r.Scalar()
@@ -290,6 +291,9 @@ func ReadInputs(r *doc.Reader, list []Input, most int) []Input {
 			}
 		})
 		one.name = r.Path()
+		if len(r.Fault.Faults) == faults && !hasID {
+			r.Fault.Add(one.fieldName(), doc.Required)
+		}
 		if len(r.Fault.Faults) == faults {
 			list = append(list, one)
 		}

@@ -141,7 +141,24 @@ var firstZone = time.FixedZone("", 14*60*60)
 // ClockSkew is how far the clock of a client may be ahead.
 const ClockSkew = time.Minute
 
-// DecodeGift reads the body of a create or a change. Keys that are unknown or read-only are ignored.
+// DecodeNewGift is DecodeGift for a create, where the parts of the donor's address may stand beside the gift, as of a contact.
+func DecodeNewGift(r *doc.Reader) (in GiftInput, faults *doc.Invalid, err error) {
+	var flat crm.Address
+	r.Document(func(key string) {
+		if key == "address" && r.Next() != '"' || !crm.ReadAddressPart(r, key, &flat) {
+			in.read(r, key)
+		}
+	})
+	if err := r.End(); r.Err != nil {
+		return GiftInput{}, nil, err
+	}
+	if in.Address == nil && flat != (crm.Address{}) {
+		in.Address = new(&flat)
+	}
+	return in, &r.Fault, nil
+}
+
+// DecodeGift reads the body of a change. Keys that are unknown or read-only are ignored.
 func DecodeGift(r *doc.Reader) (in GiftInput, faults *doc.Invalid, err error) {
 	r.Document(func(key string) { in.read(r, key) })
 	if err := r.End(); r.Err != nil {
