@@ -74,7 +74,7 @@ func (g *Gifts) formPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if isBack := d.ID != "" && d.State != donate.Paid && d.State != donate.Processing && g.Now().Sub(d.CreatedAt) < remembered; isBack {
+	if isBack := d.ID != "" && d.Provider != "" && d.State != donate.Paid && d.State != donate.Processing && g.Now().Sub(d.CreatedAt) < remembered; isBack {
 		v.w.Header().Set("Referrer-Policy", "no-referrer")
 		fields, v.back = v.offer.Again(&d.Wish), true
 		f.Set(idField, d.ID)

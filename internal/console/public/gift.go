@@ -2,8 +2,6 @@ package public
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/http"
 	"strings"
@@ -137,10 +135,7 @@ func (v *visit) address(g *Gifts, rest string) string {
 const idLength = 16
 
 // token names a donation in an address. The id alone is no secret: it is in the log and at the provider.
-func token(d *donate.Donation) string {
-	proof := sha256.Sum256([]byte("page of a donation " + d.Attempt))
-	return d.ID + base64.RawURLEncoding.EncodeToString(proof[:16])
-}
+func token(d *donate.Donation) string { return d.ID + d.Proof(donate.PageLink) }
 
 // readForm counts a stranger, and reads a form of at most 16 KiB. What another site sends is refused.
 func (g *Gifts) readForm(w http.ResponseWriter, r *http.Request) (*page.Form, error) {

@@ -74,6 +74,7 @@ type SetupInput struct {
 	Organization string // name of a new one
 	Account      string // public id of one that exists; "" makes a new one
 	Timezone     string // of the browser, which a new one gets; what is none is UTC
+	NoReturn     bool   // it gives nothing in return for gifts, and its receipts say so
 }
 
 // Validate trims the input and finds everything that is wrong with it. The accounts are those that may be taken.

@@ -36,7 +36,7 @@ const (
 var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
 
 const (
-	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
+	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') AND provider <> '' LIMIT 10001) AS begun`
 
 	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND created_at > $3 LIMIT 5000) AS page),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND created_at > $3 LIMIT 5000) AS everywhere)`
@@ -121,11 +121,10 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 			}
 			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}
 			made.Charged, made.Covered = o.Price(&w)
-			if w.Way == donate.Online {
-				made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)
-			} else {
-				made.State = donate.Processing
+			if w.Way != donate.Online {
+				return s.promise(t, made)
 			}
+			made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)
 			return s.insert(t, made)
 		})
 	})

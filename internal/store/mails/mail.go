@@ -81,11 +81,12 @@ func (s *MailStore) Queue(t *store.Tx, account int64, kind mail.Kind, about, to 
 	}
 	now := store.Seconds(s.Now())
 	t.Insert(store.MailTable, account, 1+text.RandomBelow(maxMailID), string(kind), about, address.String(), body, "", int64(0), now, now, int64(0))
+	t.Then(s.wake)
 	return nil
 }
 
-// Wake lets the sender know that a mail was queued.
-func (s *MailStore) Wake() {
+// wake lets the sender know that a mail was queued.
+func (s *MailStore) wake() {
 	select {
 	case s.queued <- struct{}{}:
 	default: // it is awake
@@ -94,11 +95,9 @@ func (s *MailStore) Wake() {
 
 // SendTest queues a mail that shows whether mail arrives.
 func (s *MailStore) SendTest(ctx context.Context, account int64, organization, to string) error {
-	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		return s.Queue(t, account, mail.Test, "", to, TestMessage(organization))
 	})
-	s.Wake()
-	return err
 }
 
 // TestMessage is what a test says.

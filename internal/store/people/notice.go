@@ -55,15 +55,13 @@ func (s *PeopleStore) AskForReset(ctx context.Context, email string) error {
 		return err
 	}
 	about := "reset " + strconv.FormatInt(user.ID, 10)
-	err = s.UpdateShared(ctx, 0, func(t *store.Tx) error {
+	return s.UpdateShared(ctx, 0, func(t *store.Tx) error {
 		lately, err := t.Exec(sqlAskedLately, about, store.Seconds(s.Now().Add(-access.ResetPause)))
 		if err != nil || lately > 0 {
 			return err
 		}
 		return errors.Join(s.Withdraw(t, 0, about), s.Queue(t, 0, mail.Reset, about, email, nil))
 	})
-	s.Wake()
-	return err
 }
 
 // writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
