@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"donorbook/internal/guard"
 )
 
 // DueRow is a row that is due, such as an email that waits to be sent.
@@ -123,7 +125,7 @@ func (r *dueRun) fill(ctx context.Context) error {
 			}
 			r.line(awaited).account = of.Account
 			r.busy[of] = dueBegun{time.Now(), awaited}
-			go func() { r.done <- dueDone{of, r.Do(ctx, of)} }()
+			go func() { r.done <- dueDone{of, guard.Do(func() error { return r.Do(ctx, of) })} }()
 		}
 	}
 	return nil
