@@ -437,7 +437,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// Refused input comes back in the form.
-		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/integrations/api-keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
 			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query", "q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}

@@ -340,7 +340,7 @@ func noteWords(a *history.Activity) string {
 
 func mentionWords(a *history.Activity) string {
 	gift := a.Gift()
-	given, was := cmp.Or(gift.Given, gift.Amount).String(), cmp.Or(gift.GivenWas, gift.Before).String()
+	given, was := gift.Amount.String(), gift.Before.String()
 	amount := text.MoneyOf(given, gift.Currency)
 	switch {
 	case a.Noun == history.GiftNoun:

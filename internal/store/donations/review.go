@@ -152,7 +152,7 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if begun := text.WallClock(d.CreatedAt, zone).Truncate(24 * time.Hour); giving.GiftClock(in.Time(), zone).Before(begun) {
 			return doc.NewInvalid("transacted_at", beforePromise, begun.Format("January 2, 2006"))
 		}
-		if d.Provider != "" || d.State != donate.Processing {
+		if !d.IsPromise() {
 			return doc.NewInvalid("", notPromised)
 		}
 		doubt, err := archivedGiver(t, a, &in)

@@ -13,7 +13,7 @@ import (
 
 const (
 	// What somebody waits for while they look at a page, or that may warn of somebody else, goes before the others.
-	awaited    = `kind IN ('test', 'invitation', 'reset', 'password', 'signin', 'manage')` // mail.Kind
+	awaited    = `kind IN ('test', 'invitation', 'reset', 'password', 'signin', 'manage', 'confirm')` // mail.Kind
 	dueMails   = `SELECT account_id, id FROM mail WHERE account_id > $1 AND due_at <> 0 AND due_at <= $2 AND `
 	dueMailsOf = `SELECT account_id, id FROM mail WHERE account_id = $1 AND account_id > $2 AND due_at <> 0 AND due_at <= $3 AND `
 	inTurns    = ` ORDER BY account_id, due_at, id LIMIT `
