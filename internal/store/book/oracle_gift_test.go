@@ -124,6 +124,7 @@ func (o *oracle) refund(st oracleStep) {
 	g.refunded += amount
 	g.receipt = g.receipt && g.net() > 0
 	o.say("refund %d of %s", amount, code)
+	o.tellRefund(code)
 	if st.B>>6%2 == 0 {
 		return
 	}
