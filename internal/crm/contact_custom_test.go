@@ -108,7 +108,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 		`"x"`:                            "The custom_fields field must be an array or an object.",
 		`[5]`:                            "The custom_fields.0 field must be an object.",
 		`[{"field_id":3}]`:               "The custom_fields.0.value field is required.",
-		`[{"value":3}]`:                  "The custom_fields.0.field_id field is not one of the account's custom fields.",
+		`[{"value":3}]`:                  "The custom_fields.0.field_id field is required.",
 		`[{"field_id":"3","value":3}]`:   "The custom_fields.0.field_id field is not one of the account's custom fields.",
 		`[{"field_id":99,"value":3}]`:    "The custom_fields.0.field_id field is not one of the account's custom fields.",
 		`[{"field_id":3,"value":"six"}]`: "The custom_fields.0.value field must be a number with at most 15 digits.",
