@@ -419,7 +419,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away, with a receipt if one can be made. If a contact with this email has another name, it waits until you have reviewed that.")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
 		editor.follow(page+"/receive", "day", today, "amount", "50")
-		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
+		if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		viewer.doesNotSee(viewer.get(page), "It hasn’t arrived")

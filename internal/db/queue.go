@@ -373,14 +373,14 @@ func (q *queue) transact(batch []*Change) (done int, err error) {
 	defer c.rollback()
 	t := newTx(c, q.db.observer)
 	work := q.begin(t)
-	if err = guarded(t, func() error { return work.Prefetch(batch) }); err == nil {
+	if err = t.heard(guarded(t, func() error { return work.Prefetch(batch) })); err == nil {
 		done, err = t.decide(work, batch)
 		batch = batch[:done]
 	} else {
 		done, err = len(batch), poisoned(err) // what one change needs and cannot be read must not fail the others
 	}
 	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
-		if err = guarded(t, work.Finish); err == nil {
+		if err = t.heard(guarded(t, work.Finish)); err == nil {
 			err = t.commit()
 		}
 	}
@@ -405,12 +405,12 @@ func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
 		}
 		t.wrote = false
 		before := t.bytes()
-		change.err = guarded(t, func() error { return change.decide(t, work) })
+		change.err = t.heard(guarded(t, func() error { return change.decide(t, work) }))
 		change.line.spent += 1 + t.bytes() - before
 		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
 			return i + 1, change.err
 		}
-		if change.err != nil && t.wrote || errors.Is(change.err, errPoisoned) {
+		if change.err != nil && t.wrote || t.failed != nil || errors.Is(change.err, errPoisoned) {
 			return i + 1, because(errPoisoned, change.err)
 		}
 	}

@@ -146,7 +146,7 @@ func chooseGiver(r *page.Request) error {
 // isCalled tells whether a contact has a name, an email or an ID.
 func isCalled(c *crm.Contact, typed string) bool {
 	return text.Fold(page.ContactName(*c)) == text.Fold(typed) || page.IDText(c.ID) == typed ||
-		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
+		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return text.FoldEmail(e.Value) == text.FoldEmail(typed) })
 }
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.

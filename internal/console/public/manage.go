@@ -170,7 +170,7 @@ func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) 
 	}
 	owner = account.Name
 	if r.Method == http.MethodPost {
-		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
+		if err := page.CountRequest(w, g.Forgotten, g.Options.Proxies.Client(r), g.Now()); err != nil {
 			return err
 		}
 		if err := g.Store.AskByLink(r.Context(), token); err != nil {

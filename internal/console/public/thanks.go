@@ -69,7 +69,10 @@ func (g *Gifts) thanksPage(v *visit) error {
 	if promised {
 		view.Transfer, view.Unconfirmed = g.transfer(v, &d), !d.IsConfirmed()
 	}
-	return g.show(v, "thanks", page.View{Title: "Thank you", Data: view})
+	return g.MakeInTurn(v.w, v.r, func(w http.ResponseWriter) error {
+		v.w = w
+		return g.show(v, "thanks", page.View{Title: "Thank you", Data: view})
+	})
 }
 
 // named is the donation whose token is in the address, an empty one where there is none for this campaign.
@@ -119,7 +122,7 @@ func (g *Gifts) codePage(v *visit) error {
 			return web.NotFound()
 		}
 	} else {
-		share(v.w.Header(), v.campaign)
+		share(g.Site, v.w.Header(), v.campaign)
 	}
 	image, err := codeImage(words)
 	if err != nil {

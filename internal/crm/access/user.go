@@ -153,6 +153,9 @@ const (
 
 	// ResetTime is how long a link for a new password works.
 	ResetTime = 30 * time.Minute
+
+	// ResetPause is how long after one such link another one is sent at the earliest.
+	ResetPause = 2 * time.Minute
 )
 
 // Session is a browser that a user has signed in with. The value of the cookie is not kept.

@@ -186,17 +186,17 @@ func (d *Donation) Kept() time.Duration {
 	return 30 * 24 * time.Hour
 }
 
-// How many donations may begin in a minute on one page, and on all pages of an organization. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
+// How many donations may begin in a minute on one page, and on all pages of an organization, before each needs a proof. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
 const (
 	startsOfPage    = 120
 	startsOfAccount = 300
 	paidPerStart    = 20
 )
 
-// ErrCrowd is that more begin in a minute than people do.
+// ErrCrowd is that more begin in a minute than people do, so that each needs a proof.
 var ErrCrowd = errors.New("too many donations begin at once")
 
-// IsCrowd tells whether so many began in the last minute on a page, and on all of them, that no more may.
+// IsCrowd tells whether so many began in the last minute on a page, and on all of them, that each needs a proof.
 func IsCrowd(page, all, paid int64) bool {
 	more := paid / paidPerStart
 	return page >= startsOfPage+more || all >= startsOfAccount+more

@@ -22,6 +22,7 @@ const (
 	Ended      Kind = "ended"     // a monthly gift, for the giver
 	Refunded   Kind = "refunded"  // a gift, or a part of it, for the giver
 	Promised   Kind = "promised"  // a check or a transfer: how to send it, for who promised it to confirm
+	Confirm    Kind = "confirm"   // a link to the form of a gift, for the giver
 	Trouble    Kind = "trouble"   // the payment provider refuses the key, for the staff
 )
 
@@ -50,7 +51,7 @@ type Mail struct {
 
 // GoesToDonor tells whether the mail goes to someone who gave, or promised to.
 func (m Mail) GoesToDonor() bool {
-	return slices.Contains([]Kind{Thanks, Statement, Declined, Manage, Ended, Refunded, Promised}, m.Kind)
+	return slices.Contains([]Kind{Thanks, Statement, Declined, Manage, Ended, Refunded, Promised, Confirm}, m.Kind)
 }
 
 // State is how far the mail is.

@@ -102,11 +102,8 @@ func (o *oracle) tellRefund(code string) {
 func (o *oracle) post(oracleStep) {
 	office := new(postOffice)
 	o.s.UseRelay(office)
-	for more := true; more; {
-		var err error
-		if more, err = o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
-			o.Fatal(err)
-		}
+	if err := o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
+		o.Fatal(err)
 	}
 	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool { return !strings.Contains(l.To.String(), o.word) }) // of sequences before
 	want := 0

@@ -106,7 +106,7 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		send := func() map[string]string {
 			t.Helper()
 			before := len(box.mails)
-			if _, err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
+			if err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
 				t.Fatal(err)
 			}
 			for _, text := range slices.Backward(box.mails[before:]) {

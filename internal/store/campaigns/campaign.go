@@ -246,15 +246,19 @@ func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug st
 		if p.campaign.Slug != old.Slug {
 			p.slug = old.Slug
 		}
-		if p.readers == nil {
+		appears := (p.campaign.Status == campaign.Draft) != (old.Status == campaign.Draft)
+		if p.readers == nil && !appears {
 			return p, nil
 		}
 		if was, err = Relations(c.Conn, old.ID); err != nil {
 			return p, err
 		}
+		if p.readers == nil {
+			p.readers = was
+		}
 	}
 	c.move(&p, was)
-	if old != nil && len(p.moved) > 0 {
+	if old != nil && len(Differences(was, p.readers)) > 0 {
 		ids, err := beneficiaries(c.Conn, old.ID)
 		if err != nil {
 			return p, err
@@ -285,14 +289,28 @@ func (c *campaignChange) given(of campaign.Campaign) (campaign.Given, error) {
 	return campaign.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
 }
 
-// move notes whose lists change where those who could list a campaign were others.
+// move notes whose lists change where those who could list a campaign were others, or its status was.
 func (c *campaignChange) move(p *campaignPlan, was map[int64]campaign.Relation) {
 	p.moved = Differences(was, p.readers)
+	if p.old != nil {
+		p.moved = append(p.moved, Differences(listed(was, p.old.Status), listed(p.readers, p.campaign.Status))...)
+		slices.Sort(p.moved)
+		p.moved = slices.Compact(p.moved)
+	}
 	for _, account := range p.moved {
 		if c.Accounts[account] == nil {
 			c.unlocked = append(c.unlocked, account)
 		}
 	}
+}
+
+// listed is who lists a campaign while it has a status.
+func listed(readers map[int64]campaign.Relation, status string) map[int64]campaign.Relation {
+	readers = maps.Clone(readers)
+	for account, relation := range readers {
+		readers[account] = relation.While(status)
+	}
+	return readers
 }
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -42,7 +43,7 @@ func listed(account int64, f donate.Filter, unconfirmed time.Time) (where string
 		add("number =", number)
 	} else if f.Find != "" {
 		conditions = append(conditions, "email <> ''")
-		add("email =", strings.ToLower(strings.TrimSpace(f.Find)))
+		add("email =", text.FoldEmail(strings.TrimSpace(f.Find)))
 	}
 	if f.Find == "" {
 		add("(provider <> '' OR state <> 'started' OR created_at >", store.Seconds(unconfirmed))

@@ -1,7 +1,6 @@
 package donations
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +59,15 @@ func (s *DonationStore) AskToManage(ctx context.Context, account int64, id strin
 		if err == nil && len(found) > 0 && len(found[0].Emails) > 0 {
 			to = found[0].Emails[0].Value
 		}
-		return cmp.Or(err, s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(s.idOf(t.Conn, account), id, ""), to, nil))
+		if err != nil {
+			return err
+		}
+		public, err := s.idOf(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		return s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
 	})
-	s.gifts.Wake()
 	return err
 }
 

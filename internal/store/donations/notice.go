@@ -43,9 +43,13 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if to == "" {
 		return nil
 	}
+	id, err := s.idOf(t.Conn, a.Account)
+	if err != nil {
+		return err
+	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()), Says: []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
-		Action: mail.Say("See the gift"), Path: "/console/" + s.idOf(t.Conn, a.Account) + "/gifts/" + g.Code}
+		Action: mail.Say("See the gift"), Path: "/console/" + id + "/gifts/" + g.Code}
 	if g.Test {
 		m.Says = append(m.Says, mail.Say("This is a test: no money was moved, and the gift counts nowhere."))
 	}
@@ -85,12 +89,15 @@ func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now tim
 }
 
 // idOf is the public id of an account.
-func (s *DonationStore) idOf(c db.Conn, account int64) string {
+func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
 	found, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, []int64{account})
-	if err != nil || len(found) == 0 {
-		return ""
+	if err == nil && len(found) == 0 {
+		err = crm.ErrNotFound
 	}
-	return found[0].ID
+	if err != nil {
+		return "", err
+	}
+	return found[0].ID, nil
 }
 
 // tellDeclined tells a giver that the card of a monthly gift was declined, and how to mend that.
@@ -182,11 +189,15 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	if d == nil {
 		return &mail.Message{Says: []mail.Line{mail.Say("To change or end your recurring gift, please contact us.")}}, nil
 	}
+	id, err := s.idOf(c, account)
+	if err != nil {
+		return nil, err
+	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	return &mail.Message{
 		Says: []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end " +
 			"your gift, or use another card.")},
-		Action: mail.Say("Change or end my gift"), Path: endPath(s.idOf(c, account), d),
+		Action: mail.Say("Change or end my gift"), Path: endPath(id, d),
 	}, nil
 }
 
@@ -195,7 +206,7 @@ const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
-	err := s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	return s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
@@ -204,16 +215,14 @@ func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, 
 		}
 		return err
 	})
-	s.gifts.Wake()
-	return err
 }
 
-// TellOfDeclines tells the owners that someone tries cards on their donation pages, and that these are closed for a while.
+// TellOfDeclines tells the owners that someone tries cards on their donation pages, and what these do about it.
 func (s *DonationStore) TellOfDeclines(ctx context.Context, account access.Account) error {
 	return s.tellOwners(ctx, account, &mail.Message{
 		Subject: mail.Say("Someone may be trying out cards on your donation pages"),
 		Says: []mail.Line{mail.Say("Many cards were declined within a few minutes on the donation pages of {}. Thieves try stolen cards with small gifts.", account.Name),
-			mail.Say("The pages take no cards for ten minutes. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
+			mail.Say("Until this ends, donors who pay online confirm their email address first. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
 		Action: mail.Say("See the donations"), Path: "/console/" + account.ID + "/donations",
 	})
 }
@@ -232,5 +241,17 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 		Says: []mail.Line{mail.Say("The payment provider refuses the key of {}. It says: {}", account.Name, fault),
 			mail.Say("Until it is mended, your pages offer the other ways to give, if there are any. Nothing that was given is lost.")},
 		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/donations",
+	})
+}
+
+// SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
+func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
+	return s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+		return s.gifts.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
+			Subject: mail.Say("Continue with your gift to {}", account.Name),
+			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
+			Action:  mail.Say("Continue with my gift"), Path: path,
+			After: []mail.Line{mail.Say("The link works for two hours. If you didn’t start a gift, you can ignore this email.")},
+		})
 	})
 }

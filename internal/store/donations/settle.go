@@ -121,13 +121,13 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 			if isLate = d != nil && d.Version != seen && !d.LookedAt.Before(began.Add(-skew).Truncate(time.Second)); isLate {
 				return nil
 			}
-			if d, err = l.write(t, a, d, inputs); err == nil && l.done != nil {
+			own := *l // what it makes of the snapshot is of this unit of work, which may be done again
+			if d, err = own.write(t, a, d, inputs); err == nil && l.done != nil {
 				err = l.done(t)
 			}
 			return err
 		})
 	})
-	l.s.gifts.Wake()
 	return d, isLate, err
 }
 

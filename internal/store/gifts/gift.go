@@ -424,7 +424,6 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
 func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	defer s.Wake()
 	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund, s.TellRefund)
 }
 

@@ -235,7 +235,7 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Sco
 		}
 		p.Before, p.N, p.Start = p.Before+p.N, 0, len(p.Dst)
 		if err = s.Read(ctx, func(c db.Conn) error { return ask(c, f.ids) }); err == nil && p.N < len(f.ids) {
-			err = p.Rest(ctx, s.Base, f.ids, ask)
+			err = p.Rest(ctx, s.Base, account, f.ids, ask)
 		}
 	}
 	return p.Dst, result, err
