@@ -167,7 +167,7 @@ func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	return d.View(ctx, func(c Conn) error {
 		t := newTx(c.conn, d.observer)
 		t.drops = true
-		return t.heard(guarded(t, func() error { return decide(d.changes.begin(t)) }))
+		return guarded(t, func() error { return decide(d.changes.begin(t)) })
 	})
 }
 

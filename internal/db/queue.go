@@ -373,14 +373,14 @@ func (q *queue) transact(batch []*Change) (done int, err error) {
 	defer c.rollback()
 	t := newTx(c, q.db.observer)
 	work := q.begin(t)
-	if err = t.heard(guarded(t, func() error { return work.Prefetch(batch) })); err == nil {
+	if err = guarded(t, func() error { return work.Prefetch(batch) }); err == nil {
 		done, err = t.decide(work, batch)
 		batch = batch[:done]
 	} else {
 		done, err = len(batch), poisoned(err) // what one change needs and cannot be read must not fail the others
 	}
 	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
-		if err = t.heard(guarded(t, work.Finish)); err == nil {
+		if err = guarded(t, work.Finish); err == nil {
 			err = t.commit()
 		}
 	}
@@ -405,7 +405,7 @@ func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
 		}
 		t.wrote = false
 		before := t.bytes()
-		change.err = t.heard(guarded(t, func() error { return change.decide(t, work) }))
+		change.err = guarded(t, func() error { return change.decide(t, work) })
 		change.line.spent += 1 + t.bytes() - before
 		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
 			return i + 1, change.err
@@ -461,12 +461,12 @@ func failAll(batch []*Change, err error) error {
 	return err
 }
 
-// guard turns a panic into an error: the queue must go on for all others.
+// guarded turns a panic into an error: the queue must go on for all others. A statement that has failed is the reason, whatever else is said.
 func guarded(t *Tx, fn func() error) (err error) {
 	var panicked *guard.Panicked
 	if err = guard.Do(fn); errors.As(err, &panicked) {
 		t.wrote = true // it is unknown how far it came
-		err = because(errPoisoned, err)
+		return because(errPoisoned, err)
 	}
-	return err
+	return t.heard(err)
 }

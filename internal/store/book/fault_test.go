@@ -294,7 +294,7 @@ func TestAReadThatFailsLeavesNoWrongBelief(t *testing.T) {
 		stopClock(s)
 		each := 1
 		if _, onSQLite := s.Db.LogSize(); !onSQLite {
-			each = 4 // the same rules, and every statement takes a round trip
+			each = 12 // the same rules, and every statement takes a round trip
 		}
 		for i, name := range slices.Sorted(maps.Keys(faultyChanges)) {
 			right := make(map[int][]string) // what is stored, by how often the change was done
