@@ -193,7 +193,7 @@ func TestAMonthlyGiftIsEndedByItsThankYou(t *testing.T) {
 // mailed is the newest mail whose button says something.
 func (s *testSite) mailed(button string) *mail.Letter {
 	s.t.Helper()
-	if _, err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
+	if err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
 		s.t.Fatal(err)
 	}
 	letters, _ := s.store.Shelved()

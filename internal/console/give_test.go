@@ -357,7 +357,7 @@ func (p *person) zeros() int {
 func (s *testSite) linkFrom(to string) string {
 	s.t.Helper()
 	for range 10 {
-		if _, err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
+		if err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
 			s.t.Fatal(err)
 		}
 	}

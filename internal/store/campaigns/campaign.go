@@ -64,11 +64,6 @@ func (s *CampaignStore) CreateCampaign(ctx context.Context, owner access.Account
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
 }
 
-func (c *campaignChange) planNew(in campaign.Input) (campaignPlan, error) {
-	slug, _, err := c.findSlug(in, false)
-	return c.plan(nil, in, slug, err)
-}
-
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
 func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account, id int64, in campaign.Input) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
@@ -116,10 +111,6 @@ type campaignChange struct {
 	tried map[string]int // slugs of each title
 
 	unlocked []int64 // accounts whose lists change and that are not locked
-}
-
-func newChange(t *store.Tx, owner access.Account, above []int64, beneficiaries map[string]int64, now time.Time) *campaignChange {
-	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries, slugs: map[string]bool{}, tried: map[string]int{}}
 }
 
 // campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
