@@ -134,3 +134,27 @@ const overlaps = `(() => { const cells = [...document.querySelectorAll(".ledger 
 	for (const [a, r] of cells) for (const [b, s] of cells)
 		if (r !== s && r.width > 0 && s.width > 0 && r.left < s.right - 1 && s.left < r.right - 1 && r.top < s.bottom - 1 && s.top < r.bottom - 1) return a + " and " + b
 	return "" })()`
+
+// crowd sends forms of 40 others from addresses of their own, without a solved puzzle.
+const crowd = `(async () => {
+	const body = "way=check&frequency=once&once=50&first_name=Eve&last_name=Other&email=eve%40example.org";
+	for (let i = 1; i <= 40; i++) await fetch("/light-the-harbor/donate", {method: "POST", body,
+		headers: {"Content-Type": "application/x-www-form-urlencoded", "X-Forwarded-For": "198.51.100." + i}});
+	return true })()`
+
+// Who fills in the form while a crowd comes clicks once: the browser solves the harder puzzle, and sends the form again.
+func TestABrowserSolvesTheHarderPuzzleOfACrowd(t *testing.T) {
+	t.Parallel()
+	s := start(t, "--demo")
+	s.prints(`(Sign in at .*)`)
+	p := s.open()
+	p.visit("/light-the-harbor/donate")
+	p.fill("First name", "Wilma")
+	p.fill("Last name", "Wader")
+	p.fill("Email", "wilma@example.org")
+	if done, err := evaluate[bool](p, crowd); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	p.click("Give $50.00")
+	p.sees("This is a test payment", "$50.00")
+}

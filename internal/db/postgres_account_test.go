@@ -202,6 +202,7 @@ func TestEveryStatementNamesOneAccount(t *testing.T) {
 		"sqlSweeps":          "every hour",
 		"sqlOldJobs":         "every hour",
 		"sqlDueMails":        "what is left to be sent, asked again for each account where that fails",
+		"sqlAwaitedMails":    "the same",
 		"sqlOldMails":        "every hour",
 		"sqlDueEvents":       "what payment providers have told, asked again for each account where that fails",
 		"sqlDueDonations":    "the same",

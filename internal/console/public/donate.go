@@ -261,7 +261,7 @@ func (g *Gifts) ask(v *visit, f *page.Form, id string, wish *donate.Wish) (prove
 	case web.AskPuzzle:
 		v.harder = true
 		f.Set(solvedName, "")
-		err = g.showForm(v, f, http.StatusUnprocessableEntity)
+		err = g.showForm(v, f, http.StatusOK)
 	case web.AskLink:
 		err = g.sendLink(v, id, wish)
 	case web.AskWait:

@@ -10,8 +10,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// sqlMergesOf are merges of contacts into others.
-const sqlMergesOf = store.MergeColumns + ` AND other = ANY($2) AND other <> 0`
+// sqlMergedAway are merges of contacts into others.
+const sqlMergedAway = store.MergeColumns + ` AND other = ANY($2) AND other <> 0`
 
 // others are the changes of documents by anyone else. What was changed and changed back, such as the contact of a gift by a merge that was undone, counts as untouched, and so does what a merge has moved.
 type others struct {
@@ -64,7 +64,7 @@ func (o others) forgetMoves(c db.Conn, account int64) error {
 		return nil
 	}
 	slices.Sort(contacts)
-	merged, err := db.List(c, store.ScanMerge, sqlMergesOf, account, slices.Compact(contacts))
+	merged, err := db.List(c, store.ScanMerge, sqlMergedAway, account, slices.Compact(contacts))
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 const (
 	sqlReset       = `SELECT user_id FROM password_reset WHERE hash = $1 AND expires_at > $2`
-	sqlAskedLately = `UPDATE mail SET about = about WHERE account_id = 0 AND about = $1 AND created_at > $2`
+	sqlAskedLately = `UPDATE mail SET about = about WHERE account_id = $1 AND about = $2 AND created_at > $3`
 	sqlEndResets   = `DELETE FROM password_reset WHERE user_id = $1`
 	sqlSweepResets = `DELETE FROM password_reset WHERE expires_at <= $1`
 )
@@ -56,7 +56,7 @@ func (s *PeopleStore) AskForReset(ctx context.Context, email string) error {
 	}
 	about := "reset " + strconv.FormatInt(user.ID, 10)
 	return s.UpdateShared(ctx, 0, func(t *store.Tx) error {
-		lately, err := t.Exec(sqlAskedLately, about, store.Seconds(s.Now().Add(-access.ResetPause)))
+		lately, err := t.Exec(sqlAskedLately, int64(0), about, store.Seconds(s.Now().Add(-access.ResetPause)))
 		if err != nil || lately > 0 {
 			return err
 		}
