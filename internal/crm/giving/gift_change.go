@@ -42,6 +42,9 @@ func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, 
 	if in.Seen != "" && in.Seen != g.Version() {
 		return g, crm.ErrChanged
 	}
+	if err := g.CheckVoided(); err != nil {
+		return g, err
+	}
 	var v doc.Invalid
 	old := g
 	g.Entries = slices.Clone(g.Entries)

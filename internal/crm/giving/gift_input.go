@@ -164,7 +164,7 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 		if in.Thanks = r.TextSent(); *in.Thanks == "" {
 			in.Thanks = nil
 		}
-	case "thanked_at", "thanked_by", "receipt":
+	case "thanked_at", "thanked_by", "receipt", "voided":
 		r.Skip()
 	case "send_receipt":
 		in.SendReceipt = r.Boolean()
@@ -479,6 +479,14 @@ func (in *GiftInput) agrees(g *Gift) bool {
 	same.Giver = in.giver(g.Giver)
 	if !in.deposited.IsZero() {
 		same.Deposited = in.deposited
+	}
+	if g.Void != nil { // it says what it was before
+		was, _ := g.Unvoided()
+		was.Receipt = g.Receipt
+		g, same.Void = &was, nil
+		if value(in.Status) == "" {
+			same.Status = was.Status
+		}
 	}
 	_, isDay, _ := text.ParseMoment(*in.GivenAt)
 	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&

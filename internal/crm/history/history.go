@@ -124,6 +124,7 @@ type MentionedGift struct {
 	GivenWas  json.Number `json:"given_before,omitempty"`
 	Currency  string      `json:"currency"`
 	Status    string      `json:"status"`
+	Was       string      `json:"was,omitempty"` // the status before, of a gift whose void was undone
 	Frequency string      `json:"frequency,omitempty"`
 }
 
@@ -132,6 +133,9 @@ func GiftMention(before, after *giving.Gift) string {
 	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
 	number := func(amount int64) json.Number { return json.Number(text.MoneyInput(amount, after.Currency)) }
 	amount, given, covers := after.Payment().Amount, after.Donated(), after.Payment().FeeCovered != 0
+	if before != nil && before.Status == giving.Voided {
+		mention.Was = string(giving.Voided)
+	}
 	if before != nil && len(after.Entries) > len(before.Entries) {
 		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
 			amount, given = refunded, refunded-(before.LeftCovered()-after.LeftCovered())

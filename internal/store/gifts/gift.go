@@ -381,7 +381,7 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.Void == nil) && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
 		return payPlan(t, a, after, now)
 	}
 	return nil
@@ -442,7 +442,9 @@ func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, a
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error)) (GiftDocument, error) {
+// follow does what else becomes of it.
+func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error),
+	follow ...func(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error) (GiftDocument, error) {
 	id := CodeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
@@ -468,7 +470,13 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
+		before := old.Gift
 		err = SaveGift(t, a, old, &made.Gift, now)
+		for _, do := range follow {
+			if err == nil {
+				err = do(t, a, &before, &made.Gift, now)
+			}
+		}
 		return made, err
 	})
 }
