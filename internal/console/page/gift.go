@@ -49,7 +49,7 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []Mark) {
 		}
 	case giving.Failed:
 		marks = append(marks, Mark{Spoken(string(g.Status)), "bad"})
-	case giving.Cancelled:
+	case giving.Cancelled, giving.Voided:
 		marks = append(marks, Mark{Spoken(string(g.Status)), ""})
 	}
 	switch refunded := g.Refunded(); {

@@ -80,7 +80,7 @@ func DecodeVoid(r *doc.Reader) (reason string, err error) {
 			r.Ignore()
 		}
 	})
-	if err := r.End(); err != nil {
+	if err := r.End(); r.Err != nil {
 		return "", err
 	}
 	return CheckReason(&r.Fault, reason)

@@ -8,14 +8,13 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
 // A gift that was entered by mistake is voided. It stays, with all that it says, and counts nowhere. What followed from it
-// is taken back: its receipt is void, a thank-you that has not left is not sent, and the pledge, the promise and the plan
+// is taken back: its receipt is void, a thank-you that has not left is not sent (completeThanks), and the pledge, the promise and the plan
 // that it has paid for wait again.
 
 const (
@@ -42,16 +41,10 @@ func (s *GiftStore) VoidGift(ctx context.Context, account int64, code, reason, s
 		if err != nil {
 			return g, err
 		}
-		if waits, err := s.Waits(t, a.Account, mail.Thanks, AboutGift(g.ID)); err != nil {
-			return g, err
-		} else if waits { // it is not sent
-			voided.Thanks = giving.Thanks{How: giving.ToThank}
-		}
 		voided.Void.NextBill, err = dueAgain(t, a, &g)
 		return voided, err
 	}, func(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
 		return first(
-			func() error { return s.Withdraw(t, a.Account, AboutGift(after.ID)) },
 			func() error { return UnpayPledge(t, a, before, false, now) },
 			func() error { return BreakPromise(t, a, after, now) },
 			func() error { return movePlan(t, a, after, after.Void.NextBill, true) },

@@ -155,17 +155,9 @@ func scanMail(r db.Row) mail.Mail {
 		CreatedAt: store.Moment(r.Int(6)), DueAt: store.Moment(r.Int(7)), EndedAt: store.Moment(r.Int(8))}
 }
 
-const (
-	sqlWithdraw = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`
-	sqlWaits    = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0 AND kind = $3`
-)
+const sqlWithdraw = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`
 
 // Withdraw drops mails about something that is gone, as far as they have not left.
 func (s *MailStore) Withdraw(t *store.Tx, account int64, about string) error {
 	return t.Run(sqlWithdraw, account, about)
-}
-
-// Waits tells whether a mail of a kind about something has not left yet.
-func (s *MailStore) Waits(t *store.Tx, account int64, kind mail.Kind, about string) (bool, error) {
-	return t.Exists(sqlWaits, account, about, string(kind))
 }
