@@ -1,8 +1,10 @@
 package donorbook_test
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +15,7 @@ import (
 
 // arrows lists the packages that each package may import. An import that is not listed fails the test.
 var arrows = map[string][]string{
+	"internal/guard":    {},
 	"internal/crm/text": {},
 	"internal/crm/doc":  {"internal/crm/text"},
 
@@ -33,37 +36,37 @@ var arrows = map[string][]string{
 
 	"internal/pay":   {"internal/crm/donate", "internal/crm/giving", "internal/crm/text"},
 	"internal/relay": {"internal/crm/mail"},
-	"internal/db":    {},
+	"internal/db":    {"internal/guard"},
 	"internal/table": {},
 	"internal/pdf":   {},
-	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps"},
+	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps", "internal/guard"},
 
 	"internal/store/steps":     {"internal/db"},
 	"internal/store/derived":   {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/db", "internal/store"},
-	"internal/store/mails":     {"internal/crm/doc", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store"},
+	"internal/store/mails":     {"internal/crm/doc", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/guard"},
 	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/mails"},
 	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived"},
 	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people"},
 	"internal/store/gifts":     {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/pdf", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
 	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
-		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
+		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/guard"},
 	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/pdf", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
 	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
 		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
 	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs"},
-	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
-	"internal/store/donations":  {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts"},
+	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges", "internal/guard"},
+	"internal/store/donations":  {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/guard"},
 	"internal/store/book":       {"internal/store", "internal/store/donations", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check"},
 
 	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
 	"internal/web/certs": {},
-	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs"},
+	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs", "internal/guard"},
 	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/donations", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
-	"internal/assistant": {"internal/web"},
+	"internal/assistant": {"internal/web", "internal/guard"},
 	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/store/donations", "internal/web", "internal/web/certs"},
 	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/store", "internal/store/book"},
-	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/sheet", "internal/pay", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup"},
+	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/sheet", "internal/pay", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup", "internal/guard"},
 	"cmd/donorbook":      {"internal/cli"},
 	"client":             {}, // for programs of others: it knows a server by its API alone
 
@@ -240,4 +243,79 @@ func TestOnlyPutWritesDerivedRows(t *testing.T) {
 	if found < 10 {
 		t.Errorf("only %d writes of such rows were found: the rule no longer sees them", found)
 	}
+}
+
+// unguarded are goroutines that need no guard of their own, by their file.
+var unguarded = map[string]string{
+	"internal/db/queue.go": "each batch is guarded, and a change whose writer is gone would wait for good",
+	"internal/cli/cli.go":  "it stops the process",
+}
+
+// A panic beside a request would end the process, for all organizations, and again at each start. So whatever runs beside its caller is guarded.
+func TestWhateverRunsBesideItsCallerIsGuarded(t *testing.T) {
+	found := 0
+	for _, folder := range slices.Sorted(maps.Keys(arrows)) {
+		if !strings.HasPrefix(folder, "internal/") || slices.Contains([]string{"internal/guard", "internal/pgtest", "internal/rig", "internal/pay/stripetest"}, folder) {
+			continue
+		}
+		paths, err := filepath.Glob(folder + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.HasSuffix(path, "_test.go") || unguarded[path] != "" {
+				continue
+			}
+			positions := token.NewFileSet()
+			file, err := parser.ParseFile(positions, path, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if begun := begunBy(n); begun != nil {
+					if found++; !isGuarded(begun) {
+						t.Errorf("%s begins what may end the process: let it call guard.Do", positions.Position(n.Pos()))
+					}
+				}
+				return true
+			})
+		}
+	}
+	if found < 15 {
+		t.Errorf("only %d goroutines were found: the rule no longer sees them", found)
+	}
+}
+
+// begunBy is what a statement or a call runs beside its caller, nil for nothing.
+func begunBy(n ast.Node) ast.Expr {
+	switch n := n.(type) {
+	case *ast.GoStmt:
+		return n.Call.Fun
+	case *ast.CallExpr:
+		called, ok := n.Fun.(*ast.SelectorExpr)
+		switch {
+		case ok && called.Sel.Name == "Go" && len(n.Args) == 1:
+			return n.Args[0]
+		case ok && called.Sel.Name == "AfterFunc" && len(n.Args) == 2:
+			if name, isName := n.Args[1].(*ast.Ident); !isName || name.Name != "cancel" {
+				return n.Args[1]
+			}
+		}
+	}
+	return nil
+}
+
+func isGuarded(begun ast.Expr) (yes bool) {
+	if _, isWritten := begun.(*ast.FuncLit); !isWritten {
+		return false
+	}
+	ast.Inspect(begun, func(n ast.Node) bool {
+		selected, ok := n.(*ast.SelectorExpr)
+		if ok {
+			of, isName := selected.X.(*ast.Ident)
+			yes = yes || isName && of.Name == "guard"
+		}
+		return true
+	})
+	return yes
 }

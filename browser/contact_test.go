@@ -97,7 +97,7 @@ func TestWrongInputIsToldBesideTheFields(t *testing.T) {
 	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers without validation do
 	p.expects(http.StatusUnprocessableEntity)
 	p.click("Add contact")
-	p.sees("4 things need your attention. Nothing was saved.", "Last name is required.", "Email 1 must be a valid email address.", "Phone must be a valid phone number", "Country must be a three-letter code")
+	p.sees("4 things need your attention. Nothing was saved.", "Last name is required.", "Email 1 must be a valid email address.", "Phone must be a valid phone number", "Country isn’t a country that we know.")
 	if !strings.Contains(p.focused(), "4 things need your attention") {
 		t.Errorf("the summary is not read first, but %s", p.focused())
 	}

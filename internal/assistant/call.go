@@ -15,10 +15,22 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"donorbook/internal/guard"
+	"log/slog"
 )
 
 // call makes one call of a tool. What goes wrong is told to the assistant in the result, so that it can correct itself.
-func call(ctx context.Context, op operation, arguments []byte, send sender) *mcp.CallToolResult {
+func call(ctx context.Context, op operation, arguments []byte, send sender) (result *mcp.CallToolResult) {
+	err := guard.Do(func() error { result = answerTo(ctx, op, arguments, send); return nil })
+	if err != nil {
+		slog.ErrorContext(ctx, "a tool has failed", "error", err)
+		return failed(string(broken))
+	}
+	return result
+}
+
+func answerTo(ctx context.Context, op operation, arguments []byte, send sender) *mcp.CallToolResult {
 	r, err := op.request(ctx, arguments)
 	if err != nil {
 		return failed(err.Error())

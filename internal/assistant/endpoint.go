@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"donorbook/internal/guard"
 	"donorbook/internal/web"
 )
 
@@ -107,9 +108,7 @@ type recorder struct {
 // serve reports whether the answer is whole. The tools run outside of the server's own goroutines: a panic that it would end a
 // connection with would end the process here.
 func (a *recorder) serve(api http.Handler, r *http.Request) (whole bool) {
-	defer func() { whole = recover() == nil }()
-	api.ServeHTTP(a, r)
-	return true
+	return guard.Do(func() error { api.ServeHTTP(a, r); return nil }) == nil
 }
 
 func (a *recorder) Header() http.Header { return a.header }

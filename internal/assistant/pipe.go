@@ -13,6 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"donorbook/internal/guard"
 )
 
 // maxLine is the longest message over a pipe, in bytes. The API takes no more than a quarter of it.
@@ -130,8 +132,8 @@ func (c *conversation) Read(ctx context.Context) (jsonrpc.Message, error) {
 	if errors.Is(err, io.EOF) {
 		answered := make(chan struct{})
 		go func() {
-			c.calls.Wait()
-			close(answered)
+			defer close(answered)
+			_ = guard.Do(func() error { c.calls.Wait(); return nil }) // an answer too many ends the waiting
 		}()
 		select {
 		case <-answered:

@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/backup"
 	"donorbook/internal/config"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 	"donorbook/internal/web"
@@ -195,18 +196,21 @@ func (b *backups) start(ctx context.Context) {
 	if b == nil {
 		return
 	}
-	b.running.Go(func() {
-		for ctx.Err() == nil {
-			if wait := b.wait(); wait > 0 {
-				select {
-				case <-ctx.Done():
-				case <-time.After(min(wait, backupLook)):
-				}
-				continue
+	failed := func(err error) { b.log.Error("the backup failed", "error", err) }
+	b.running.Go(func() { guard.Keep(ctx, failed, func() { b.work(ctx) }) })
+}
+
+func (b *backups) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		if wait := b.wait(); wait > 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(min(wait, backupLook)):
 			}
-			b.run(ctx)
+			continue
 		}
-	})
+		b.run(ctx)
+	}
 }
 
 // end waits for a running backup to give up after the server stopped.

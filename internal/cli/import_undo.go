@@ -82,7 +82,7 @@ type importUndo struct {
 }
 
 func (importUndo) Help() string {
-	return `Undoing an import archives the contacts that it created and reverses its changes to others; its gifts are canceled and no longer count, and its changes to earlier gifts are reversed. What someone has changed since then stays as it is. Undo several imports in turn, the latest first. An undo that was interrupted goes on when you repeat the command, and a running server goes on with it by itself.`
+	return `Undoing an import archives the contacts that it created and reverses its changes to others; its gifts are canceled and no longer count, its changes to earlier gifts are reversed, and the campaigns that it created are removed unless other gifts are for them. What someone has changed since then stays as it is. Undo several imports in turn, the latest first. An undo that was interrupted goes on when you repeat the command, and a running server goes on with it by itself.`
 }
 
 func (c *importUndo) Run(t *terminal) error {

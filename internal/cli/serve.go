@@ -20,6 +20,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/demo"
+	"donorbook/internal/guard"
 	"donorbook/internal/pay"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -119,20 +120,14 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 			stop()
 		}
 		backups.start(ctx)
-		work.Go(func() {
-			s.Sweep(ctx, func(err error) {
-				log.Error("old data could not be removed; trying again later", "error", err)
-			})
-		})
-		work.Go(func() {
-			s.SendMails(ctx, c.address(at.Main), func(err error) { log.Error("a mail could not be sent; trying again later", "error", err) })
-		})
-		work.Go(func() {
-			s.WorkOnDonations(ctx, func(err error) { log.Error("a donation could not be looked at; trying again later", "error", err) })
-		})
-		work.Go(func() {
-			s.WorkOnJobs(ctx, func(err error) { log.Error("a background job failed; trying again later", "error", err) })
-		})
+		keep := func(trouble string, worker func(context.Context, func(error))) {
+			report := func(err error) { log.Error(trouble+"; trying again later", "error", err) }
+			work.Go(func() { guard.Keep(ctx, report, func() { worker(ctx, report) }) })
+		}
+		keep("old data could not be removed", s.Sweep)
+		keep("a mail could not be sent", func(ctx context.Context, report func(error)) { s.SendMails(ctx, c.address(at.Main), report) })
+		keep("a donation could not be looked at", s.WorkOnDonations)
+		keep("a background job failed", s.WorkOnJobs)
 	}
 	err = server.Run(ctx)
 	stop()

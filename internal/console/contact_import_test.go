@@ -368,7 +368,7 @@ func TestAnUndoThatKeepsEveryGiftSaysSo(t *testing.T) {
 	gift = strings.TrimSuffix(gift, `"`)
 	p.follow(gift+"/refund", "decision", "record", "amount", "2", "seen", seen(p.get(gift)))
 	p.follow(path + "/undo")
-	told := "Nothing was undone. 2 gifts and contacts were changed since then and were left as they are."
+	told := "Nothing was undone. 2 gifts, contacts and campaigns were changed since then and were left as they are."
 	p.until(path, told+" Changed since ")
 	p.sees(p.get(p.org("/jobs")), "Undo: Import of gifts from gifts.csv", told, "Import of gifts from gifts.csv")
 	undo := p.get(p.org("/jobs/2"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 			"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, "7 things need your attention", "Last name is required.", "Date of birth must be a date between the year 1000 and today", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
-			"Address 1 country must be a three-letter code", "Twitter must be a full link that starts with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+			"Address 1 country isn’t a country that we know. Enter its name or its three-letter code, such as USA.", "Twitter must be a full link that starts with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
 		for _, jargon := range []string{" field ", "URL", "ISO", "m/d/Y", "where it is not"} {
 			if text := a.words(); strings.Contains(text, jargon) {
 				t.Errorf("the page says %q: %s", jargon, text)
@@ -349,4 +350,41 @@ func TestAViewerSeesNoControlsOfContacts(t *testing.T) {
 			t.Errorf("%s shows a viewer what only editors may do", page)
 		}
 	}
+}
+
+// States and countries may be typed by name: no field cuts what is typed to another state, and what is not understood is said.
+func TestStatesAndCountriesAreTypedByName(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		form := p.get(p.org("/contacts/new")).body
+		for _, field := range regexp.MustCompile(`<input [^>]*name="addresses\.\d+\.(?:state|country)"[^>]*>`).FindAllString(form, -1) {
+			if longest := regexp.MustCompile(`maxlength="(\d+)"`).FindStringSubmatch(field); longest == nil || len(longest[1]) < 3 {
+				t.Errorf("the browser cuts what is typed: %s", field)
+			}
+		}
+		type address struct{ state, country string }
+		for i, test := range []struct{ typed, kept address }{
+			{address{"Maine", ""}, address{"ME", ""}}, {address{" missouri ", "USA"}, address{"MO", "USA"}}, {address{"Vermont", "united states"}, address{"VT", "USA"}},
+			{address{"N.Y.", ""}, address{"NY", ""}}, {address{"ny", "us"}, address{"NY", "USA"}}, {address{"New Brunswick", "Canada"}, address{"NB", "CAN"}}, {address{"", "Germany"}, address{"", "DEU"}},
+			{address{"Bavaria", "Atlantis"}, address{}}, {address{"Mas", ""}, address{}},
+		} {
+			a := p.post(p.org("/contacts"), "first_name", "Ada", "last_name", fmt.Sprintf("Number%d", i), "type", "individual",
+				"addresses.0.address_1", "1 Quay", "addresses.0.state", test.typed.state, "addresses.0.country", test.typed.country)
+			if test.kept == (address{}) {
+				p.wantStatus(a, http.StatusUnprocessableEntity)
+				p.sees(a, "isn’t a state or province that we know. Enter its name or its two-letter code, such as NY.")
+				if !strings.Contains(a.body, `value="`+test.typed.state+`"`) {
+					t.Errorf("%q is not left as it was typed", test.typed.state)
+				}
+				continue
+			}
+			if p.wantStatus(a, http.StatusSeeOther); a.status != http.StatusSeeOther {
+				continue
+			}
+			made := s.contacts(p.account)[0]
+			if got := (address{made.Addresses[0].State, made.Addresses[0].Country}); got != test.kept {
+				t.Errorf("%q is kept as %q, want %q", test.typed, got, test.kept)
+			}
+		}
+	})
 }

@@ -61,7 +61,7 @@ func homeAtAGlance(t *testing.T, s *site) {
 			t.Errorf("a viewer's home says %q: %s", not, a.words())
 		}
 	}
-	if !strings.Contains(a.body, `/contacts?tag=R%26D%20%3cb%3e"`) {
+	if !strings.Contains(a.body, `/contacts?tag=R%26D&#43;%3Cb%3E"`) {
 		t.Errorf("the tag does not lead to its contacts")
 	}
 }

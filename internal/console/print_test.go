@@ -42,7 +42,7 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		}
 		p.wantStatus(p.get(p.org("/contacts/print?what=nothing")), http.StatusNotFound)
 		year := givingNow.Year()
-		p.sees(p.get(p.org(fmt.Sprintf("/contacts/print?what=statements&year=%d", year))), "1 contact in one PDF file", "isn’t set up to send mail")
+		p.sees(p.get(p.org(fmt.Sprintf("/contacts/print?what=statements&year=%d", year))), "1 contact in one PDF file", "isn’t set up to send email")
 		p.sees(p.follow(p.org("/contacts/bulk"), "action", "print", "id", fmt.Sprint(amelia)), "Print for 1 contact")
 
 		s.store.UseRelay(new(mails.Shelf))
@@ -60,16 +60,17 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		if listed := p.get(p.org("/contacts?bounced=true")); !strings.Contains(listed.body, "Amelia Okafor") || strings.Contains(listed.body, "Gone Gone") {
 			t.Error("the filter of bounced emails does not find Amelia alone")
 		}
-		p.sees(p.get(p.org("/contacts/print?what=statements&year="+fmt.Sprint(givingNow.Year()))), "Statements by mail", "0 mails")
+		p.sees(p.get(p.org("/contacts/print?what=statements&year="+fmt.Sprint(givingNow.Year()))), "Email statements", "0 emails")
 		wrong := p.get(p.org("/contacts/print?what=statements&year=20"))
 		p.sees(wrong, "Year must be between 1900 and "+fmt.Sprint(givingNow.Year())+".", "Show preview")
 		p.doesNotSee(wrong, "Download PDF")
-		p.sees(p.get(p.org("/gifts/thank")), "Thank for 2 gifts", "0 mails to send", "1 letter to print", "1 contact is deceased.", "Prepare 1 letter")
+		p.sees(p.get(p.org("/gifts/thank")), "Thank for 2 gifts", "0 emails to send", "1 letter to print", "1 contact is deceased.", "Prepare 1 letter")
 		p.sees(p.follow(path+"/bounced"), "Mail goes to this contact again.")
 		p.sees(p.get(p.org("/gifts?thanks=waiting")), "Thank for all", "Thank selected")
-		p.sees(p.get(p.org("/gifts/thank")), "1 mail to send", "To Amelia Okafor", "Send 1 mail")
+		p.sees(p.get(p.org("/gifts/thank")), "1 email to send", "All gifts awaiting thanks", "To Amelia Okafor", "Send 1 email")
 		p.wantStatus(viewer.post(p.org("/gifts/thank")), http.StatusForbidden)
-		a = p.post(p.org("/gifts/thank"))
+		p.sees(p.follow(p.org("/gifts/thank"), "seen", "3"), "Nothing was sent yet: the list now has 2 gifts.", "Send 1 email")
+		a = p.post(p.org("/gifts/thank"), "seen", "2")
 		p.wantStatus(a, http.StatusSeeOther)
 		s.works()
 		p.sees(p.until(a.location(), "Done"), "Thank for 2 gifts", "1 mail written.", "1 contact is deceased.", "If one is refused, its gift is To thank again.")

@@ -314,11 +314,16 @@ func DecodeContact(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err err
 	return in, &r.Fault, nil
 }
 
-// ReadContactForm takes a whole form but for its tags. What is empty was cleared.
+// ReadContactForm takes a whole form but for its tags. What is empty was cleared. States and countries may be typed by name.
 func ReadContactForm(form doc.Form) (in ContactInput) {
 	headTable.Take(form, doc.Place{}, &in)
 	if form.Value("type") != "" { // the form has the tail: no list of it is cleared by a form that lacks it
 		tailTable.Take(form, doc.Place{}, &in)
+	}
+	if in.Addresses != nil {
+		for i := range *in.Addresses {
+			(*in.Addresses)[i].spell()
+		}
 	}
 	return in
 }

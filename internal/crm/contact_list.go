@@ -299,6 +299,16 @@ func checkAddresses(c *doc.Checker, sent []Address) []Address {
 	return kept
 }
 
+// spell replaces the names of a state and a country by their codes. What has none stays, and is refused.
+func (a *Address) spell() {
+	if code, known := text.FindState(a.State); known {
+		a.State = strings.ToUpper(code)
+	}
+	if code, known := text.FindCountry(a.Country); known {
+		a.Country = strings.ToUpper(code)
+	}
+}
+
 func (a *Address) append(dst []byte, primary bool) []byte {
 	dst = AddressTable.AppendObject(dst, a)
 	dst = append(dst[:len(dst)-1], `,"type":"home","is_primary":`...)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+
+	"donorbook/internal/guard"
 )
 
 // A copy moves everything from one database to another that is empty. The source is read as it was at one moment and never written.
@@ -168,7 +170,7 @@ func (k *copier) fill() error {
 	go func() {
 		defer stop() // who reads must not wait for one who has failed
 		for p := range pieces {
-			if err := k.write(p); err != nil {
+			if err := guard.Do(func() error { return k.write(p) }); err != nil {
 				written <- err
 				return
 			}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"donorbook/internal/guard"
 )
 
 // Options say where a database is.
@@ -165,7 +167,7 @@ func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	return d.View(ctx, func(c Conn) error {
 		t := newTx(c.conn, d.observer)
 		t.drops = true
-		return guard(t, func() error { return decide(d.changes.begin(t)) })
+		return guarded(t, func() error { return decide(d.changes.begin(t)) })
 	})
 }
 
@@ -242,7 +244,7 @@ func (p *probe) ask(ctx context.Context, now func() time.Time, question func() e
 		pending := make(chan struct{})
 		p.pending = pending
 		go func() {
-			err := question()
+			err := guard.Do(question)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.at, p.err, p.pending = now(), err, nil

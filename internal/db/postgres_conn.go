@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"donorbook/internal/guard"
 )
 
 // postgresConn is a connection that was lent for one request or one batch.
@@ -136,9 +138,10 @@ func (c *postgresConn) commit() error {
 	answer := make(chan error, 1)
 	w := c.engine.wireOf(c.lent)
 	go func() {
-		var err error
-		answered, done, err = w.send(context.Background(), last, nil)
-		answer <- err
+		answer <- guard.Do(func() (err error) {
+			answered, done, err = w.send(context.Background(), last, nil)
+			return err
+		})
 	}()
 	select {
 	case err := <-answer:
@@ -184,22 +187,26 @@ func (c *postgresConn) leave(answer <-chan error) {
 	c.lent = nil
 	go func() {
 		defer c.engine.pending.Add(-1)
-		for {
-			select {
-			case <-answer:
-				closeConn(conn)
-				return
-			case <-time.After(deadCheck):
-			}
-			socket := conn.PgConn().Conn()
-			server, err := net.DialTimeout(socket.RemoteAddr().Network(), socket.RemoteAddr().String(), connectTimeout)
-			if err != nil {
-				socket.Close()
-				continue
-			}
-			server.Close()
-		}
+		_ = guard.Do(func() error { await(conn, answer); return nil }) // of a connection that is given up
 	}()
+}
+
+func await(conn *pgx.Conn, answer <-chan error) {
+	for {
+		select {
+		case <-answer:
+			closeConn(conn)
+			return
+		case <-time.After(deadCheck):
+		}
+		socket := conn.PgConn().Conn()
+		server, err := net.DialTimeout(socket.RemoteAddr().Network(), socket.RemoteAddr().String(), connectTimeout)
+		if err != nil {
+			socket.Close()
+			continue
+		}
+		server.Close()
+	}
 }
 
 func (c *postgresConn) rollback() {

@@ -3,14 +3,14 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"donorbook/internal/guard"
 )
 
 const (
@@ -159,11 +159,14 @@ func (q *question) account() any {
 
 // send asks a group of questions, and tells how many were answered.
 func (e *postgresEngine) send(group []*question) (answered int, err error) {
-	defer func() {
-		if p := recover(); p != nil { // no request may be left waiting
-			err = fmt.Errorf("panic in a read: %v\n%s", p, debug.Stack())
-		}
-	}()
+	err = guard.Do(func() (err error) { // no request may be left waiting
+		answered, err = e.ask(group)
+		return err
+	})
+	return answered, err
+}
+
+func (e *postgresEngine) ask(group []*question) (answered int, err error) {
 	c := &postgresConn{engine: e, reads: true, client: context.Background(), cancel: func() {}}
 	defer e.release(c)
 	if err = c.connect(); err != nil {

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"donorbook/internal/guard"
 )
 
 const (
@@ -341,7 +342,20 @@ func retried(attempt func() error) (err error) {
 }
 
 // attempt runs changes in one transaction, as many as fit into it, and returns how many. Each one's error is in the change; the error returned is of the whole.
+// Where the database itself panics, all of them fail: they may be on disk.
 func (q *queue) attempt(batch []*Change) (done int, err error) {
+	err = guard.Do(func() (err error) {
+		done, err = q.transact(batch)
+		return err
+	})
+	var panicked *guard.Panicked
+	if errors.As(err, &panicked) && !errors.Is(err, errPoisoned) {
+		return len(batch), failAll(batch, err)
+	}
+	return done, err
+}
+
+func (q *queue) transact(batch []*Change) (done int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
 	defer cancel()
 	for _, change := range batch {
@@ -359,14 +373,14 @@ func (q *queue) attempt(batch []*Change) (done int, err error) {
 	defer c.rollback()
 	t := newTx(c, q.db.observer)
 	work := q.begin(t)
-	if err = guard(t, func() error { return work.Prefetch(batch) }); err == nil {
+	if err = guarded(t, func() error { return work.Prefetch(batch) }); err == nil {
 		done, err = t.decide(work, batch)
 		batch = batch[:done]
 	} else {
 		done, err = len(batch), poisoned(err) // what one change needs and cannot be read must not fail the others
 	}
 	if err == nil && slices.ContainsFunc(batch, func(c *Change) bool { return c.err == nil }) {
-		if err = guard(t, work.Finish); err == nil {
+		if err = guarded(t, work.Finish); err == nil {
 			err = t.commit()
 		}
 	}
@@ -391,7 +405,7 @@ func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
 		}
 		t.wrote = false
 		before := t.bytes()
-		change.err = guard(t, func() error { return change.decide(t, work) })
+		change.err = guarded(t, func() error { return change.decide(t, work) })
 		change.line.spent += 1 + t.bytes() - before
 		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
 			return i + 1, change.err
@@ -428,7 +442,8 @@ func (t *Tx) commit() error {
 		}
 		return t.queue(statement{sql: t.dialect.touch})
 	}
-	err := First(t.write, confirm, t.observer.committing, t.conn.commit)
+	write := func() error { return guarded(t, t.write) }
+	err := First(write, confirm, t.observer.committing, t.conn.commit)
 	if err != nil && !errors.Is(err, errPoisoned) {
 		err = fmt.Errorf("%w: commit: %w", ErrUnavailable, err)
 	}
@@ -447,12 +462,11 @@ func failAll(batch []*Change, err error) error {
 }
 
 // guard turns a panic into an error: the queue must go on for all others.
-func guard(t *Tx, fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			t.wrote = true // it is unknown how far it came
-			err = fmt.Errorf("%w: panic in a change: %v\n%s", errPoisoned, p, debug.Stack())
-		}
-	}()
-	return fn()
+func guarded(t *Tx, fn func() error) (err error) {
+	var panicked *guard.Panicked
+	if err = guard.Do(fn); errors.As(err, &panicked) {
+		t.wrote = true // it is unknown how far it came
+		err = because(errPoisoned, err)
+	}
+	return err
 }

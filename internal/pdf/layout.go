@@ -36,18 +36,24 @@ func width(line []drawn) (sum float64) {
 
 // Fit writes lines into a box. Text that is too wide continues on the next line; text that is too long is made smaller, down to what can still be read, and then cut off.
 func (d *Document) Fit(box Box, style Style, lines ...string) {
-	const smallest = 5
-	wrapped := wrap(lines, box.Width, style)
-	for style.Size > smallest && float64(len(wrapped))*style.Size*leading > box.Height {
-		style.Size -= 0.5
-		wrapped = wrap(lines, box.Width, style)
-	}
+	style, wrapped := fitted(box, style, lines)
 	for i, line := range wrapped {
 		if bottom := float64(i+1) * style.Size * leading; bottom > box.Height+0.01 {
 			return
 		}
 		d.line(box.X, box.Y+float64(i)*style.Size*leading, box.Width, style, line)
 	}
+}
+
+// fitted are lines as they fit into a box, with the size that they are made smaller to.
+func fitted(box Box, style Style, lines []string) (Style, []wrapped) {
+	const smallest = 5
+	made := wrap(lines, box.Width, style)
+	for style.Size > smallest && float64(len(made))*style.Size*leading > box.Height {
+		style.Size -= 0.5
+		made = wrap(lines, box.Width, style)
+	}
+	return style, made
 }
 
 // wrapped is one line of a paragraph.
@@ -222,12 +228,26 @@ type Sheet struct {
 	Across, Down  float64 // from one label to the next
 }
 
-// Label writes the nth label, counted from 0, and begins a page before the first one of each sheet.
-func (d *Document) Label(sheet Sheet, n int, style Style, lines ...string) {
-	n %= sheet.Columns * sheet.Rows
-	if n == 0 || d.page == nil {
-		d.Page()
+// Count is how many labels are on one sheet.
+func (s *Sheet) Count() int { return s.Columns * s.Rows }
+
+// Labels writes the labels of one sheet, on a page of its own, in letters of one size: that of the label with the most to say. A
+// label that would need letters which are hard to read gets them alone.
+func (d *Document) Labels(sheet Sheet, style Style, labels [][]string) {
+	const (
+		pad      = 8.0
+		readable = 6.5
+	)
+	box := Box{Width: sheet.Width - 2*pad, Height: sheet.Height - 2*pad}
+	for _, lines := range labels {
+		if of, _ := fitted(box, style, lines); of.Size >= readable {
+			style.Size = min(style.Size, of.Size)
+		}
 	}
-	const pad = 8.0
-	d.Fit(Box{X: sheet.Left + float64(n%sheet.Columns)*sheet.Across + pad, Y: sheet.Top + float64(n/sheet.Columns)*sheet.Down + pad, Width: sheet.Width - 2*pad, Height: sheet.Height - 2*pad}, style, lines...)
+	d.Page()
+	for n, lines := range labels {
+		box.X = sheet.Left + float64(n%sheet.Columns)*sheet.Across + pad
+		box.Y = sheet.Top + float64(n/sheet.Columns)*sheet.Down + pad
+		d.Fit(box, style, lines...)
+	}
 }

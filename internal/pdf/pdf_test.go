@@ -148,12 +148,41 @@ func TestATableRepeatsItsHeadingOnEachPage(t *testing.T) {
 func TestLabelsStayOnTheirSheet(t *testing.T) {
 	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}
 	pages := read(t, written(t, avery.Paper, func(d *pdf.Document) {
+		var labels [][]string
 		for i := range 31 {
-			d.Label(avery, i, body, fmt.Sprintf("Person %d", i), strings.Repeat("A long street with many words ", 3), "Riverton, OR 97001", "United States")
+			labels = append(labels, []string{fmt.Sprintf("Person %d", i), strings.Repeat("A long street with many words ", 3), "Riverton, OR 97001", "United States"})
+		}
+		for sheet := range slices.Chunk(labels, avery.Count()) {
+			d.Labels(avery, body, sheet)
 		}
 	}))
 	if len(pages) != 2 || strings.Count(pages[0], "United States") != 30 || !strings.Contains(pages[1], "Person 30") {
 		t.Errorf("%d pages: %q", len(pages), pages)
+	}
+}
+
+// A sheet has letters of one size, however much its labels say: next to each other, other sizes look like a mistake.
+func TestTheLabelsOfASheetHaveOneSize(t *testing.T) {
+	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}
+	long := []string{"Ada Lovelace", "Lovelace Engineers", "12 Harbor Street", "Apartment 4", "Boston, MA 02110"}
+	file := written(t, avery.Paper, func(d *pdf.Document) {
+		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, long, {"Cy Crane", "2 Quay", "Boston, MA 02110"}})
+		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, {strings.Repeat("far too long to be read ", 30)}})
+	})
+	r, err := reader.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"8.0", "11.0 5.0"} { // who can only be squeezed in makes no other smaller
+		var sizes []string
+		for _, text := range r.Page(i + 1).Content().Text {
+			if size := fmt.Sprintf("%.1f", text.FontSize); !slices.Contains(sizes, size) {
+				sizes = append(sizes, size)
+			}
+		}
+		if got := strings.Join(sizes, " "); got != want {
+			t.Errorf("sheet %d has letters of the sizes %s, want %s", i+1, got, want)
+		}
 	}
 }
 

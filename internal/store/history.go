@@ -82,7 +82,7 @@ type Change = history.Activity
 
 // The nouns and kinds of package history, as texts of statements have them. TestStatementsNameNounsAndKinds compares them.
 const (
-	ContactNoun, GiftNoun, PlanNoun                            = "1", "3", "4"
+	ContactNoun, CampaignNoun, GiftNoun, PlanNoun              = "1", "2", "3", "4"
 	DidCreate, DidUpdate, DidTag, DidUntag, DidGive, DidRefund = "1", "2", "3", "4", "9", "10"
 	DidMerge, DidNote, DidPlan, DidDismiss                     = "7", "11", "16", "19"
 	AboutGifts                                                 = DidGive + ", " + DidRefund + ", " + DidPlan // what the history of a contact tells of gifts and plans

@@ -9,7 +9,7 @@ import (
 )
 
 // The history is kept for good unless an organization says for how many days. Then old changes are forgotten in the background, a few in
-// each unit of work, always the oldest ones: what is kept is numbered without a gap. What jobs tell of single rows is forgotten likewise
+// each unit of work, always the oldest ones: what is kept is numbered without a gap. What an undo has yet to take back waits for it. What jobs tell of single rows is forgotten likewise
 // (jobs/sweep.go).
 
 const (
@@ -23,6 +23,11 @@ const (
 	sqlSweepChanges = `DELETE FROM change WHERE account_id = $1 AND revision >= $2 AND revision < $3`
 	sqlSweepSent    = `UPDATE contact_merge SET sent = '` + forgottenSent + `', review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id >= $2 AND id < $3 AND sent <> '' AND sent <> '` + forgottenSent + `'`
 	secondsADay     = 24 * 60 * 60
+
+	// The first change that an undo may still take back: of a job, and of a merge whose gifts move back.
+	sqlUndoneJob = `SELECT COALESCE(MIN(first), $2) FROM job WHERE account_id = $1
+		AND undo IN (SELECT id FROM job WHERE account_id = $1 AND kind = 'undo' AND state IN ('uploading', 'mapping', 'waiting', 'running'))`
+	sqlUndoneMerge = `SELECT COALESCE(MIN(id), $2) FROM contact_merge WHERE account_id = $1 AND moving <> 0 AND undone <> 0`
 )
 
 // SweepHistory forgets old changes of every account that does not keep them for good.
@@ -58,9 +63,14 @@ func (s *Base) sweepStep(ctx context.Context, account, days int64) (more bool, e
 		if err != nil {
 			return err
 		}
-		n, next := 0, a.Oldest
+		n, next, needed := 0, a.Oldest, a.Revision+1
+		for _, sql := range []string{sqlUndoneJob, sqlUndoneMerge} {
+			if needed, err = t.Int(sql, account, needed); err != nil {
+				return err
+			}
+		}
 		err = t.Scan(func(r db.Row) {
-			if r.Int(1) < cutoff && r.Int(0) == next {
+			if r.Int(1) < cutoff && r.Int(0) == next && next < needed {
 				n, next = n+1, next+1
 			}
 		}, sqlOldTimes, account, a.Oldest, int64(SweepUnit))

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 )
 
 // Options say where the data is.
@@ -184,7 +185,7 @@ const touchInterval = time.Minute
 // next request; no client waits for it.
 func (s *Base) NoteUse(last, now time.Time, write func(context.Context) error) {
 	if now.Sub(last) >= touchInterval {
-		s.Touching.Go(func() { _ = write(context.Background()) })
+		s.Touching.Go(func() { _ = guard.Do(func() error { return write(context.Background()) }) })
 	}
 }
 

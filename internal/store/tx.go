@@ -211,8 +211,11 @@ func (a *Account) Pretend(line int64) {
 // MadeBy is the line of a file that would make what has an id, 0 where it exists.
 func MadeBy(id int64) int64 { return max(0, doc.IDSeq(id)-consideredSeq) / 2 }
 
-// Run runs a statement at once.
+// Run runs a statement at once, or not at all where the change is only considered: what that writes is dropped.
 func (t *Tx) Run(sql string, args ...any) error {
+	if t.Drops() {
+		return nil
+	}
 	_, err := t.Exec(sql, args...)
 	return err
 }

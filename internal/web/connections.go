@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"donorbook/internal/guard"
 )
 
 // Connections limits how many connections are open at once: in all, and from one address. A connection costs memory and a file
@@ -220,7 +222,9 @@ func (l *limitedListener) refuse(conn net.Conn, exceeded int) {
 		case c.lingering <- struct{}{}:
 			go func() {
 				defer func() { <-c.lingering }()
-				dismiss(conn)
+				if err := guard.Do(func() error { dismiss(conn); return nil }); err != nil {
+					l.log.Error("a connection could not be refused", "error", err)
+				}
 			}()
 			return
 		default: // enough refused clients are being answered already

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/guard"
 )
 
 // Plumbing is what every request passes through. The zero value works: it logs to the default logger, counts nothing and trusts
@@ -141,7 +141,7 @@ func (p *wrapper) finish(x *exchange, r *http.Request) {
 	}
 	x.routing = false
 	if panicked != http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
-		x.err = fmt.Errorf("panic: %v\n%s", panicked, debug.Stack())
+		x.err = guard.Of(panicked)
 		if x.status == 0 {
 			p.fail(x, r)
 			p.record(x, r)

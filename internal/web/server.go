@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"time"
 
+	"donorbook/internal/guard"
 	"donorbook/internal/web/certs"
 )
 
@@ -137,10 +138,14 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	failed := make(chan error, len(endpoints))
 	for _, d := range endpoints {
-		go func() { failed <- d.serve() }()
+		go func() { failed <- guard.Do(d.serve) }()
 	}
 	if secured.Warm != nil {
-		go secured.Warm()
+		go func() {
+			if err := guard.Do(func() error { secured.Warm(); return nil }); err != nil {
+				s.Log.Error("certificates could not be fetched in advance", "error", err)
+			}
+		}()
 	}
 	select {
 	case err = <-failed:

@@ -105,7 +105,9 @@ func selectionOf(r *page.Request) (selection jobs.Selection, view bulkView, err 
 	if err != nil {
 		return selection, view, err
 	}
-	query, _ = page.ContactListing.Query(query)
+	if query, err = page.ContactListing.Whole(query); err != nil {
+		return selection, view, err
+	}
 	view = bulkView{Form: r.Form, Action: crm.BulkKind(r.Form.Value("action")), All: r.Form.Value("all") != "", Query: query.Encode(), Back: page.WithQuery(r.Path("/contacts"), query)}
 	view.Tags = view.Action == crm.BulkTag || view.Action == crm.BulkUntag
 	if selection.All = view.All; view.All {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -186,8 +187,10 @@ func Export(r *page.Request) (err error) {
 	if sent.Get("scope") == page.PickedScope {
 		of = jobs.Selection{IDs: pickedIDs(sent["id"])}
 	} else {
-		query, _ := page.ContactListing.Query(sent)
-		of.Scope, of.Filter, err = r.ContactQuery(query)
+		var query url.Values
+		if query, err = page.ContactListing.Whole(sent); err == nil {
+			of.Scope, of.Filter, err = r.ContactQuery(query)
+		}
 	}
 	return page.Export(r, "contacts", of, err, r.Store.ExportContacts)
 }

@@ -34,7 +34,11 @@ type printView struct {
 	Archived bool // some of them are archived, and get nothing unless that is asked
 	Says     []mail.Line
 	First    string // with whom the file begins
+	Whom     string // the filter in words
 	Mailing  *jobs.MailingProgress
+	Example  *gifts.ThankYou // a statement as it would be mailed
+	Seen     int64           // how many contacts are meant
+	Print    string          // the page before
 	Unmailed []page.LeftLine // who would get nothing by mail or letter
 	Back     string
 	query    url.Values // of the list, nil for contacts that were picked
@@ -72,19 +76,39 @@ func (view *printView) listOf(r *page.Request) func(crm.Unreached) string {
 	}
 }
 
+// printParameters are those of the pages below, beside the filter of the list.
+var printParameters = []string{"id", "what", "year", "order", "paper", "archived", "anyway", "attempt", page.SeenField}
+
+// whomOf says in words which contacts a query of the list finds.
+func whomOf(r *page.Request, query url.Values) (string, error) {
+	fields, err := customFilters(r)
+	filters := r.Filters(page.ContactListing, query, fields...)
+	if err == nil {
+		err = r.OfferCampaigns(&filters, "campaign_id", "")
+	}
+	scope := map[string]string{"archived": "Archived contacts", "all": "Active and archived contacts"}[query.Get("scope")]
+	whom := cmp.Or(scope, "Active contacts")
+	if words := filters.Words(); words != "" {
+		whom += " · " + words
+	}
+	return whom, err
+}
+
 // printOf reads which contacts are meant, and what is printed for them.
 func printOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Print, view printView, err error) {
 	of = jobs.Selection{All: true}
-	query, _ := page.ContactListing.Query(sent)
+	query, err := page.ContactListing.Whole(sent, printParameters...)
 	view.Back = page.WithQuery(r.Path("/contacts"), query)
 	if sent.Get("scope") == page.PickedScope {
 		of, query, view.Back = jobs.Selection{IDs: pickedIDs(sent["id"])}, url.Values{"scope": {page.PickedScope}, "id": sent["id"]}, r.Path("/contacts")
-	} else if of.Scope, of.Filter, err = r.ContactQuery(query); err != nil {
-		return of, how, view, err
+	} else if err == nil {
+		view.query = maps.Clone(query)
+		if of.Scope, of.Filter, err = r.ContactQuery(query); err == nil {
+			view.Whom, err = whomOf(r, query)
+		}
 	}
-	if sent.Get("scope") != page.PickedScope {
-		view.query = url.Values{}
-		maps.Copy(view.query, query)
+	if err != nil {
+		return of, how, view, err
 	}
 	for name, values := range query {
 		for _, value := range values {
@@ -158,15 +182,30 @@ func PrintPage(r *page.Request) error {
 	return r.Render("print", page.View{Title: "Print", Section: "contacts", Form: r.Form, Data: view})
 }
 
-// countMails says how many statements would go by mail.
+// countMails says how many statements would go by mail, and shows the first.
 func (view *printView) countMails(r *page.Request, of jobs.Selection, how move.Print) error {
 	set, err := r.Store.Selected(r.Context(), r.Account(), of)
 	if err != nil {
 		return err
 	}
-	at, _, err := r.Store.PreviewMailing(r.Context(), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
-	view.Mailing, view.Unmailed = &at, page.LeftOut(at.Left, view.listOf(r))
+	view.Seen = set.Count()
+	at, first, err := r.Store.PreviewMailing(r.Context(), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
+	view.Mailing, view.Example, view.Unmailed = &at, first, page.LeftOut(at.Left, view.listOf(r))
 	return err
+}
+
+// asked is what the pages below are asked for.
+func (view *printView) asked() url.Values {
+	q := url.Values{}
+	for _, kept := range view.Kept {
+		q.Add(kept.Label, kept.Value)
+	}
+	for _, name := range []string{"what", "year", "order", "paper", "archived"} {
+		if value := view.Form.Value(name); value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
 }
 
 // PrintFile sends the file.
@@ -190,13 +229,30 @@ func PrintFile(r *page.Request) error {
 	return r.Download(what, file, err)
 }
 
-// SendStatements mails statements to those who can be mailed, and notes letters to the others.
-func SendStatements(r *page.Request) error {
-	sent := r.Form.Fields
-	of, how, view, err := printOf(r, sent)
-	if err == nil && how.What != move.PrintStatements {
-		err = crm.ErrNotFound
+// statementsOf reads who is meant to get statements.
+func statementsOf(r *page.Request, sent url.Values) (of jobs.Selection, how move.Print, view printView, err error) {
+	sent.Set("what", move.PrintStatements)
+	return printOf(r, sent)
+}
+
+// SendPage asks before statements are mailed: how many, to whom, and what one of them says.
+func SendPage(r *page.Request) error {
+	of, how, view, err := statementsOf(r, r.URL.Query())
+	if err == nil {
+		err = view.countMails(r, of, how)
 	}
+	if err != nil {
+		return err
+	}
+	view.Print = page.WithQuery(r.Path("/contacts/print"), view.asked())
+	title := fmt.Sprintf("Send giving statements for %d?", how.Year)
+	return r.Render("print_send", page.View{Title: title, Section: "contacts", Form: r.Form, Data: view})
+}
+
+// SendStatements mails statements to those who can be mailed, and notes letters to the others: to one contact, or to as many
+// as the page before has shown.
+func SendStatements(r *page.Request) error {
+	of, how, view, err := statementsOf(r, r.Form.Fields)
 	if err != nil {
 		return err
 	}
@@ -206,6 +262,12 @@ func SendStatements(r *page.Request) error {
 	}
 	if set.Count() == 0 {
 		return r.Redirect(view.Back, page.Notice{Text: "No contacts are selected, so nothing was sent."})
+	}
+	if of.All || set.Count() > 1 {
+		ask := page.WithQuery(r.Path("/contacts/print/send"), view.asked())
+		if answered, err := r.Unconfirmed(set.Count(), "contact", ask); answered {
+			return err
+		}
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Year: how.Year, Archived: how.Archived}, set)
 	return r.Done(err, r.Path(page.JobPath(j.ID)))

@@ -17,7 +17,7 @@ const giftsPerPage = 50
 
 // GiftListing is the list of gifts.
 var GiftListing = &page.Listing{
-	Name: "gifts", Columns: page.GiftColumns, Order: "-" + string(giving.ByTime), More: []string{"sort"}, Passing: []string{"contact", "plan", giving.ImportParameter},
+	Name: "gifts", Columns: page.GiftColumns, Order: "-" + string(giving.ByTime), More: []string{"sort"},
 	Fields: []page.Filter{
 		{Name: "from", Label: "From", Kind: page.DayAsked, Ends: "Given"},
 		{Name: "to", Label: "To", Kind: page.DayAsked},

@@ -37,7 +37,7 @@ func planTable(r *page.Request, id, caption string, plans []giving.Plan) (t page
 
 // PlanListing is the list of plans. Its address has the parameters of the API.
 var PlanListing = &page.Listing{
-	Name: "plans", Things: "recurring gifts", Columns: planColumns, Order: "-" + string(giving.ByCreation), More: []string{"campaign_code", "external_id", "sort"}, Passing: []string{"contact_id"},
+	Name: "plans", Things: "recurring gifts", Columns: planColumns, Order: "-" + string(giving.ByCreation), More: []string{"campaign_code", "external_id", "sort"},
 	Fields: []page.Filter{
 		{Name: "status", Label: "Status", Choices: append(page.NewOptions("=All statuses"), page.SpokenOptions(text.Strings(giving.PlanStatuses)...)...)},
 		{Name: "frequency", Label: "Frequency", Choices: append(page.NewOptions("=All frequencies"), page.SpokenOptions(giving.Frequencies...)...)},

@@ -1,6 +1,7 @@
 package giving
 
 import (
+	"cmp"
 	"net/url"
 
 	"donorbook/internal/console/page"
@@ -15,6 +16,8 @@ type manyView struct {
 	jobs.MailingProgress
 	First    *gifts.ThankYou // that goes out, as an example
 	Left     []page.LeftLine
+	Whom     string // which gifts, in words
+	Seen     int64  // how many
 	Mails    bool
 	Receipts bool   // it is set up what receipts say
 	Query    string // of the list
@@ -28,8 +31,17 @@ func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view many
 	if err != nil {
 		return set, view, err
 	}
-	query, _ = GiftListing.Query(query)
-	query.Set("thanks", giving.ToThank)
+	if query, err = GiftListing.Whole(query); err != nil {
+		return set, view, err
+	}
+	query.Del("thanks") // which all have in common
+	filters := r.Filters(GiftListing, query)
+	if err := r.OfferCampaigns(&filters, "campaign", ""); err != nil {
+		return set, view, err
+	}
+	filters.Field("contact").Word = func(string) string { return "one contact" }
+	view.Whom = cmp.Or(filters.Words(), "All gifts awaiting thanks")
+	query = page.With(query, "thanks", giving.ToThank)
 	filter, err := giving.ParseGiftSearch(query.Get, r.Currency())
 	if err != nil {
 		return set, view, err
@@ -40,9 +52,11 @@ func waitingOf(r *page.Request, sent url.Values) (set jobs.Recipients, view many
 		for _, id := range view.Codes {
 			picked = append(picked, page.ParseID(id))
 		}
+		view.Whom = "The gifts you selected"
 	}
 	view.Mails, view.Query, view.Back = r.Store.Mails(), query.Encode(), page.WithQuery(r.Path("/gifts"), query)
 	set, err = r.Store.WaitingGifts(r.Context(), r.Account(), picked, filter)
+	view.Seen = set.Count()
 	return set, view, err
 }
 
@@ -67,10 +81,14 @@ func ThankManyPage(r *page.Request) error {
 	return r.Render("thank_many", page.View{Title: "Thank for " + page.Plural(view.Total-view.Already, "gift"), Section: "gifts", Form: r.Form, Data: view})
 }
 
-// ThankMany begins to thank.
+// ThankMany begins to thank for as many gifts as the page has shown.
 func ThankMany(r *page.Request) error {
-	set, _, err := waitingOf(r, r.Form.Fields)
+	set, view, err := waitingOf(r, r.Form.Fields)
 	if err != nil {
+		return err
+	}
+	ask := page.WithQuery(r.Path("/gifts/thank"), url.Values{"query": {view.Query}, "id": view.Codes})
+	if answered, err := r.Unconfirmed(view.Seen, "gift", ask); answered {
 		return err
 	}
 	j, err := r.Store.BeginMailing(r.Once(r.Always("/jobs", "This was begun before.")), r.Account(), jobs.Mailing{Receipts: r.Form.Value("receipts") != ""}, set)

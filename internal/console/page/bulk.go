@@ -43,6 +43,23 @@ const (
 	BulkMerge  = "merge"
 )
 
+// Unconfirmed answers a form that would write to another number of things than the person has seen: the page that asks is shown
+// again. It has not answered where the person has seen this number.
+func (r *Request) Unconfirmed(now int64, thing, ask string) (answered bool, err error) {
+	seen := r.Form.Value(SeenField)
+	if seen == IDText(now) {
+		return false, nil
+	}
+	if err := r.Repeated(); err != nil {
+		return true, err
+	}
+	said := "Nothing was sent yet. Check who is written to, then confirm."
+	if seen != "" {
+		said = "Nothing was sent yet: the list now has " + Plural(now, thing) + ". Check the number, then confirm again."
+	}
+	return true, r.Redirect(ask, Notice{Text: said})
+}
+
 // BulkTold is what became of contacts, in sentences.
 func BulkTold(action crm.BulkAction, n crm.BulkCounts) string {
 	contacts := Plural(n.Changed, "contact")

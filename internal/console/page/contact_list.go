@@ -35,7 +35,7 @@ var contactColumns = []Column{
 // ContactListing is the list of contacts. Its address has the parameters of the API, so that a filter is a link, a segment and an export alike. The panel
 // asks in words of its own: several tags in one field, the last day of a time, and a choice between having and lacking something.
 var ContactListing = &Listing{
-	Name: "contacts", Columns: contactColumns, Order: "-" + string(find.ByCreation), Alias: find.Parameter, More: []string{"scope"}, Passing: []string{SearchParameter, "scope", giving.ImportParameter},
+	Name: "contacts", Columns: contactColumns, Order: "-" + string(find.ByCreation), Alias: find.Parameter, More: []string{"scope"},
 	Fields: []Filter{
 		{Group: "Giving", Name: "campaign_id", Label: "Gave to", Said: "Gave to "},
 		{Name: "total_contributions_min", Label: "Total given, at least", Kind: AmountAsked, Ends: "Total given"},

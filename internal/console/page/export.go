@@ -57,7 +57,7 @@ const PickedScope = "picked"
 // Export sends the file of a list with a filter. Where that could not be read, the list says what is wrong.
 func Export[F any](r *Request, list string, filter F, wrong error, prepare func(context.Context, int64, F, move.ExportOptions) (*move.Export, error)) error {
 	if wrong != nil {
-		return r.Redirect(r.Path("/" + list + "?" + r.URL.RawQuery))
+		return r.Redirect(WithQuery(r.Path("/"+list), r.URL.Query()), Notice{Text: "That list can’t be exported. There is no file."})
 	}
 	how := exportOptions(r.URL.Query())
 	file, err := prepare(r.Context(), r.Account(), filter, how)

@@ -23,7 +23,6 @@ type Listing struct {
 	Fields  []Filter                                         // of its panel
 	More    []string                                         // other parameters of its address
 	Alias   func(sent string) (parameter string, known bool) // what the API calls a parameter by another name
-	Passing []string                                         // parameters that are not remembered: they are about one search, one contact or one import
 }
 
 // Filter is one filter of a list: how the panel asks for it, which parameter of the address stands for it, and what is said while it is active. A
@@ -206,6 +205,21 @@ func (l *Listing) Query(sent url.Values) (q url.Values, clean bool) {
 	return q, clean
 }
 
+// Whole is the query of an action on what a list shows. own are the action's own parameters. What is not understood is refused,
+// unless it says where in the list a page is: without it, the action would be about more than was meant.
+func (l *Listing) Whole(sent url.Values, own ...string) (q url.Values, err error) {
+	var unknown doc.Invalid
+	for name := range sent {
+		_, known := l.parameter(name)
+		isField := slices.ContainsFunc(l.Fields, func(f Filter) bool { return f.Name == name })
+		if !known && !isField && !slices.Contains(own, name) && !slices.Contains(placeParameters, name) {
+			unknown.Add(name, "is not a filter of this list")
+		}
+	}
+	q, _ = l.Query(sent)
+	return q, unknown.Err()
+}
+
 // ListPath is a list with the query of another page. What is no query of the list is left out.
 func (r *Request) ListPath(l *Listing, query string) string {
 	values, _ := url.ParseQuery(query) // what cannot be read is left out
@@ -213,34 +227,14 @@ func (r *Request) ListPath(l *Listing, query string) string {
 	return WithQuery(r.Path("/"+l.Name), q)
 }
 
-// clearParameter asks for a list without what is remembered of it, which is forgotten.
-const clearParameter = "clear"
-
-// Asked is the query of a list, which is remembered. to is where the person goes instead: to the list as they left it where nothing is asked for, to the
-// list itself where that is to be forgotten, by a link or by a form that was sent empty, and to an address that is as short as a link of ours.
+// Asked is the query of a list. to is where the person goes instead: to an address that is as short as a link of ours.
 func (r *Request) Asked(l *Listing) (q url.Values, to string) {
-	sent, path, m := r.URL.Query(), r.Path("/"+l.Name), r.remembered(l.Name)
-	q, clean := l.Query(sent)
-	kept := l.lasting(q).Encode()
-	switch {
-	case sent.Has(clearParameter), !clean && len(q) == 0:
-		m.filter = ""
-		r.keepList(l.Name, m)
-		return q, WithQuery(path, q)
-	case len(sent) == 0 && m.filter != "":
-		return q, path + "?" + m.filter
-	case kept != "" && kept != m.filter:
-		m.filter = kept
-		r.keepList(l.Name, m)
-	}
+	q, clean := l.Query(r.URL.Query())
 	if !clean {
-		to = WithQuery(path, q)
+		to = WithQuery(r.Path("/"+l.Name), q)
 	}
 	return q, to
 }
-
-// lasting is what is remembered of a query.
-func (l *Listing) lasting(q url.Values) url.Values { return dropped(q, l.Passing...) }
 
 // dropped is a query without some parameters.
 func dropped(q url.Values, names ...string) url.Values {
@@ -296,6 +290,9 @@ func (v *Filters) Of() string { return cmp.Or(v.of.Things, v.of.Name) }
 // Action is the address that the panel is sent to.
 func (v *Filters) Action() string { return v.Base }
 
+// Below is the address of a page below the list's, about what the list shows.
+func (v *Filters) Below(rest string) string { return WithQuery(v.Base+rest, v.Asked) }
+
 // Link is the query of the list.
 func (v *Filters) Link() string { return v.Asked.Encode() }
 
@@ -303,7 +300,7 @@ func (v *Filters) Link() string { return v.Asked.Encode() }
 func (v *Filters) Value(name string) string { return strings.TrimSpace(v.Asked.Get(name)) }
 
 // Clear is the list without filters.
-func (v *Filters) Clear() string { return v.forgetting(only(v.Asked, "scope")) }
+func (v *Filters) Clear() string { return WithQuery(v.Base, only(v.Asked, "scope")) }
 
 // Field is the filter of a name.
 func (v *Filters) Field(name string) *Filter {
@@ -400,6 +397,18 @@ func (v *Filters) Chips() (all []chip) {
 	return all
 }
 
+// Words are what the list is filtered by, "" for nothing.
+func (v *Filters) Words() string {
+	var all []string
+	if text := v.Value(SearchParameter); text != "" {
+		all = append(all, "Search “"+text+"”")
+	}
+	for _, c := range v.Chips() {
+		all = append(all, c.Label)
+	}
+	return strings.Join(all, " · ")
+}
+
 // without is the list without some parameters; with a value, only that value is left out.
 func (v *Filters) without(value string, names ...string) string {
 	q := maps.Clone(v.Asked)
@@ -408,17 +417,7 @@ func (v *Filters) without(value string, names ...string) string {
 			q.Del(name)
 		}
 	}
-	return v.forgetting(q)
-}
-
-// forgetting is the address of the list with a query. Where no filter is left, it forgets the one before.
-func (v *Filters) forgetting(q url.Values) string {
-	if len(v.of.lasting(q)) > 0 {
-		return WithQuery(v.Base, q)
-	}
-	cleared := url.Values{clearParameter: {"1"}}
-	maps.Copy(cleared, q)
-	return WithQuery(v.Base, cleared)
+	return WithQuery(v.Base, q)
 }
 
 // only is a query without all other parameters.
@@ -447,7 +446,7 @@ func (v *Filters) QuickTimes(from, to string, now time.Time) (links []Tab) {
 			q.Set(from, t[1])
 			q.Set(to, t[2])
 		}
-		links = append(links, Tab{Label: t[0], Address: v.forgetting(q), Current: v.Asked.Get(from) == t[1] && v.Asked.Get(to) == t[2]})
+		links = append(links, Tab{Label: t[0], Address: WithQuery(v.Base, q), Current: v.Asked.Get(from) == t[1] && v.Asked.Get(to) == t[2]})
 	}
 	return links
 }
@@ -483,7 +482,7 @@ func (v *Filters) Sorted(columns []Column) []Column {
 		if next != v.of.Order {
 			q.Set("sort", next)
 		}
-		c.Address = v.forgetting(q)
+		c.Address = WithQuery(v.Base, q)
 	}
 	return columns
 }

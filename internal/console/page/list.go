@@ -148,41 +148,23 @@ func Pick[T any](all []T, err error, is func(T) bool) (T, error) {
 	return *new(T), err
 }
 
-// memory is what a person's browser remembers of a list.
-type memory struct {
-	columns []string // nil where the person has not chosen
-	filter  string   // the query that was shown last
+// columnsCookie, and the name of a list, keeps which columns a person has chosen for it.
+const columnsCookie = "__Secure-columns-"
+
+// MemoryTime is how long a browser keeps what a person has chosen.
+const MemoryTime = 365 * 24 * time.Hour
+
+// columns are those that the person has chosen for a list, nil where they have not. What another person has chosen in the
+// same browser counts for nothing.
+func (r *Request) columns(list string) []string {
+	user, names, chosen := strings.Cut(CookieValue(r.Request, columnsCookie+list), ".")
+	if !chosen || user != IDText(r.Session.User.ID) {
+		return nil
+	}
+	return strings.Split(names, ".")
 }
 
-const (
-	listCookie = "__Host-list-" // and the name of the list
-	MemoryTime = 365 * 24 * time.Hour
-	maxMemory  = 2000 // bytes of a filter
-)
-
-// remembered is what the person has chosen for a list. What another person has chosen in the same browser counts for nothing, and a filter only
-// for the organization that it was used in.
-func (r *Request) remembered(list string) (m memory) {
-	kept, err := url.ParseQuery(CookieValue(r.Request, listCookie+list))
-	if err != nil || kept.Get("user") != IDText(r.Session.User.ID) {
-		return m
-	}
-	if kept.Has("columns") {
-		m.columns = strings.Split(kept.Get("columns"), ".")
-	}
-	if kept.Get("account") == r.Membership.Account.ID {
-		m.filter = kept.Get("filter")
-	}
-	return m
-}
-
-func (r *Request) keepList(list string, m memory) {
-	kept := url.Values{"user": {IDText(r.Session.User.ID)}, "account": {r.Membership.Account.ID}}
-	if m.columns != nil {
-		kept.Set("columns", strings.Join(m.columns, "."))
-	}
-	if m.filter != "" && len(m.filter) <= maxMemory {
-		kept.Set("filter", m.filter)
-	}
-	SetCookie(r.W, listCookie+list, kept.Encode(), MemoryTime)
+func (r *Request) keepColumns(list string, names []string) {
+	value := strings.Join(append([]string{IDText(r.Session.User.ID)}, names...), ".")
+	SetCookie(r.W, columnsCookie+list, value, MemoryTime)
 }

@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +31,14 @@ func (s *Site) SessionOf(r *http.Request) (access.Session, error) {
 	return s.Store.Session(r.Context(), cookie.Value)
 }
 
+// SetCookie sets a cookie. One without the prefix of cookies that are sent everywhere goes to the console alone.
 func SetCookie(w http.ResponseWriter, name, value string, age time.Duration) {
+	path := Root
+	if strings.HasPrefix(name, "__Host-") {
+		path = "/"
+	}
 	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: value, Path: "/", MaxAge: int(age.Seconds()),
+		Name: name, Value: value, Path: path, MaxAge: int(age.Seconds()),
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
@@ -61,4 +67,15 @@ func (s *Site) CheckOrigin(r *http.Request) error {
 		err = &web.Error{Status: http.StatusForbidden, Message: "This request came from another site and was refused. Nothing was changed.", Err: err}
 	}
 	return err
+}
+
+// FromHere is for what a GET does beside showing a page: it makes a file of people's data, or changes what a person has chosen. A
+// link on another site does not start it. A browser that does not say where a link stands may, and an address that was typed.
+func FromHere(handle Handler) Handler {
+	return func(r *Request) error {
+		if !slices.Contains([]string{"", "none", "same-origin", "same-site"}, r.Header.Get("Sec-Fetch-Site")) {
+			return &web.Error{Status: http.StatusForbidden, Message: "A link on another site led here, so nothing was done. Use the button in Donorbook instead."}
+		}
+		return handle(r)
+	}
 }

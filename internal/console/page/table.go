@@ -46,27 +46,26 @@ func (r *Request) NewTable(kind, caption string, columns []Column, rows any) Tab
 // NewList is the table of a list, with the columns that the person has chosen.
 func (r *Request) NewList(of *Listing, caption string, rows any) Table {
 	t := r.NewTable(of.Name, caption, nil, rows)
-	t.Columns, t.Choices = chosen(of.Columns, r.remembered(of.Name).columns)
+	t.Columns, t.Choices = chosen(of.Columns, r.columns(of.Name))
 	q, _ := of.Query(r.URL.Query())
 	t.Query = q.Encode()
 	return t
 }
 
-// ChooseColumns remembers which columns a list has, of those lists that let people choose.
+// ChooseColumns remembers which columns a list has, of those that let people choose.
 func ChooseColumns(lists ...*Listing) Handler {
 	return func(r *Request) error {
 		list, err := Pick(lists, nil, func(l *Listing) bool { return l.Name == r.PathValue("list") })
 		if err != nil {
 			return err
 		}
-		sent, m := r.URL.Query(), r.remembered(list.Name)
-		m.columns = []string{}
+		sent, names := r.URL.Query(), []string{""} // so that none differs from no choice
 		for _, c := range list.Columns {
 			if c.Optional && slices.Contains(sent["column"], c.Name) {
-				m.columns = append(m.columns, c.Name)
+				names = append(names, c.Name)
 			}
 		}
-		r.keepList(list.Name, m)
+		r.keepColumns(list.Name, names)
 		return r.Redirect(r.ListPath(list, sent.Get("query")))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,12 +52,22 @@ type Org struct{ access.Membership }
 
 func (r *Request) org() Org { return Org{r.Membership} }
 
-// Path is the address of another page of the organization: {{.Path "/contacts"}}. What the page of samples shows belongs to none, and leads nowhere.
-func (p Org) Path(rest string) string {
+// Path is the address of another page of the organization: {{.Path "/contacts" "tag" .Name}}. The names and values of its
+// query come behind the path, and before "#": this is where they are escaped, so no template writes a "?" of its own. What
+// the page of samples shows belongs to no organization, and leads nowhere.
+func (p Org) Path(rest string, query ...any) string {
 	if p.Account.ID == "" {
 		return "#"
 	}
-	return OrgPath(p.Account, rest)
+	path, fragment, found := strings.Cut(OrgPath(p.Account, rest), "#")
+	q := url.Values{}
+	for i := 0; i+1 < len(query); i += 2 {
+		q.Add(fmt.Sprint(query[i]), fmt.Sprint(query[i+1]))
+	}
+	if path = WithQuery(path, q); found {
+		path += "#" + fragment
+	}
+	return path
 }
 
 // Day and Moment are a time as the organization's clock shows it. The day of a gift is shown by the function day: it is in no zone.
@@ -154,6 +165,11 @@ func (r *Request) fill(p *View) error {
 	p.RequestID = web.RequestID(r.W)
 	if r.Session.ID != "" {
 		p.Notice = r.takeNotice()
+		for _, cookie := range r.Cookies() {
+			if strings.HasPrefix(cookie.Name, "__Host-list-") { // of older versions, with filters
+				DropCookie(r.W, cookie.Name)
+			}
+		}
 		var err error
 		if p.Organizations, err = r.Store.Memberships(r.Context(), r.Session.User.ID); err != nil {
 			return err

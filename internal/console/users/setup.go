@@ -78,6 +78,9 @@ type invitationView struct {
 	SignedIn   access.User
 }
 
+// SignIn is the page on which a person signs in and comes back.
+func (v *invitationView) SignIn() string { return signInAddress(v.Path) }
+
 const askAgain = "If you have already joined, sign in. Otherwise, ask the person who invited you for a new link."
 
 // rights says what a role may do.
@@ -94,7 +97,7 @@ func InvitationPage(r *page.Request) error {
 		return usedLink(err, askAgain)
 	}
 	r.Form.SetUnsent("email", invitation.Email)
-	view := invitationView{Invitation: invitation, Rights: rights[invitation.Role], Path: page.Root + "/invite/" + token, SignedIn: r.Session.User}
+	view := &invitationView{Invitation: invitation, Rights: rights[invitation.Role], Path: page.Root + "/invite/" + token, SignedIn: r.Session.User}
 	return r.AsStranger().Render("invite", page.View{Title: "Invitation", Form: r.Form, Data: view})
 }
 

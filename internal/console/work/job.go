@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,9 @@ type jobView struct {
 	Undoing        *jobView  // the job that undoes it
 	Undoes         page.Link // the job that it undoes
 }
+
+// AllRows is the page with all rows.
+func (v jobView) AllRows() string { return page.WithQuery(v.Address, url.Values{"all": {"1"}}) }
 
 // OfGifts tells whether the job imports gifts.
 func (view *jobView) OfGifts() bool {
@@ -404,6 +408,9 @@ func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 	default:
 		told = page.Plural(at.Undone, "contact") + " restored to how " + page.Choose(at.Undone, "it was", "they were") + "."
 	}
+	if at.Campaigns > 0 {
+		told += " " + page.Plural(at.Campaigns, "campaign") + " that it created " + page.Choose(at.Campaigns, "was", "were") + " removed."
+	}
 	if at.Kept > 0 {
 		told += " " + keptTold(at.Kept, of.OfGifts())
 	}
@@ -414,12 +421,12 @@ func undoTold(undo *jobs.Job, of *jobView) (told string, err error) {
 func keptTold(kept int64, gifts bool) string {
 	what := page.Plural(kept, "contact")
 	if gifts {
-		what = page.Count(kept) + " " + page.Choose(kept, "gift or contact", "gifts and contacts")
+		what = page.Count(kept) + " " + page.Choose(kept, "gift, contact or campaign", "gifts, contacts and campaigns")
 	}
 	return what + " " + page.Choose(kept, "was changed since then and was left as is.", "were changed since then and were left as they are.")
 }
 
-// keptLinks lead to what an undo has left alone: contacts, gifts and plans.
+// keptLinks lead to what an undo has left alone: contacts, gifts, plans and campaigns.
 func keptLinks(r *page.Request, job int64) (links []page.Link, err error) {
 	rows, err := r.Store.JobRows(r.Context(), r.Account(), job, 0, keptShown)
 	if err != nil {
@@ -446,6 +453,10 @@ func keptLink(r *page.Request, row *jobs.JobRow) (page.Link, error) {
 			return page.Link{}, err
 		}
 		return page.Link{Label: text.Money(page.LeftOf(&g.Gift), g.Currency) + " from " + page.GiverName(g.Giver), Address: r.Path(page.GiftPath(g.Code))}, nil
+	}
+	if kept.Campaign != 0 {
+		c, err := r.Store.Campaign(r.Context(), r.Account(), kept.Campaign)
+		return page.Link{Label: "Campaign " + c.Campaign.Title, Address: r.Path(page.CampaignPath(kept.Campaign))}, err
 	}
 	contact, err := r.Store.ContactRecord(r.Context(), r.Account(), row.Contact)
 	if err != nil {

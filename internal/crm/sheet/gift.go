@@ -124,6 +124,8 @@ func giftColumns() []column {
 			func(d *giving.Dedication) *string { return &d.RecipientEmail }),
 		{target: optIn, means: "consent any? who? email? mail? sms? phone?", kind: yesKind, read: readConsent,
 			write: func(of *record, _ int) any { return of.gift.OptIn }},
+		{target: "benefit_value", late: true, kind: amountKind,
+			read: readMoney(func(in *giving.GiftInput) **int64 { return &in.BenefitValue })},
 		{target: "livemode", means: "live, mode", kind: modeKind, label: "Live payment (not a test)",
 			read: func(r *row, c *cell, text string) { r.readTest(c, text, false) }, write: func(of *record, _ int) any { return !of.gift.Test }},
 		{target: "test", means: "test mode?", kind: modeKind, late: true, label: "Test payment",

@@ -278,7 +278,8 @@ func (g *GiftRow) Without(err error, in *giving.GiftInput, filed *giving.Filed) 
 func (g *GiftRow) drop(f doc.Fault, in *giving.GiftInput, filed *giving.Filed) bool {
 	name, part, _ := strings.Cut(f.Field, ".")
 	if of := map[string]any{"email": &in.Email, "phone": &in.Phone, "first_name": &in.Giver.FirstName, "last_name": &in.Giver.LastName, giving.GiverID: &in.Giver.AddedIDs, "fee": &in.Fee, "fee_covered": &in.FeeCovered,
-		"check_number": &in.Check, "check_deposited_at": &in.DepositedAt, "note": &in.Note, "dedication": &in.Dedication, "communication_opt_in": &in.OptIn, "campaign_id": &in.Campaign, "plan_id": &in.Plan}[name]; of != nil {
+		"check_number": &in.Check, "check_deposited_at": &in.DepositedAt, "note": &in.Note, "dedication": &in.Dedication, "communication_opt_in": &in.OptIn, "campaign_id": &in.Campaign, "plan_id": &in.Plan,
+		"benefit": &in.Benefit, "benefit_value": &in.BenefitValue}[name]; of != nil {
 		return dropped(of)
 	}
 	switch name {

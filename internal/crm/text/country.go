@@ -27,7 +27,7 @@ func byName(lists ...string) map[string]string {
 	for _, list := range lists {
 		for _, entry := range strings.Split(strings.TrimSpace(strings.ReplaceAll(list, "\n", "")), "|") {
 			code, name, _ := strings.Cut(entry, " ")
-			codes[letters(name)] = code
+			codes[letters(name)], codes[letters(code)] = code, code // also with points between
 		}
 	}
 	return codes

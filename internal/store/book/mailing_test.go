@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -170,6 +171,32 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 			}
 		}
 		wantSound(t, s)
+	})
+}
+
+// Labels by ZIP code are in the order of the codes, whether or not an address names the organization's own country. Abroad comes
+// after it, then who has no address.
+func TestLabelsAreInTheOrderOfZIPCodes(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		for i, address := range []string{
+			`"zipcode":"97001","country":"USA"`, `"zipcode":"10001"`, `"zipcode":"02110-1234","country":"USA"`, `"zipcode":"24103","country":"DEU"`, `"zipcode":"60601"`, `"country":"USA"`, `"zipcode":"02110"`,
+		} {
+			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","last_name":"Label","addresses":[{"address_1":"%d Quay","city":"Town",%s}]}`, i, i, address))
+		}
+		p, err := s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.All}, move.Print{What: "5160", ByZip: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := s.PrintFile(t.Context(), account, p)
+		page := strings.Join(sheets(t, s, file, err), "")
+		var order []string
+		for _, found := range regexp.MustCompile(`(\d) Quay`).FindAllStringSubmatch(page, -1) {
+			order = append(order, found[1])
+		}
+		if got := strings.Join(order, " "); got != "6 2 1 4 0 5 3" {
+			t.Errorf("the labels are in the order %s: %s", got, page)
+		}
 	})
 }
 

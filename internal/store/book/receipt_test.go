@@ -219,3 +219,33 @@ func TestCanadianReceipts(t *testing.T) {
 		wantSound(t, s)
 	})
 }
+
+// The preview of a file that refunds or corrects gifts with receipts tells what the import does, and leaves the receipts alone.
+func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
+	const head = "external_id,amount,date,method,first_name,last_name,email,type,refund_of,status\n"
+	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
+	const later = head + "r1,-50,2026-01-09,check,Ada,Byron,ada@example.org,refund,g1,\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,refunded\n"
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		imported(t, s, account, given, false)
+		for _, g := range ledgerOf(t, s, account) {
+			issue(t, s, account, g.Code)
+		}
+		tried, rejected := imported(t, s, account, later, true)
+		for _, r := range receiptsOf(t, s, account) {
+			if !r.VoidedAt.IsZero() {
+				t.Errorf("the preview has voided %+v", r)
+			}
+		}
+		done, _ := imported(t, s, account, later, false)
+		if tried != done || done.Merged != 2 || len(rejected) != 0 {
+			t.Errorf("the preview says %+v %q, and the import did %+v", tried, rejected, done)
+		}
+		for _, r := range receiptsOf(t, s, account) {
+			if r.VoidedAt.IsZero() {
+				t.Errorf("after the refunds, receipt %+v is valid", r)
+			}
+		}
+		checked(t, s)
+	})
+}

@@ -139,13 +139,13 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			tx.Insert(store.TallyTable, store.NewTally(account).Values()...)
 			return nil
 		}, "taken"},
-		{"panicking", func(*store.Tx, int64) error { panic("oops") }, "panic in a change: oops"},
+		{"panicking", func(*store.Tx, int64) error { panic("oops") }, "panic: a value of type string"},
 		{"panicking after it wrote", func(tx *store.Tx, account int64) error {
 			if err := write(tx, account); err != nil {
 				return err
 			}
 			panic("oops")
-		}, "panic in a change: oops"},
+		}, "panic: a value of type string"},
 		{"panicking after it counted", func(tx *store.Tx, account int64) error {
 			row, err := tx.LockAccount(account)
 			if err != nil {
@@ -153,10 +153,10 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			}
 			row.ContactSeq, row.ContactActive, row.Dirty = row.ContactSeq+5, row.ContactActive+5, true
 			panic("oops")
-		}, "panic in a change: oops"},
+		}, "panic: a value of type string"},
 		{"panicking over a row", func(tx *store.Tx, account int64) error {
 			return tx.Each(func(db.Row) error { panic("oops") }, store.SQLTally, account)
-		}, "panic in a change: oops"},
+		}, "panic: a value of type string"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, s *Book) {

@@ -61,10 +61,12 @@ func (s *CampaignStore) ImportCampaigns(ctx context.Context, owner access.Accoun
 // CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
 // number until it is.
 func (s *CampaignStore) CreateCampaign(ctx context.Context, owner access.Account, in campaign.Input) (campaign.Campaign, error) {
-	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
-		slug, _, err := c.findSlug(in, false)
-		return c.plan(nil, in, slug, err)
-	})
+	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
+}
+
+func (c *campaignChange) planNew(in campaign.Input) (campaignPlan, error) {
+	slug, _, err := c.findSlug(in, false)
+	return c.plan(nil, in, slug, err)
 }
 
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
@@ -116,6 +118,10 @@ type campaignChange struct {
 	unlocked []int64 // accounts whose lists change and that are not locked
 }
 
+func newChange(t *store.Tx, owner access.Account, above []int64, beneficiaries map[string]int64, now time.Time) *campaignChange {
+	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries, slugs: map[string]bool{}, tried: map[string]int{}}
+}
+
 // campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
 type campaignPlan struct {
 	campaign campaign.Campaign
@@ -152,8 +158,7 @@ func (s *CampaignStore) changeCampaigns(ctx context.Context, owner access.Accoun
 	err = store.Repeat(func() error {
 		now := s.Now()
 		_, err := store.Answered(ctx, s.Base, owner.Number, store.Needs{Also: locked}, func(t *store.Tx, _ *store.Account) (made MadeCampaign, err error) {
-			c := &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
-				slugs: map[string]bool{}, tried: map[string]int{}}
+			c := newChange(t, owner, above, beneficiaries, now)
 			if plans, err = decide(c); err != nil {
 				return made, err
 			}

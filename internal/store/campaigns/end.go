@@ -2,12 +2,15 @@ package campaigns
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/people"
 )
 
 const (
@@ -55,15 +58,67 @@ func (s *CampaignStore) DeleteCampaign(ctx context.Context, owner access.Account
 		if err != nil {
 			return nil, err
 		}
-		was, err := Relations(c.Conn, id)
-		if err == nil {
-			err = c.Run(sqlLeftDonations, owner.Number, id)
-		}
-		p := campaignPlan{campaign: old, deleted: true}
-		c.move(&p, was)
+		p, err := c.planRemoval(old)
 		return []campaignPlan{p}, err
 	})
 	return err
+}
+
+func (c *campaignChange) planRemoval(old campaign.Campaign) (campaignPlan, error) {
+	was, err := Relations(c.Conn, old.ID)
+	if err == nil {
+		err = c.Run(sqlLeftDonations, c.owner.Number, old.ID)
+	}
+	p := campaignPlan{campaign: old, deleted: true}
+	c.move(&p, was)
+	return p, err
+}
+
+// Unit is a unit of work that has locked an account and those above it, and makes or removes campaigns of the account beside other things.
+type Unit struct {
+	*store.Tx
+	Owner access.Account
+	Above []int64
+	Now   time.Time
+}
+
+func (u Unit) change(decide func(c *campaignChange) (campaignPlan, error)) (p campaignPlan, err error) {
+	c := newChange(u.Tx, u.Owner, u.Above, nil, u.Now)
+	if p, err = decide(c); err != nil {
+		return p, err
+	}
+	if len(c.unlocked) > 0 { // there is another account above
+		return p, store.ErrAgain
+	}
+	plans := []campaignPlan{p}
+	if err = c.number(plans, people.TopOf(u.Owner, u.Above)); err == nil {
+		err = c.save(plans)
+	}
+	return plans[0], err
+}
+
+// Create makes a campaign of a validated input.
+func (u Unit) Create(in campaign.Input) (id int64, err error) {
+	p, err := u.change(func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
+	return p.campaign.ID, err
+}
+
+// Remove removes a campaign, unless anything hangs on it.
+func (u Unit) Remove(id int64) (removed bool, err error) {
+	_, err = u.change(func(c *campaignChange) (p campaignPlan, err error) {
+		old, err := c.own(id, "")
+		if err == nil {
+			err = checkDeletable(c.Conn, u.Owner.Number, id)
+		}
+		if err != nil {
+			return p, err
+		}
+		return c.planRemoval(old)
+	})
+	if errors.As(err, new(*doc.Invalid)) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // moveSlugs keeps the slug that a campaign had. A slug that is kept is not taken: the campaign that has it now comes first.

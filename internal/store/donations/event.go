@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 )
 
@@ -161,7 +162,7 @@ func (s *DonationStore) WorkOnce(ctx context.Context, report func(error)) (more 
 		places <- struct{}{}
 		working.Go(func() {
 			defer func() { <-places }()
-			if err := one(); err != nil && ctx.Err() == nil {
+			if err := guard.Do(one); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		})
@@ -227,7 +228,10 @@ func (s *DonationStore) lookFor(ctx context.Context, w *work) error {
 	end := func(why string) func(*store.Tx) error {
 		return func(t *store.Tx) error { return t.Run(sqlEndEvents, w.account, ids, why) }
 	}
-	_, err = s.settle(ctx, account, w.ref, end(""))
+	err = guard.Do(func() error {
+		_, err := s.settle(ctx, account, w.ref, end(""))
+		return err
+	})
 	if err == nil {
 		return nil
 	}
@@ -301,7 +305,7 @@ func (s *DonationStore) compareDue(ctx context.Context, report func(error)) erro
 	now := s.base.Now()
 	due, err := store.ListAll(ctx, s.base, store.Number, sqlDueConnections, sqlDueConnectionsOf, store.Seconds(now))
 	for _, number := range due {
-		if err := s.compare(ctx, number, now); err != nil && ctx.Err() == nil {
+		if err := guard.Do(func() error { return s.compare(ctx, number, now) }); err != nil && ctx.Err() == nil {
 			report(err)
 		}
 	}

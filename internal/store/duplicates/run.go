@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -71,22 +72,28 @@ func (s *DuplicateStore) LookOnce(ctx context.Context, report func(error)) {
 	}
 	s.base.Touching.Go(func() {
 		defer func() { <-s.turn }()
-		now := s.base.Now()
-		accounts, err := store.ListAll(ctx, s.base, store.Number, sqlPending, sqlPendingOf, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
-		for account := range s.asked.Range {
-			s.asked.Delete(account)
-			accounts = append(accounts, account.(int64))
-		}
-		for _, account := range accounts {
-			if err == nil {
-				_, err = s.look(ctx, account, func(float64) {})
-			}
-			if err != nil && ctx.Err() == nil && !errors.Is(err, crm.ErrImporting) && !errors.Is(err, crm.ErrNotFound) {
-				report(err)
-			}
-			err = ctx.Err()
+		if err := guard.Do(func() error { s.lookAtPending(ctx, report); return nil }); err != nil {
+			report(err)
 		}
 	})
+}
+
+func (s *DuplicateStore) lookAtPending(ctx context.Context, report func(error)) {
+	now := s.base.Now()
+	accounts, err := store.ListAll(ctx, s.base, store.Number, sqlPending, sqlPendingOf, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
+	for account := range s.asked.Range {
+		s.asked.Delete(account)
+		accounts = append(accounts, account.(int64))
+	}
+	for _, account := range accounts {
+		if err == nil {
+			_, err = s.look(ctx, account, func(float64) {})
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, crm.ErrImporting) && !errors.Is(err, crm.ErrNotFound) {
+			report(err)
+		}
+		err = ctx.Err()
+	}
 }
 
 // CheckNow looks at an account in the background as soon as this node can.
@@ -129,19 +136,24 @@ func (s *DuplicateStore) look(ctx context.Context, account int64, progress func(
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for {
-			select {
-			case <-time.After(renewed):
-				_ = s.sayBusy(ctx, account, s.base.Now().Add(claimed)) // the next one may come through
-			case <-ctx.Done():
-				return
-			}
-		}
+		_ = guard.Do(func() error { s.stayBusy(ctx, account); return nil }) // another node may begin
 	}()
-	err = s.bringUp(ctx, account, progress)
+	err = guard.Do(func() error { return s.bringUp(ctx, account, progress) })
 	cancel()
 	<-done
 	return true, cmp.Or(err, s.sayBusy(context.WithoutCancel(ctx), account, time.Time{}))
+}
+
+// stayBusy says again and again that this node is at an account.
+func (s *DuplicateStore) stayBusy(ctx context.Context, account int64) {
+	for {
+		select {
+		case <-time.After(renewed):
+			_ = s.sayBusy(ctx, account, s.base.Now().Add(claimed)) // the next one may come through
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // claim says that this node is at an account.

@@ -110,26 +110,40 @@ const maxMade = 100
 
 const tooManyMade doc.Rule = "names a campaign that does not exist, and an import creates at most %v. Create the campaign first, or check whether this column names campaigns"
 
-// Make makes a campaign with a title that stands for none.
-func (n *CampaignNames) Make(ctx context.Context, title string) (int64, error) {
-	owner, err := n.Store.AccountByNumber(ctx, n.Account)
-	if err != nil {
+// Make makes a campaign with a title that stands for none, in a unit of work that advance does. One that another node or a person has made meanwhile is the one.
+func (n *CampaignNames) Make(ctx context.Context, title string, advance func(store.Needs, func(*store.Tx) error) error) (id int64, err error) {
+	in := draftOf(title)
+	if err := n.mayMake(&in); err != nil {
 		return 0, err
 	}
 	currency, err := n.Store.Currency(ctx, n.Account)
 	if err != nil {
 		return 0, err
 	}
-	in := draftOf(title)
-	in.Currency = &currency
-	if err := n.mayMake(&in); err != nil {
-		return 0, err
-	}
-	made, err := n.Store.CreateCampaign(ctx, owner, in)
+	now := n.Store.Now()
+	err = store.Repeat(func() error {
+		owner, above, err := n.Store.Ancestry(ctx, n.Account)
+		if err != nil {
+			return err
+		}
+		return advance(store.Needs{Also: above}, func(t *store.Tx) error {
+			titles, err := readTitles(t.Conn, n.Account)
+			if err != nil {
+				return err
+			}
+			if id, err = titled(titles[titleKey(title)]); !IsNoCampaign(err) {
+				return err
+			}
+			in := draftOf(title)
+			in.Currency = &currency
+			id, err = campaigns.Unit{Tx: t, Owner: owner, Above: above, Now: now}.Create(in)
+			return err
+		})
+	})
 	if err == nil {
-		n.keepMade(title, made.ID)
+		n.keepMade(title, id)
 	}
-	return made.ID, err
+	return id, err
 }
 
 // Try is Make for a dry run. Its campaign is 0, which is none.
@@ -179,43 +193,50 @@ func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) 
 		}
 	}
 	if n.titles == nil {
-		if err := n.readTitles(ctx); err != nil {
+		titles, err := store.Snapshot(ctx, n.Store.Base, func(c db.Conn) (map[string][]int64, error) { return readTitles(c, n.Account) })
+		if err != nil {
 			return 0, err
 		}
+		n.titles = titles
 	}
-	switch titled := n.titles[titleKey(name)]; len(titled) {
+	return titled(n.titles[titleKey(name)])
+}
+
+// titled is the only one of the campaigns with a title.
+func titled(all []int64) (int64, error) {
+	switch len(all) {
 	case 0:
 		return 0, store.Fault("campaign", noCampaign)
 	case 1:
-		return titled[0], nil
+		return all[0], nil
 	default:
-		return 0, store.Fault("campaign", "is the title of several campaigns: use an id, such as %v or %v", titled[0], titled[1])
+		return 0, store.Fault("campaign", "is the title of several campaigns: use an id, such as %v or %v", all[0], all[1])
 	}
 }
 
 // titleKey is what titles are compared by.
 func titleKey(title string) string { return strings.ToLower(strings.TrimSpace(title)) }
 
-// readTitles reads the titles of the account's own campaigns.
-func (n *CampaignNames) readTitles(ctx context.Context) error {
+// readTitles reads the titles of an account's own campaigns.
+func readTitles(c db.Conn, account int64) (map[string][]int64, error) {
 	titles := make(map[string][]int64)
-	all, err := store.List(ctx, n.Store.Base, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, campaigns.SQLReaderCampaigns, n.Account)
+	all, err := db.List(c, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, campaigns.SQLReaderCampaigns, account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for some := range slices.Chunk(all, 200) {
 		var own []int64
-		for _, c := range some {
-			if campaign.Relation(c[1])&campaign.Own != 0 {
-				own = append(own, c[0])
+		for _, one := range some {
+			if campaign.Relation(one[1])&campaign.Own != 0 {
+				own = append(own, one[0])
 			}
 		}
 		if len(own) == 0 {
 			continue
 		}
-		names, err := store.List(ctx, n.Store.Base, scanCampaignName, campaigns.SQLOwnCampaigns, n.Account, own)
+		names, err := db.List(c, scanCampaignName, campaigns.SQLOwnCampaigns, account, own)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, name := range names {
 			if key := titleKey(name.Title); key != "" { // a damaged one has no title
@@ -223,6 +244,5 @@ func (n *CampaignNames) readTitles(ctx context.Context) error {
 			}
 		}
 	}
-	n.titles = titles
-	return nil
+	return titles, nil
 }

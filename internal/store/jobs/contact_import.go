@@ -270,7 +270,7 @@ func nextRow(rows *table.Reader) (row ImportRow, err error) {
 }
 
 // take is the next unit. The one after it is prepared meanwhile. It is errReading where a worker would have to wait.
-func (r *ImportRun) take(ctx context.Context) (u *importUnit, err error) {
+func (r *ImportRun) take() (u *importUnit, err error) {
 	if r.Beside == nil {
 		u = <-r.Ahead
 	} else if u = r.Beside.take(r.Ahead); u == nil {
@@ -281,34 +281,7 @@ func (r *ImportRun) take(ctx context.Context) (u *importUnit, err error) {
 	} else {
 		r.ReadOn(r.Prepare)
 	}
-	if u.Err == nil && r.gifts != nil {
-		u.Err = r.findCampaigns(ctx, u)
-	}
 	return u, u.Err
-}
-
-// ReadOn prepares the next unit beside everything else.
-func (r *ImportRun) ReadOn(prepare func() *importUnit) {
-	go func() {
-		if r.Beside == nil {
-			r.Ahead <- prepare()
-			return
-		}
-		r.Ahead <- r.inTurn(prepare)
-		r.Beside.tell()
-	}()
-}
-
-// inTurn prepares a unit while it is the file's turn to be read.
-func (r *ImportRun) inTurn(prepare func() *importUnit) *importUnit {
-	if err := r.Beside.begin(); err != nil {
-		return &importUnit{Err: err}
-	}
-	defer r.Beside.end()
-	if err := r.giveWay(); err != nil {
-		return &importUnit{Err: err}
-	}
-	return prepare()
 }
 
 // Close waits for what is being prepared.
@@ -448,7 +421,12 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 	if err != nil {
 		return err
 	}
-	u, err := r.take(ctx)
+	u, err := r.take()
+	if err == nil {
+		err = r.findCampaigns(ctx, u, func(n store.Needs, fn func(*store.Tx) error) error {
+			return r.store.Advance(ctx, j, n, func(t *store.Tx, _ *store.Account, _ *Job) error { return fn(t) })
+		})
+	}
 	if err != nil {
 		return err
 	}

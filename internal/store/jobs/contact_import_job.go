@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 	"donorbook/internal/table"
 )
@@ -185,8 +186,10 @@ func (w *JobWorker) readStep(ctx context.Context, j *Job, im Import) error {
 		run = &uploadRun{make(chan error, 2), stop}
 		w.Runs[j.Of()] = run
 		go func() {
-			_, err := w.readUpload(reading, im, false)
-			run.done <- err
+			run.done <- guard.Do(func() error {
+				_, err := w.readUpload(reading, im, false)
+				return err
+			})
 			w.tell()
 		}()
 	}

@@ -232,11 +232,14 @@ func (g *giftRows) count(key sheet.RowKey) (before int, err error) {
 	return int(n), nil
 }
 
+// making does a unit of work of an import, beside those about rows.
+type making func(store.Needs, func(*store.Tx) error) error
+
 // findCampaigns finds the campaigns that rows name, and says why rows are rejected before anything is recorded.
-func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit) error {
+func (r *ImportRun) findCampaigns(ctx context.Context, u *importUnit, by making) error {
 	for i := range u.Rows {
-		for row := &u.Rows[i]; row != nil; row = row.match {
-			if err := r.findCampaign(ctx, row); err != nil {
+		for row := &u.Rows[i]; row != nil && row.Gift != nil; row = row.match {
+			if err := r.findCampaign(ctx, row, by); err != nil {
 				return err
 			}
 		}
@@ -263,7 +266,7 @@ func (r *ImportRun) findPromise(ctx context.Context, row *ImportRow) error {
 	return err
 }
 
-func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow) error {
+func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow, by making) error {
 	if err := r.findPromise(ctx, row); err != nil {
 		return err
 	}
@@ -277,7 +280,7 @@ func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow) error {
 	if name == "" {
 		return nil
 	}
-	id, err := r.campaignNamed(ctx, name)
+	id, err := r.campaignNamed(ctx, name, by)
 	reason := ReasonOf(err)
 	switch {
 	case err == nil:
@@ -302,7 +305,7 @@ func noCampaignReason(err error) string {
 }
 
 // campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
-func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, err error) {
+func (r *ImportRun) campaignNamed(ctx context.Context, name string, by making) (id int64, err error) {
 	id, err = r.gifts.campaigns.Find(ctx, name)
 	if !gifts.IsNoCampaign(err) {
 		return id, err
@@ -316,10 +319,7 @@ func (r *ImportRun) campaignNamed(ctx context.Context, name string) (id int64, e
 	case r.spec.Mode == LeaveCampaigns:
 		return id, err
 	}
-	if r.Beside != nil {
-		ctx = store.By(ctx, r.Beside.found.Channel, r.Beside.found.Actor)
-	}
-	return r.gifts.campaigns.Make(ctx, name)
+	return r.gifts.campaigns.Make(ctx, name, by)
 }
 
 // add adds what a row adds to all sums.
@@ -382,7 +382,7 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 	case made.Existing:
 		return RowUnchanged, made, "", nil
 	}
-	if row.promise != nil && r.trial == nil {
+	if row.promise != nil {
 		err = gifts.KeepPromise(t, a, row.promise, made.Code)
 	}
 	return RowCreated, made, "", err

@@ -14,10 +14,11 @@ import (
 // The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
 // that money went back.
 
-// Numbers of rows of an undoing: contacts have their sequence numbers, and gifts and plans follow.
+// Numbers of rows of an undoing: contacts have their sequence numbers, and gifts, plans and campaigns follow.
 const (
-	keptGifts = doc.MaxSeq + 1
-	keptPlans = 2 * keptGifts
+	keptGifts     = doc.MaxSeq + 1
+	keptPlans     = 2 * keptGifts
+	keptCampaigns = 3 * keptGifts
 )
 
 // withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
@@ -35,7 +36,9 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	switch {
 	case others:
 	case isRecorded:
-		before = g.Withdraw()
+		if before = g.Withdraw(); u.drafts[before.Campaign] {
+			before.Campaign = 0
+		}
 	default:
 		told, err := doc.ParseDifferences(c.Data)
 		if err != nil {
@@ -67,6 +70,9 @@ func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	ended := p.End(u.Now)
+	if u.drafts[ended.Campaign] {
+		ended.Campaign = 0
+	}
 	u.T.Author.Undoes = c.Revision
 	err = gifts.SavePlan(u.T, u.A, p, &ended)
 	u.T.Author.Undoes = 0

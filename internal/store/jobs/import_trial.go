@@ -61,7 +61,10 @@ func (r *ImportRun) tryNeeds(u *importUnit) store.Needs {
 
 // tryStep decides about some more rows.
 func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool, err error) {
-	u, err := r.take(ctx)
+	u, err := r.take()
+	if err == nil {
+		err = r.findCampaigns(ctx, u, nil)
+	}
 	if err != nil {
 		return nil, false, err
 	}

@@ -91,7 +91,7 @@ func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int
 	return s.GiftSet(ctx, account, filter)
 }
 
-// PreviewMailing counts what a job would do, and shows the first thank-you that it would send.
+// PreviewMailing counts what a job would do, and shows the first thank-you or statement that it would send.
 func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *gifts.ThankYou, err error) {
 	at.Total = set.Count()
 	if m.Year != 0 { // who gave is known without a look at each gift
@@ -109,10 +109,8 @@ func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing,
 			found, err := s.recipients(ctx, account, m, some)
 			for i := 0; i < len(found) && err == nil; i++ {
 				way, why := found[i].way(s.Mails())
-				if at.count(way, why); first == nil && way != crm.NoWay && found[i].gift != nil {
-					var y gifts.ThankYou
-					y, err = s.ThankYou(ctx, account, found[i].gift, "")
-					first = &y
+				if at.count(way, why); first == nil && way != crm.NoWay {
+					first, err = s.exampleFor(ctx, account, m.Year, &found[i])
 				}
 			}
 			return err
@@ -122,6 +120,25 @@ func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing,
 		}
 	}
 	return at, first, nil
+}
+
+// exampleFor is what would be written to someone.
+func (s *JobStore) exampleFor(ctx context.Context, account, year int64, r *recipient) (*gifts.ThankYou, error) {
+	if r.gift != nil {
+		y, err := s.ThankYou(ctx, account, r.gift, "")
+		return &y, err
+	}
+	head, err := s.Letterhead(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	gave, err := s.NewStatements(account, year).Of(ctx, r.id)
+	m := statementMail(&head, &gave, &r.contact)
+	return &gifts.ThankYou{Note: thanks.Note{Subject: m.Subject, Says: m.Says}, Letterhead: head, Contact: r.contact}, err
+}
+
+func statementMail(h *gifts.Letterhead, gave *giving.Statement, to *crm.Contact) *mail.Message {
+	return thanks.StatementMail(gave, to, h.Organization, h.Settings.TaxID, h.Settings.NoReturn)
 }
 
 // recipient is someone whom a job may write to.
@@ -282,7 +299,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 					continue
 				}
 				err = w.Queue(t, a.Account, mail.Statement, AboutStatement(r.id, m.Year), r.contact.Emails[0].Value,
-					thanks.StatementMail(r.gave, &r.contact, head.Organization, head.Settings.TaxID, head.Settings.NoReturn))
+					statementMail(&head, r.gave, &r.contact))
 			}
 			if err != nil {
 				return err

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"donorbook/internal/guard"
 )
 
 // Files that were uploaded are read in turns, so that they keep no more than one processor busy: some of one file, then some of the next, whichever
@@ -136,6 +138,39 @@ func (w *JobWorker) tell() {
 	case w.Ready <- struct{}{}:
 	default: // the worker will look anyway
 	}
+}
+
+// ReadOn prepares the next unit beside everything else.
+func (r *ImportRun) ReadOn(prepare func() *importUnit) {
+	go func() {
+		u := new(importUnit)
+		err := guard.Do(func() error {
+			if r.Beside == nil {
+				u = prepare()
+			} else {
+				u = r.inTurn(prepare)
+			}
+			return nil
+		})
+		if err != nil {
+			u = &importUnit{Err: err}
+		}
+		if r.Ahead <- u; r.Beside != nil {
+			r.Beside.tell()
+		}
+	}()
+}
+
+// inTurn prepares a unit while it is the file's turn to be read.
+func (r *ImportRun) inTurn(prepare func() *importUnit) *importUnit {
+	if err := r.Beside.begin(); err != nil {
+		return &importUnit{Err: err}
+	}
+	defer r.Beside.end()
+	if err := r.giveWay(); err != nil {
+		return &importUnit{Err: err}
+	}
+	return prepare()
 }
 
 // take is the next unit, nil where it is not ready.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 )
 
@@ -67,7 +68,7 @@ func (s *JobStore) sweepRows(ctx context.Context, of JobOf, cutoff int64) (more 
 func (s *JobStore) Sweep(ctx context.Context, report func(error)) {
 	for ctx.Err() == nil {
 		for _, sweep := range []func(context.Context) error{s.SweepHistory, s.SweepJobs, s.SweepMails, s.SweepResets} {
-			if err := sweep(ctx); err != nil && ctx.Err() == nil {
+			if err := guard.Do(func() error { return sweep(ctx) }); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		}

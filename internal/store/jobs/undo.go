@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/history"
@@ -41,7 +42,8 @@ type UndoProgress struct {
 	Withdrawn int64 `json:"withdrawn,omitempty"` // gifts among them
 	Restored  int64 `json:"restored,omitempty"`  // changes among them of gifts that were there before
 	Erased    int64 `json:"erased,omitempty"`    // contacts among them
-	Kept      int64 `json:"kept"`                // contacts, gifts and plans that were changed since, and stay as they are
+	Campaigns int64 `json:"campaigns,omitempty"` // that were made, and removed
+	Kept      int64 `json:"kept"`                // contacts, gifts, plans and campaigns that were changed since, and stay as they are
 }
 
 // ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
@@ -58,10 +60,11 @@ func (j *Job) UndoState() string {
 	return "Undone"
 }
 
-// Kept is what was left alone, where it is not the contact itself: the public id of a gift or a plan.
+// Kept is what was left alone, where it is not the contact itself: the public id of a gift or a plan, or a campaign.
 type Kept struct {
-	Gift string `json:"gift,omitempty"`
-	Plan string `json:"plan,omitempty"`
+	Gift     string `json:"gift,omitempty"`
+	Plan     string `json:"plan,omitempty"`
+	Campaign int64  `json:"campaign,omitempty"`
 }
 
 // Kept is what the row of an undoing is about.
@@ -119,7 +122,7 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
 	// The changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
-	sqlOthersSince = `SELECT c.id, c.revision, c.undoes FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
+	sqlOthersSince = `SELECT c.id, c.revision, c.undoes, c.noun, CASE WHEN c.noun IN (` + store.GiftNoun + `, ` + store.PlanNoun + `) THEN c.data ELSE '' END FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND NOT (c.noun = ` + store.GiftNoun + ` AND c.kind = ` + store.DidMerge + `)
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT 1 FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
@@ -154,8 +157,15 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 		}
 	}
 	now := w.Now()
-	return w.Advance(ctx, j, undoNeeds(changes), func(t *store.Tx, a *store.Account, next *Job) error {
+	owner, above, err := w.ancestryFor(ctx, j.Account, changes)
+	if err != nil {
+		return err
+	}
+	needs := undoNeeds(changes)
+	needs.Also = above
+	return w.Advance(ctx, j, needs, func(t *store.Tx, a *store.Account, next *Job) error {
 		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, undo: w.kinds[of.Kind].Undo, progress: at}
+		u.owner, u.above = owner, above
 		if err := u.TakeAll(changes); err != nil {
 			return err
 		}
@@ -232,6 +242,9 @@ type Undoing struct {
 	Erase  bool // contacts that the job has created
 	Now    time.Time
 
+	owner access.Account // where a campaign may be removed: whose it is, and who lists it, too
+	above []int64
+
 	undo     func(u *Undoing, c store.Change) (undone bool, err error) // of the kind of the job; nil for most
 	progress UndoProgress
 	kept     []JobRow // what was changed since
@@ -240,6 +253,7 @@ type Undoing struct {
 	// What was asked for all changes of the unit together.
 	others map[history.Noun]map[int64]int64 // the last change of a document by anyone else
 	made   map[int64]bool                   // gifts that the job has recorded
+	drafts map[int64]bool                   // campaigns that imports have made
 	parted map[int64]bool                   // contacts of which a merge was undone since
 	gives  map[int64]bool                   // contacts with gifts that were not withdrawn, or with plans
 }
@@ -273,6 +287,7 @@ func (u *Undoing) TakeAll(changes []store.Change) error {
 func (u *Undoing) count(c store.Change) error {
 	undone, err := u.Take(c)
 	u.progress.Undone += contacts.Flag(undone)
+	u.progress.Campaigns += contacts.Flag(undone && c.Noun == history.CampaignNoun)
 	u.progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
 	u.progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
 	return err
@@ -292,9 +307,10 @@ func (u *Undoing) look(changes []store.Change) error {
 			merged = append(merged, c.Revision)
 		}
 	}
-	for _, noun := range []history.Noun{history.ContactNoun, history.GiftNoun, history.PlanNoun} {
+	var all []others
+	for _, noun := range []history.Noun{history.ContactNoun, history.GiftNoun, history.PlanNoun, history.CampaignNoun} {
 		others := newOthers()
-		u.others[noun] = others.last
+		u.others[noun], all = others.last, append(all, others)
 		slices.Sort(ids[noun])
 		ids[noun] = slices.Compact(ids[noun])
 		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
@@ -327,21 +343,13 @@ func (u *Undoing) look(changes []store.Change) error {
 	if err := contacts.Of(u.A).Merges.Prefetch(u.T, u.A.Account, merged); err != nil {
 		return err
 	}
-	return u.T.Fetch()
-}
-
-// others are the changes of documents by anyone else. What was changed and changed back, such as the contact of a gift by a merge that was undone, counts as untouched.
-type others struct{ last, before map[int64]int64 } // the last change of a document, and the one before a change
-
-func newOthers() others { return others{make(map[int64]int64), make(map[int64]int64)} }
-
-// add notes the next change of a document.
-func (o others) add(r db.Row) error {
-	id, revision, undoes := r.Int(0), r.Int(1), r.Int(2)
-	if before, theirs := o.before[undoes]; theirs && o.last[id] == undoes {
-		o.last[id] = before
-	} else {
-		o.before[revision], o.last[id] = o.last[id], revision
+	if err := db.First(func() error { return u.lookForCampaigns(ids) }, u.T.Fetch); err != nil {
+		return err
+	}
+	for _, others := range all {
+		if err := others.forgetMoves(u.T.Conn, u.A.Account); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -366,6 +374,8 @@ func (u *Undoing) Take(c store.Change) (undone bool, err error) {
 		return u.withdraw(c)
 	case history.PlanNoun:
 		return u.unpay(c)
+	case history.CampaignNoun:
+		return u.removeCampaign(c)
 	}
 	return false, nil
 }

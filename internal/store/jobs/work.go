@@ -11,6 +11,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 )
 
@@ -342,7 +343,11 @@ func (w *JobWorker) Step(ctx context.Context, open *Job) (worked bool, err error
 	if err != nil || !j.Working() {
 		return false, err
 	}
-	err = w.kinds[j.Kind].Step(ctx, w, &j)
+	err = guard.Do(func() error { return w.kinds[j.Kind].Step(ctx, w, &j) })
+	var panicked *guard.Panicked
+	if errors.As(err, &panicked) {
+		w.drop(j.Of()) // what is kept of it may be half done
+	}
 	if errors.Is(err, ErrNotOurs) {
 		return false, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
+	"donorbook/internal/guard"
 	"donorbook/internal/store"
 )
 
@@ -62,7 +63,7 @@ func (s *MailStore) SendDue(ctx context.Context, base string, report func(error)
 		places <- struct{}{}
 		sending.Go(func() {
 			defer func() { <-places }()
-			if err := s.sendOne(ctx, of, base); err != nil && ctx.Err() == nil {
+			if err := guard.Do(func() error { return s.sendOne(ctx, of, base) }); err != nil && ctx.Err() == nil {
 				report(err)
 			}
 		})

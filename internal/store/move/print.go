@@ -115,7 +115,11 @@ func (p *Printing) add(c *crm.Contact, gift int64) {
 	key := find.SortName(c)
 	if len(c.Addresses) > 0 && p.ByZip {
 		a := &c.Addresses[0]
-		key = strings.ToUpper(a.Country) + "\x00" + strings.ToUpper(a.Zipcode) + "\x00" + key
+		country, zip := strings.ToUpper(a.Country), strings.ToUpper(strings.TrimSpace(a.Zipcode))
+		if country == p.head.Settings.Home() {
+			country = "" // as where none is said
+		}
+		key = country + "\x00" + cmp.Or(zip, "\xff") + "\x00" + key
 	} else if p.ByZip {
 		key = "\xff" + key // those without an address are last
 	}
@@ -238,19 +242,25 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 	}
 	d, made := pdf.New(&text, size, p.head.Organization), s.NewStatements(account, p.Year)
 	flush := func() error { _, err := text.WriteTo(w); return err }
+	atOnce := printedAtOnce
+	if sheet != nil {
+		atOnce = sheet.Count()
+	}
 	for done := 0; done < len(p.all); {
-		some := p.all[done:min(done+printedAtOnce, len(p.all))]
+		some := p.all[done:min(done+atOnce, len(p.all))]
+		var labels [][]string
 		err := s.Heavy.Again(ctx, account, func() error {
 			found, err := store.Snapshot(ctx, s.JobStore.Base, func(c db.Conn) ([]crm.Contact, error) {
 				return contacts.LoadContacts(c, account, store.Collect(some, func(one printed) int64 { return one.contact }))
 			})
 			byID := store.Keyed(found, func(c crm.Contact) int64 { return c.ID })
+			labels = nil
 			for i := 0; i < len(some) && err == nil; i++ {
 				c, known := byID[some[i].contact]
 				switch {
 				case !known || c.Erased(): // meanwhile
 				case sheet != nil:
-					d.Label(sheet.Sheet, done+i, pdf.Style{Size: 11}, c.PostLines(p.head.Settings.Home())...)
+					labels = append(labels, c.PostLines(p.head.Settings.Home()))
 				case p.What == PrintStatements:
 					var gave giving.Statement
 					if gave, err = made.Of(ctx, c.ID); err == nil {
@@ -264,6 +274,9 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 			}
 			return err
 		})
+		if err == nil && len(labels) > 0 {
+			d.Labels(sheet.Sheet, body, labels)
+		}
 		if err == nil {
 			err = flush()
 		}

@@ -63,6 +63,14 @@ func AccountsAbove(c db.Conn, account access.Account) (numbers []int64, err erro
 	return numbers, err
 }
 
+// Ancestry is an account, and those above it.
+func (s *PeopleStore) Ancestry(ctx context.Context, number int64) (account access.Account, above []int64, err error) {
+	if account, err = s.AccountByNumber(ctx, number); err == nil {
+		above, err = store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return AccountsAbove(c, account) })
+	}
+	return account, above, err
+}
+
 // TopOf is the organization that an account belongs to: itself, or the one at the top of the tree.
 func TopOf(account access.Account, above []int64) int64 {
 	if len(above) == 0 {

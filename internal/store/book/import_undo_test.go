@@ -1,0 +1,264 @@
+package book
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
+	"donorbook/internal/db"
+	"donorbook/internal/store"
+	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/merges"
+)
+
+// titlesOf are the titles of campaigns that an account lists, in their order.
+func titlesOf(t testing.TB, s *Book, account int64, scope campaign.Scope) string {
+	t.Helper()
+	all, _, err := s.CampaignPage(t.Context(), account, scope, crm.PageRequest{Page: 1, PerPage: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	titles := store.Collect(all, func(c campaign.Campaign) string { return c.Title })
+	slices.Sort(titles)
+	return strings.Join(titles, " ")
+}
+
+func campaignTitled(t testing.TB, s *Book, account int64, title string) int64 {
+	t.Helper()
+	id, err := s.CampaignNamed(t.Context(), account, title)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// importGiftsOf imports a file of gifts.
+func importGiftsOf(t *testing.T, s *Book, account int64, file string) jobs.Import {
+	t.Helper()
+	return importMoney(t, s, account, file, giftImportOf(openTable(t, file)))
+}
+
+const toCampaigns = "amount,date,method,first_name,last_name,email,campaign\n"
+
+// The undo of an import removes the campaigns that it has made, unless a gift of anyone else is for them or a person has changed them since: these are listed.
+func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
+	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n6,2026-01-06,cash,Ada,Byron,ada@example.org,Winter\n7,2026-01-07,cash,Bo,Li,bo@example.org,Gala\n"
+	const more = toCampaigns + "8,2026-01-08,cash,Cy,Fox,cy@example.org,Gala\n"
+	for what, meanwhile := range map[string]struct {
+		do   func(t *testing.T, s *Book, account access.Account, gala int64)
+		left string
+	}{
+		"nothing": {func(*testing.T, *Book, access.Account, int64) {}, "Winter"},
+		"another import of gifts to it that was undone": {func(t *testing.T, s *Book, account access.Account, _ int64) {
+			finishUndo(t, s, account.Number, importGiftsOf(t, s, account.Number, more).ID)
+		}, "Winter"},
+		"a merge of a giver": {func(t *testing.T, s *Book, account access.Account, _ int64) {
+			ada, err := s.ContactNamed(t.Context(), account.Number, "ada@example.org", "US")
+			if err != nil {
+				t.Fatal(err)
+			}
+			mergeOf(t, s, account.Number, create(t, s, account.Number, `{"first_name":"Adah","last_name":"Byron"}`).ID, ada)
+		}, "Winter"},
+		"a gift to it": {func(t *testing.T, s *Book, account access.Account, gala int64) {
+			giveNow(t, s, account.Number, fmt.Sprintf(`,"first_name":"Di","last_name":"Ray","campaign_id":%d`, gala))
+		}, "Gala Winter"},
+		"a change of it": {func(t *testing.T, s *Book, account access.Account, gala int64) {
+			goal := int64(5000)
+			if _, err := s.UpdateCampaign(t.Context(), account, gala, campaign.Input{Goal: &goal}); err != nil {
+				t.Fatal(err)
+			}
+		}, "Gala Winter"},
+		"its removal by a person": {func(t *testing.T, s *Book, account access.Account, gala int64) {
+			for _, g := range ledgerOf(t, s, account.Number) {
+				if g.Campaign != gala {
+					continue
+				}
+				if _, err := s.UpdateGift(t.Context(), account.Number, g.Code, giftInput(t, `{"campaign_id":null}`, false, time.Now())); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.DeleteCampaign(t.Context(), account, gala, ""); err != nil {
+				t.Fatal(err)
+			}
+		}, "Winter"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, s *Book) {
+				parent := newAccount(t, s)
+				account, err := s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID, parent.ID, "Chapter")
+				if err != nil {
+					t.Fatal(err)
+				}
+				winter := "Winter"
+				if _, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &winter}); err != nil {
+					t.Fatal(err)
+				}
+				im := importGiftsOf(t, s, account.Number, file)
+				gala := campaignTitled(t, s, account.Number, "Gala")
+				meanwhile.do(t, s, account, gala)
+				at, kept := finishUndo(t, s, account.Number, im.ID)
+				if got := titlesOf(t, s, account.Number, campaign.OwnCampaigns); got != meanwhile.left {
+					t.Errorf("the campaigns are %s, want %s", got, meanwhile.left)
+				}
+				if got := titlesOf(t, s, parent.Number, campaign.ChapterCampaigns); got != meanwhile.left {
+					t.Errorf("the parent lists %s, want %s", got, meanwhile.left)
+				}
+				isLeft := strings.Contains(meanwhile.left, "Gala")
+				if listed := slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }); listed != isLeft {
+					t.Errorf("that the campaign stays is listed: %v in %+v", listed, kept)
+				}
+				if removed := what != "its removal by a person" && !isLeft; (at.Campaigns == 1) != removed {
+					t.Errorf("the undo says %+v", at)
+				}
+				checked(t, s)
+				importGiftsOf(t, s, account.Number, file)
+				if got := titlesOf(t, s, account.Number, campaign.OwnCampaigns); got != "Gala Winter" {
+					t.Errorf("after the import again the campaigns are %s", got)
+				}
+			})
+		})
+	}
+}
+
+// After a merge, the undo of an import takes back the gifts that the merge has moved, as those that it has not. What a person gave to another contact stays.
+func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
+	for _, many := range []int{3, merges.MovedAtOnce + 20} {
+		t.Run(fmt.Sprint(many), func(t *testing.T) {
+			eachEngine(t, func(t *testing.T, s *Book) {
+				account := newAccount(t, s).Number
+				ada := create(t, s, account, `{"first_name":"Ada","last_name":"Byron","emails":[{"value":"ada@example.org"}]}`).ID
+				other := create(t, s, account, `{"first_name":"Adah","last_name":"Byron"}`).ID
+				own := giveNow(t, s, account, fmt.Sprintf(`,"contact_id":%d`, ada)).Code
+				var file strings.Builder
+				file.WriteString("amount,date,method,email,external_id\n")
+				for i := range many {
+					fmt.Fprintf(&file, "1000,2026-01-05,cash,ada@example.org,g%d\n", i)
+				}
+				im := importGiftsOf(t, s, account, file.String())
+				merge := mergeOf(t, s, account, other, ada)
+				finishJobs(t, s)
+				bo := create(t, s, account, `{"first_name":"Bo"}`).ID
+				var moved string
+				for _, g := range ledgerOf(t, s, account) {
+					if g.ExternalID == "g1" {
+						moved = g.Code
+						if _, err := s.UpdateGift(t.Context(), account, g.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, bo), false, time.Now())); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				at, kept := finishUndo(t, s, account, im.ID)
+				if at.Withdrawn != int64(many-1) || len(kept) != 1 || kept[0].Kept().Gift != moved {
+					t.Errorf("undone %+v, left alone %+v", at, kept)
+				}
+				for _, g := range ledgerOf(t, s, account) {
+					if stays := g.Code == own || g.Code == moved; stays == (g.Status == giving.Cancelled) {
+						t.Errorf("gift %s of %d is %s", g.ExternalID, g.Payment().Amount, g.Status)
+					}
+				}
+				checked(t, s)
+				if _, err := s.UndoMerge(t.Context(), account, merge, "US"); err != nil {
+					t.Fatal(err)
+				}
+				finishJobs(t, s)
+				if c, err := s.ContactRecord(t.Context(), account, ada); err != nil || c.Stats.TotalContributions != 50 {
+					t.Errorf("%v: after the merge was undone, Ada has given %d", err, c.Stats.TotalContributions)
+				}
+				checked(t, s)
+			})
+		})
+	}
+}
+
+// What an undo has yet to take back is not forgotten, however old it is: the undo does all that it says.
+func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		clock := stopClock(s)
+		account := newAccount(t, s).Number
+		const many = 2*jobs.FirstUnit + 20
+		var file strings.Builder
+		file.WriteString("First,Last\n")
+		for i := range many {
+			fmt.Fprintf(&file, "P%d,Q\n", i)
+		}
+		rows := openTable(t, file.String())
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, false, func(jobs.ImportProgress) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step(t, s, 1)
+		days := "30"
+		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}); err != nil {
+			t.Fatal(err)
+		}
+		clock.move(31 * 24 * time.Hour)
+		if err := s.SweepHistory(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		finishJobs(t, s)
+		doneJob(t, s, account, undo.ID)
+		tally, err := store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
+		if err != nil || tally.ContactActive != 0 {
+			t.Errorf("%v: the undo is done, and %d of the contacts that were imported are still there", err, tally.ContactActive)
+		}
+		clock.move(time.Hour)
+		if err := s.SweepHistory(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tally, err = store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
+		if err != nil || tally.Oldest <= im.Last {
+			t.Errorf("%v: the history that the undo has held back stays for good", err)
+		}
+	})
+}
+
+// Two nodes that are at the same rows make a campaign once.
+func TestTwoNodesMakeACampaignOnce(t *testing.T) {
+	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n"
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		account := newAccount(t, a).Number
+		im, err := a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin(t, a, im, false)
+		var passed atomic.Bool
+		b.Now = func() time.Time { // the other node is faster, once this one knows that there is no such campaign
+			if strings.Contains(string(debug.Stack()), "amp") && strings.Contains(string(debug.Stack()), ".Make(") && !passed.Swap(true) {
+				finishJobs(t, a)
+			}
+			return time.Now()
+		}
+		w := jobs.NewJobWorker(b.JobStore)
+		for !passed.Load() {
+			busy, err := w.Round(t.Context(), func(err error) { t.Error(err) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !busy && !passed.Load() {
+				<-w.Ready
+			}
+		}
+		w.Forget(nil)
+		if got := titlesOf(t, a, account, campaign.OwnCampaigns); got != "Gala" {
+			t.Errorf("the campaigns are %s", got)
+		}
+		doneJob(t, a, account, im.ID)
+		if all := ledgerOf(t, a, account); len(all) != 1 || all[0].Campaign != campaignTitled(t, a, account, "Gala") {
+			t.Errorf("the gifts are %+v", all)
+		}
+	})
+}
