@@ -106,7 +106,7 @@ func (g Gift) VoidedBy(v Void, provider string) (Gift, error) {
 	case g.Void != nil:
 		return g, g.voidFault(voidedBefore)
 	case provider != "":
-		return g, doc.NewInvalid("", providersMoney, strings.ToUpper(provider[:1])+provider[1:])
+		return g, doc.NewInvalid("status", providersMoney, strings.ToUpper(provider[:1])+provider[1:])
 	}
 	v.At = v.At.UTC().Truncate(time.Second)
 	v.Was, v.Receipt = g.Status, g.Receipt
@@ -122,7 +122,7 @@ func (v *Void) Says() string {
 // Unvoided is the gift as it was before it was voided.
 func (g Gift) Unvoided() (Gift, error) {
 	if g.Void == nil {
-		return g, doc.NewInvalid("", notVoided)
+		return g, doc.NewInvalid("status", notVoided)
 	}
 	g.Status, g.Receipt, g.Void = g.Void.Was, g.Void.Receipt, nil
 	return g, nil
@@ -137,7 +137,7 @@ func (g *Gift) CheckVoided() error {
 }
 
 func (g *Gift) voidFault(rule doc.Rule) error {
-	return doc.NewInvalid("", rule, g.Void.At.Format("January 2, 2006"))
+	return doc.NewInvalid("status", rule, g.Void.At.Format("January 2, 2006"))
 }
 
 // Unpaid is the plan after a gift of it was voided: where that gift has paid for the last due day, and no other one has, the
