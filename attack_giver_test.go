@@ -21,7 +21,7 @@ const testers = 100
 const (
 	giverRounds = 3
 	giverTime   = 4 * time.Second
-	giverPause  = 120 * time.Millisecond // a page lets 120 a minute begin
+	giverPause  = 480 * time.Millisecond // a page asks for a solved puzzle when 30 a minute begin
 )
 
 // While 300 connections attack the form and the events, and someone tries cards at 100 starts a second from one address, people elsewhere give: they are led to the payment page in time, and who
@@ -90,7 +90,7 @@ func clientAt(last byte) *http.Client {
 }
 
 // formLooks is how often a giver opens the form.
-const formLooks = 4
+const formLooks = 12
 
 // give opens a form and sends it, and tells whether it leads to the payment page.
 func (s *attacked) give(client *http.Client, took *[]time.Duration) (led bool, err error) {

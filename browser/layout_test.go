@@ -122,7 +122,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.fill("Donors before Donorbook", "1234567")
 	p.fill("End date", "2027-05-01T12:00")
 	p.click("Create campaign")
-	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/tags", "/campaigns", "/chapters", "/settings", "/settings/keys", "/settings/people"} {
+	for _, path := range []string{"", "/contacts", "/contacts?scope=all", "/contacts?q=max", "/tags", "/campaigns", "/chapters", "/settings", "/settings/integrations/api-keys", "/settings/people"} {
 		p.visit(home + path)
 		p.fits()
 	}
@@ -149,7 +149,7 @@ func TestNothingIsCutOffAtAnyWidth(t *testing.T) {
 	p.visit("/console/profile")
 	p.fits()
 
-	p.visit(home + "/settings/keys")
+	p.visit(home + "/settings/integrations/api-keys")
 	p.width(1024)
 	p.click("Revoke " + longWord) // which was out of reach
 	p.sees("Revoke “" + longWord + "”?")

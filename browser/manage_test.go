@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The giver of a monthly gift changes, pauses, resumes and ends it by links that come by mail, each for one change. Links that were used, are wrong, or stood in the thank-you
-// only offer to send a fresh one. It takes no script.
+// The giver of a monthly gift changes, pauses, resumes and ends it by links that come by mail, each for one change. Links that were used or are wrong
+// only offer to send a fresh one; that of the thank-you ends the gift, too. It takes no script.
 func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--demo")
@@ -30,12 +30,12 @@ func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	p.click("Give $25.00 every month")
 	p.click("Pay $25.00 by test card")
 	p.sees("Thank you!", "$25.00 every month")
-	old := mailed("Change my gift")
+	old := mailed("Change or end my gift")
 
-	// What stands in an old mail names no one and shows no amount.
+	// The link of the thank-you names no one, and changes nothing but that the gift ends.
 	p.visit(old)
-	p.sees("Your monthly gift", "we send you a link that works for 15 minutes")
-	p.doesNotSee("Mona", "$25")
+	p.sees("Your monthly gift", "$25.00 every month", "End this monthly gift", "a link that works for 15 minutes")
+	p.doesNotSee("Mona", "New amount")
 	p.audit()
 	p.picture("manage-old")
 	p.click("Send me the link")
@@ -104,8 +104,8 @@ func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	p.sees("Your monthly gift has ended.", "Ended")
 	p.picture("manage-ended-320")
 	p.visit(old)
-	p.click("Send me the link")
-	p.sees("a link is on its way") // no one learns that there is none
+	p.sees("Ended")
+	p.doesNotSee("Send me the link")
 
 	p = s.open()
 	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))

@@ -72,7 +72,7 @@ func TestAKeyMayDoWhatWasTickedUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	p := s.owner()
-	p.visit("/console/o/" + p.organizationID() + "/settings/keys/new")
+	p.visit("/console/o/" + p.organizationID() + "/settings/integrations/api-keys/new")
 	p.fill("Name", "Report")
 	for _, box := range []string{"Read contacts", "Change contacts", "Read campaigns", "Change campaigns", "Read gifts", "Change gifts"} {
 		p.untick(box)
@@ -161,14 +161,14 @@ func TestAColleagueJoinsByLinkAndHasARole(t *testing.T) {
 	vera.sees("Permission denied", "this needs the role owner")
 	vera.audit()
 	vera.expects(http.StatusForbidden)
-	vera.visit("/console/o/" + anna.organizationID() + "/settings/keys")
+	vera.visit("/console/o/" + anna.organizationID() + "/settings/integrations/api-keys")
 
 	anna.reload()
 	anna.visit(people)
 	anna.fill("Role of Vera Lind", "Owner")
 	anna.click("Save the role of Vera Lind")
 	anna.sees("Vera Lind’s role is now owner")
-	vera.visit("/console/o/" + anna.organizationID() + "/settings/keys")
+	vera.visit("/console/o/" + anna.organizationID() + "/settings/integrations/api-keys")
 	vera.sees("No API keys yet")
 
 	anna.click("Remove Vera Lind")
@@ -348,7 +348,7 @@ func TestAReloadMakesNoSecondKeyAndNoSecondInvitation(t *testing.T) {
 func TestAKeyIsMadeWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner()
-	p.visit("/console/o/" + p.organizationID() + "/settings/keys")
+	p.visit("/console/o/" + p.organizationID() + "/settings/integrations/api-keys")
 	p.withoutScripts()
 	p.tabTo("link “Create key”")
 	p.press("Enter")

@@ -35,8 +35,8 @@ var screenshots = []struct {
 	{"campaign", "/campaigns", func(p *page) { p.click("Lighthouse Gala") }, 1280, false},
 	{"chapters", "/chapters", nil, 1280, false},
 	{"people", "/settings/people", nil, 1280, false},
-	{"api-keys", "/settings/keys", nil, 1280, false},
-	{"api-key-created", "/settings/keys/new", showNewKey, 1280, false},
+	{"api-keys", "/settings/integrations/api-keys", nil, 1280, false},
+	{"api-key-created", "/settings/integrations/api-keys/new", showNewKey, 1280, false},
 }
 
 // showNewKey creates a key. The test's data directory has a random name; the picture shows the usual one.

@@ -40,8 +40,8 @@ func TestEveryPageThatLinksLeadToPassesTheAudit(t *testing.T) {
 		"/console/o/*/settings/fields", "/console/o/*/settings/history",
 		"/console/o/*/gifts", "/console/o/*/plans", "/console/o/*/contacts/*/plans/*",
 		"/console/o/*/campaigns", "/console/o/*/campaigns/new", "/console/o/*/campaigns/*", "/console/o/*/campaigns/*/edit",
-		"/console/o/*/chapters", "/console/o/*/settings", "/console/o/*/settings/keys", "/console/o/*/settings/keys/new",
-		"/console/o/*/settings/keys/*/revoke", "/console/o/*/settings/people", "/console/profile",
+		"/console/o/*/chapters", "/console/o/*/settings", "/console/o/*/settings/integrations/api-keys", "/console/o/*/settings/integrations/api-keys/new",
+		"/console/o/*/settings/integrations/api-keys/*/revoke", "/console/o/*/settings/people", "/console/profile",
 	} {
 		if !seen[kind] {
 			t.Errorf("no link leads to a page such as %s", kind)

@@ -811,7 +811,7 @@ type TransactionChange struct {
 type Donation struct {
 	ID            string    `json:"id"`             // its ID
 	Reference     string    `json:"reference"`      // what the giver writes on a transfer or a check
-	State         string    `json:"state"`          // processing is money on its way, such as a bank debit or a promised transfer; review is a payment that did not begin on a page of yours (started, open, processing, paid, failed, expired or review)
+	State         string    `json:"state"`          // started is a form that was sent, or a promised transfer or check that the donor has not confirmed by email: it is listed for a day (started, open, processing, paid, failed, expired or review)
 	Review        string    `json:"review"`         // why a person must look at it; several reasons have spaces between them
 	Amount        Money     `json:"amount"`         // what the giver pays, with the covered fee
 	FeeCovered    Money     `json:"fee_covered"`    // the part of the amount that covers the fee

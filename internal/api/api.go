@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +33,8 @@ type API struct {
 	store     *book.Book
 	options   Options
 	mux       *web.Mux
-	keys      *web.Limiter[int64]      // requests of each key
-	strangers *web.Limiter[netip.Addr] // requests without a valid key, by address
+	keys      *web.Limiter[int64] // requests of each key
+	strangers web.Networks        // requests without a valid key, by address
 }
 
 // call is what is known about a request before its handler runs.
@@ -52,7 +51,7 @@ type call struct {
 func New(s *book.Book, o Options) *API {
 	a := &API{
 		store: s, options: o, mux: web.NewMux(),
-		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewLimiter[netip.Addr](o.RateLimit),
+		keys: web.NewLimiter[int64](o.RateLimit), strangers: web.NewNetworks(o.RateLimit, time.Minute),
 	}
 	for _, op := range withOthers(operations) {
 		a.mux.Handle(op.route, a.guard(&op))
@@ -99,7 +98,7 @@ func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
 
 // countStranger counts a request without a valid key, and sets the headers of the limit.
 func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
-	remaining, wait, ok := a.strangers.Take(web.LimitAddr(a.options.Proxies.Client(r)), time.Now())
+	remaining, wait, ok := a.strangers.Take(a.options.Proxies.Client(r), time.Now())
 	a.strangers.SetHeaders(w, remaining)
 	if !ok {
 		return web.TooManyRequests(wait)

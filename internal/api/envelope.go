@@ -43,12 +43,12 @@ func parseQuery(raw string) (query, error) {
 	return q, nil
 }
 
-// find is the value of a parameter, in snake or camel case, or nil if it was not sent. If it was sent with different values, the client may mean any
-// of them.
+// find is the value of a parameter, in snake or camel case, or nil if it was sent without one or not at all. If it was sent with
+// different values, the client may mean any of them.
 func (q query) find(name string, v *doc.Invalid) (value *string) {
 	for i := range q {
 		switch {
-		case !text.IsNamed(q[i].name, name):
+		case !text.IsNamed(q[i].name, name), strings.TrimSpace(q[i].value) == "":
 		case value == nil:
 			value = &q[i].value
 		case *value != q[i].value:

@@ -47,6 +47,33 @@ type outerKey struct{}
 // copies is how many bytes of memory a byte takes while the protocol reads or writes it.
 const copies = 6
 
+// maxLevels is how deep lists and objects may lie in each other in a message. The protocol's own reader takes time for
+// each level of each byte: a megabyte of brackets would keep it busy for seconds.
+const maxLevels = 16
+
+const tooDeep = "The message has more than 16 levels of lists and objects."
+
+// isDeep looks at the brackets outside of texts. A message that is not JSON is refused later, and no later than here.
+func isDeep(message []byte) bool {
+	levels, inText := 0, false
+	for i := 0; i < len(message); i++ {
+		switch c := message[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if levels++; levels > maxLevels {
+				return true
+			}
+		case c == '}' || c == ']':
+			levels--
+		}
+	}
+	return false
+}
+
 // Serve answers one message of the protocol. The key was checked before.
 func (d *Endpoint) Serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Header["Origin"] != nil {
@@ -65,6 +92,9 @@ func (d *Endpoint) Serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	if bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) {
 		return &web.Error{Status: http.StatusBadRequest, Message: "Send one message at a time: batches are not supported."}
+	}
+	if isDeep(body) {
+		return &web.Error{Status: http.StatusBadRequest, Message: tooDeep}
 	}
 	r = r.WithContext(context.WithValue(r.Context(), outerKey{}, outer{w, r}))
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -299,6 +299,10 @@ func TestTheEndpointIsClosedToStrangersAndPages(t *testing.T) {
 		{"a web page", secret, callFind, []string{"Origin", "https://evil.example"}, http.StatusForbidden, "Web pages cannot use this address."},
 		{"a form", secret, callFind, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType, "JSON"},
 		{"a batch", secret, " [" + callFind + "," + callFind + "]", nil, http.StatusBadRequest, "one message at a time"},
+		{"a megabyte of brackets", secret, strings.Replace(callFind, `"params":{`, `"params":{"_meta":`+brackets(500)+`,`, 1), nil,
+			http.StatusBadRequest, "more than 16 levels"},
+		{"brackets in a text", secret, strings.Replace(callFind, `"params":{`, `"params":{"_meta":{"a":"\"`+strings.Repeat("[", 500)+`"},`, 1), nil,
+			http.StatusOK, `"structuredContent":{"data":[]`},
 		{"no message", secret, "{}", nil, http.StatusBadRequest, ""},
 		{"no JSON", secret, "{", nil, http.StatusBadRequest, ""},
 		{"nothing", secret, "", []string{"Content-Type", "application/json"}, http.StatusBadRequest, ""},
@@ -325,6 +329,12 @@ func TestTheEndpointIsClosedToStrangersAndPages(t *testing.T) {
 	if log := o.log.String(); strings.Contains(log, secret) || strings.Contains(log, "level=ERROR") {
 		t.Errorf("the log:\n%s", log)
 	}
+}
+
+// brackets is most of a megabyte of lists that lie in each other.
+func brackets(deep int) string {
+	list := strings.Repeat("[", deep) + strings.Repeat("]", deep)
+	return `{"a":[` + strings.TrimSuffix(strings.Repeat(list+",", 999_000/(2*deep+1)), ",") + "]}"
 }
 
 // A message counts against the limit of its key as any request does, and so does what its tool asks the API.

@@ -102,6 +102,8 @@ func checkMessage(line []byte) (code int, problem string) {
 		return 0, ""
 	case len(line) > maxLine:
 		return jsonrpc.CodeInvalidRequest, "The message is too long."
+	case isDeep(line):
+		return jsonrpc.CodeInvalidRequest, tooDeep
 	case !json.Valid(line):
 		return jsonrpc.CodeParseError, "The line is not JSON. Each message is one line of JSON."
 	case line[0] == '[':

@@ -81,7 +81,7 @@ type commands struct {
 		Create keyCreate `cmd:"" help:"Create an API key and print it. It is shown only once."`
 		List   keyList   `cmd:"" help:"List an account's keys, without their secrets."`
 		Revoke keyRevoke `cmd:"" help:"Revoke a key: it stops working within two seconds."`
-	} `cmd:"" help:"API keys."`
+	} `cmd:"" help:"API keys, which the console has under Settings, Integrations, API keys."`
 	User struct {
 		Create        userCreate        `cmd:"" help:"Create a console user and print their password. It is shown only once."`
 		List          userList          `cmd:"" help:"List users with their accounts and roles."`

@@ -205,7 +205,7 @@ A row with an amount and a date is recorded. A value that a gift cannot have, su
 
 A bad row is rejected, and the import continues: fix it in the file that --rejected writes, then import that file. It is CSV, or .xlsx if its name ends that way; rows of JSON Lines stay JSON Lines.
 
-To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, use "donorbook import undo", or open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created stay.
+To resume an interrupted import, run it again with the same file and options. A gift is recorded once per external_id, no matter how many files contain it. A row without one gets one made from everything it says, so the same row in another file is the same gift; two equal rows in one file are two gifts. To undo an import, use "donorbook import undo", or open it in the console under Gifts, Import: its gifts are canceled and no longer count, its changes to earlier gifts are undone, its recurring gifts end, and its new contacts are archived. Campaigns that it created are removed, unless other gifts are for them.
 
 A dry run changes nothing. Its numbers are those of the import, unless other people change something in the meantime. It lists the campaigns that would be created, and asks once for each word of a status, type, method or frequency that is unknown.
 

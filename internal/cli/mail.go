@@ -40,6 +40,9 @@ func (c *mailTest) Run(t *terminal) error {
 	}
 	l := &mail.Letter{ID: 1 + text.RandomBelow(1<<53-1), At: time.Now(), Name: mail.NewLine("Donorbook"), To: to, Message: *mails.TestMessage("your organization")}
 	if err := relay.Send(t.ctx, l); err != nil {
+		if refused := new(mail.Refused); errors.As(err, &refused) && refused.Reply != "" {
+			err = fmt.Errorf("%w\n%s", err, refused.Reply)
+		}
 		return err
 	}
 	fmt.Fprintf(t.stderr, "%s has taken the mail for %s. If it does not arrive, look into the spam folder, then into the log of the relay.\n", c.SMTPHost, to)

@@ -91,7 +91,7 @@ func (c *mcpCommand) key() (string, error) {
 	}
 	key = strings.TrimSpace(key)
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &config.Problem{Flag: "key-file", Reason: "no API key in the file or in DONORBOOK_KEY; create one with \"donorbook key create\""}
+		return "", &config.Problem{Flag: "key-file", Reason: "no API key in the file or in DONORBOOK_KEY; create one with \"donorbook key create\", or in the console under Settings, Integrations, API keys"}
 	}
 	return key, nil
 }

@@ -110,6 +110,9 @@ func (c *serveCommand) serve(t *terminal, s *book.Book, organization access.Acco
 		if c.TLS == certs.Off {
 			log.Warn("TLS is off: requests are refused unless they arrived over HTTPS at a trusted proxy or come from this machine")
 		}
+		if c.BaseURL == "" && !c.Demo {
+			log.Warn("base-url is not set: links begin with the host that a request names, so proxies are told not to keep public pages")
+		}
 		if !c.Demo {
 			startErr = c.printSetup(t, s, at.Main)
 		} else {

@@ -130,7 +130,7 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 	e := s.estate("Harbor")
 	large := strings.Repeat("a", 65<<10)
 	for path, status := range map[string]int{
-		"/settings/organization": http.StatusRequestEntityTooLarge, "/settings/keys": http.StatusRequestEntityTooLarge, "/chapters": http.StatusRequestEntityTooLarge,
+		"/settings/organization": http.StatusRequestEntityTooLarge, "/settings/integrations/api-keys": http.StatusRequestEntityTooLarge, "/chapters": http.StatusRequestEntityTooLarge,
 		"/contacts": http.StatusUnprocessableEntity, "/campaigns": http.StatusUnprocessableEntity,
 	} {
 		a := e.owner.post(e.owner.org(path), "name", large)
@@ -186,7 +186,7 @@ func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 	}{
 		"/console/profile/name":                                           {[]string{"name", long}, []string{"Your profile", "Where you are signed in"}},
 		e.owner.org("/settings/organization"):                             {[]string{"name", long}, []string{"Settings", "Public pages"}},
-		e.owner.org("/settings/keys"):                                     {[]string{"name", long}, []string{"New API key", "Permissions"}},
+		e.owner.org("/settings/integrations/api-keys"):                    {[]string{"name", long}, []string{"New API key", "Permissions"}},
 		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
 		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
 		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},

@@ -104,19 +104,19 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
 }
 
-// Where the donor covered the fee, the timeline says of a gift what lists and sums say: the gift, without the fee.
+// Where the donor covered the fee, the timeline says of a gift what lists and receipts say: what was paid.
 func TestATimelineAgreesWithTheListOfGifts(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
 	path := s.contact(p, "Zoë", "Okafor")
 	p.follow(path+"/gifts", "amount", "51.81", "fee_covered", "1.81", "transacted_at", "2026-01-31", "method", "card")
-	p.sees(p.get(p.org("/gifts")), "$50 from 1 gift")
+	p.sees(p.get(p.org("/gifts")), "$51.81 from Zoë Okafor", "$50 from 1 gift (covered fees not counted)")
 	page := p.get(path)
-	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
+	p.sees(page, p.user.Name+" recorded a gift of $51.81. View gift")
 	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(giftAddress.FindString(page.body), "/gifts/"), nil, ""); err != nil {
 		t.Fatal(err)
 	}
-	p.sees(p.get(path), p.user.Name+" recorded a refund of $50.")
+	p.sees(p.get(path), p.user.Name+" recorded a refund of $51.81.")
 }
 
 // The history of the organization tells of a gift once, in words, and leads to gifts, plans and jobs.

@@ -94,7 +94,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		public := stranger.get("/gala")
 		stranger.wantStatus(public, http.StatusOK)
 		stranger.doesNotSee(public, "draft", "closed")
-		if !strings.Contains(public.body, donateLink) || public.header.Get("Cache-Control") != "public, max-age=60" || viewer.get("/gala").body != public.body {
+		if !strings.Contains(public.body, donateLink) || public.header.Get("Cache-Control") != "private, max-age=60" || viewer.get("/gala").body != public.body {
 			t.Error(public.body)
 		}
 		if !strings.Contains(page.body, `action="`+path+`/status/draft"><button class="button small">Undo`) {
@@ -195,7 +195,7 @@ func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
 		editor.follow(path, "title", "Gala", "slug", "ball")
 		for _, address := range []struct{ old, now string }{{"/gala", "/ball"}, {"/gala?utm_source=mail&x=%2F", "/ball?utm_source=mail&x=%2F"}} {
 			a := stranger.get(address.old)
-			if a.status != http.StatusPermanentRedirect || a.location() != address.now || a.header.Get("Cache-Control") != "public, max-age=60" {
+			if a.status != http.StatusPermanentRedirect || a.location() != address.now || a.header.Get("Cache-Control") != "private, max-age=60" {
 				t.Errorf("%s: %d to %q, %v", address.old, a.status, a.location(), a.header)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/donate"
@@ -253,6 +254,55 @@ func TestAnOnlineGiftIsRefundedWhereItWasPaid(t *testing.T) {
 			t.Errorf("%v: the ledger is %+v", err, is.Entries)
 		}
 		editor.sees(s.visitor().get("/coats"), "$30 raised of $100", "1 donor")
+		donation, list := editor.org("/donations/"+d.ID), editor.org("/donations")
+		editor.sees(editor.get(donation), "$20 refunded")
+		editor.sees(editor.get(editor.org("/gifts/"+d.Gift)), "Status Partly refunded")
+		page = editor.get(editor.org("/gifts/" + d.Gift))
+		editor.follow(refund, "amount", "30", "seen", seenIn(page), "decision", "record")
+		for _, path := range []string{donation, list, editor.org("/gifts"), editor.org("/contacts/" + strconv.FormatInt(is.Contact, 10))} {
+			shown := editor.get(path)
+			editor.sees(shown, "Refunded")
+			if strings.Contains(shown.body, ">Paid</span>") {
+				t.Errorf("%s says that the gift is paid", path)
+			}
+		}
+		editor.sees(editor.get(editor.org("/gifts/"+d.Gift)), "Status Refunded")
+	})
+}
+
+// Before a refund, the page says to whom an email about it goes; where mail may not go, it says nothing.
+func TestARefundSaysWhoHearsOfIt(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		s.store.UseRelay(new(mails.Shelf))
+		p := s.member(s.organization("Harbor"), access.Editor)
+		for _, quiet := range []bool{false, true} {
+			contact := s.contact(p, "Zoë", "Okafor", func(in *crm.ContactInput) {
+				in.Emails = &[]crm.Email{{Value: "zoe@example.org"}}
+				in.DoNotEmail = &quiet
+			})
+			gift := p.give(contact, "50", "2026-01-31")
+			asked := p.post(gift+"/refund", "amount", "10", "seen", seen(p.get(gift)))
+			if quiet {
+				p.doesNotSee(asked, "An email about the refund")
+			} else {
+				p.sees(asked, "An email about the refund goes to zoe@example.org.")
+			}
+		}
+	})
+}
+
+// What was promised is not called a gift that came.
+func TestANoticeSaysThatAPledgeIsOne(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		for status, said := range map[string]string{
+			"pending": "Recorded a pledge of $1,200 from Zoë Okafor.", "failed": "Recorded a failed gift of $1,200 from Zoë Okafor.",
+			"": "Recorded $1,200 from Zoë Okafor.",
+		} {
+			a := p.follow(contact+"/gifts", "amount", "1200", "transacted_at", "2026-01-31", "method", "check", "status", status)
+			p.sees(a, said)
+		}
 	})
 }
 
@@ -369,7 +419,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away, with a receipt if one can be made. If a contact with this email has another name, it waits until you have reviewed that.")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
 		editor.follow(page+"/receive", "day", today, "amount", "50")
-		if _, err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
+		if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 		viewer.doesNotSee(viewer.get(page), "It hasn’t arrived")

@@ -78,7 +78,7 @@ func TestThePlanOfACompanyHasItsName(t *testing.T) {
 
 // A refund of a gift with a covered fee is split between the two, and every column of the gift's page adds up.
 func TestTheColumnsOfARefundAddUp(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
+	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
 		contact := s.contact(p, "Zoë", "Okafor")
 		gift := p.give(contact, "514.80", "2026-01-31", "fee", "14.80", "fee_covered", "14.80")
@@ -87,8 +87,9 @@ func TestTheColumnsOfARefundAddUp(t *testing.T) {
 		p.sees(asked, "$9.71 will be subtracted from the totals for Jan 31, 2026. The other $0.29 is a part of the covered fee, which totals do not count.")
 		p.sees(p.follow(gift+"/refund", "amount", "10", "seen", seen(asked), "decision", "record"), "-$9.71 -$0.29 -$10 Net after refunds $490.29 $14.51 $504.80",
 			"Totals count the gift, not the covered fee.")
-		p.sees(p.get(contact), "Total $490.29 1 gift")
-		p.sees(p.get(p.org("/gifts")), "$490.29 from 1 gift")
+		p.sees(p.get(contact), "Total $504.80 1 gift $14.51 of it covered fees", "This year $504.80", "Largest gift $504.80")
+		p.sees(p.get(p.org("/gifts")), "$490.29 from 1 gift (covered fees not counted)", "$504.80 from Zoë Okafor")
+		p.sees(p.get(contact+"/statement?year=2026"), "Total $504.80", "$14.51 of the total covered processing fees.")
 	})
 }
 

@@ -424,8 +424,9 @@ func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
 		filter := []string{"tag", "vip", "has", "email", "what", "statements", "year", "2025"}
 		address := p.org("/contacts/print/send?tag=vip&has=email&what=statements&year=2025")
 		question := p.get(address)
-		p.sees(question, "Send giving statements for 2025?", "2 emails to send.", "Active contacts · Tagged vip · Has email", "To Ann & Co Abel",
+		p.sees(question, "Send giving statements for 2025?", "2 emails to: Active contacts · Tagged vip · Has email", "2 emails to send.", "To Ann & Co Abel",
 			"Your giving statement for 2025 from Harbor", "$75.50", "Send 2 emails")
+		p.doesNotSee(question, "pledges are not.Harbor")
 		p.sees(p.follow(p.org("/contacts/print/send"), filter...), "Nothing was sent yet.", "Send 2 emails")
 		p.sees(p.follow(p.org("/contacts/print/send"), append(filter, "seen", "58")...), "the list now has 2 contacts", "Send 2 emails")
 		p.sees(p.get(p.org("/jobs")), "No background work yet")

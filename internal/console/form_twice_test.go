@@ -52,7 +52,7 @@ func (s *site) things(e estate) string {
 
 // creating are the forms that create something, as far as the test below must find them.
 var creating = []string{
-	"/contacts", "/contacts/{id}/gifts", "/contacts/{id}/plans", "/contacts/{id}/notes", "/campaigns", "/segments", "/chapters", "/settings/fields", "/settings/keys", "/settings/people/invite",
+	"/contacts", "/contacts/{id}/gifts", "/contacts/{id}/plans", "/contacts/{id}/notes", "/campaigns", "/segments", "/chapters", "/settings/fields", "/settings/integrations/api-keys", "/settings/people/invite",
 }
 
 // Every form of the console that is sent twice, as by two clicks without scripts, creates one thing, and the second answer leads to a page as the

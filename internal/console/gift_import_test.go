@@ -50,10 +50,15 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 			}
 		}
 		p.follow(later, append(mapping(a), "value.0", "other", "do", "import")...)
-		p.sees(p.until(later, "Undo import"), "It reverses the import’s changes to earlier gifts", "Campaigns that it created stay")
+		p.sees(p.until(later, "Undo import"), "It reverses the import’s changes to earlier gifts", "It removes the campaigns that the import created")
 		p.follow(later + "/undo")
 		p.until(later, "1 change to earlier gifts was reversed")
 		p.sees(p.get(p.org("/jobs")), "1 change to earlier gifts was reversed")
+		p.follow(path + "/undo")
+		p.until(path, "1 campaign that it created was removed.")
+		if got := p.get(p.org("/campaigns")).words(); strings.Contains(got, "Roof") {
+			t.Errorf("after the undo the campaigns are %s", got)
+		}
 	})
 }
 

@@ -107,7 +107,7 @@ func firstSteps(t *testing.T, s *site) {
 	ada := s.newcomer(ours, "Ada", "Berg")
 	owner.sees(owner.get(owner.org("")), "2 of 7 done", "Add your contacts (done)", "Choose contact", "Active contacts 1", "Campaigns 0 None yet")
 	s.campaign(ours, `{"title": "Winter Coats"}`)
-	owner.post(owner.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "90d")
+	owner.post(owner.org("/settings/integrations/api-keys"), "name", "Website", "permission", "contacts:read", "expires", "90d")
 	owner.follow(owner.org("/settings/donations"), "check", "Ours, 1 Main Street")
 	owner.sees(owner.get(owner.org("")), "Take gifts on your campaign pages (done)", "Set up mail")
 	s.store.UseRelay(new(mails.Shelf))

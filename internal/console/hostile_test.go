@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/history"
 	"donorbook/internal/rig"
 	"donorbook/internal/store/jobs"
 )
@@ -26,6 +27,7 @@ type estate struct {
 	account, chapter                 access.Account
 	owner                            *person
 	contact, archived, campaign, key int64
+	change                           int64 // of the active contact
 	upload                           int64 // an import that waits for its columns to be mapped
 	job                              int64 // a change of many contacts
 	segment                          int64
@@ -56,6 +58,9 @@ func (s *site) estate(name string) estate {
 	e.field = s.field(e.owner, name+" field", custom.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
+	changes, _, err := s.store.Timeline(ctx, e.account.Number, history.ContactNoun, e.contact, crm.PageRequest{Page: 1, PerPage: 1})
+	must(err)
+	e.change = changes[0].Revision
 	twin := contact("Twin")
 	merged, err := s.store.Merge(ctx, e.account.Number, e.contact, crm.MergeInput{Contact: twin}, "US")
 	must(err)
@@ -163,7 +168,7 @@ func address(pattern string, org string, e estate) string {
 	}
 	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan, "{donation}", e.donation,
 		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
-		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", "1", "{session}", "0", "{token}", "x", "{file}", "console.css",
+		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", strconv.FormatInt(e.change, 10), "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)
 }
 
@@ -432,7 +437,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// Refused input comes back in the form.
-		for _, path := range []string{"/contacts", "/campaigns", "/settings/keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/integrations/api-keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
 			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query", "q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}

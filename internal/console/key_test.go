@@ -16,7 +16,7 @@ var shownSecret = regexp.MustCompile(`<code id="secret">(dbk_[0-9A-Za-z]+)</code
 // makeKey sends the form for a new key and returns the secret on the next page.
 func (p *person) makeKey(pairs ...string) string {
 	p.site.t.Helper()
-	a := p.follow(p.org("/settings/keys"), pairs...)
+	a := p.follow(p.org("/settings/integrations/api-keys"), pairs...)
 	found := shownSecret.FindStringSubmatch(a.body)
 	if a.status != http.StatusOK || found == nil {
 		p.site.t.Fatalf("status %d, and no secret: %s", a.status, a.words())
@@ -27,12 +27,12 @@ func (p *person) makeKey(pairs ...string) string {
 func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
-		p.sees(p.get(p.org("/settings/keys")), "No API keys yet", "Create key")
-		form := p.get(p.org("/settings/keys/new"))
+		p.sees(p.get(p.org("/settings/integrations/api-keys")), "No API keys yet", "Create key")
+		form := p.get(p.org("/settings/integrations/api-keys/new"))
 		if strings.Count(form.body, " checked") != 1 || !strings.Contains(form.body, `value="contacts:read" checked`) {
 			t.Error("another permission than to read contacts is ticked at first")
 		}
-		made := p.follow(p.org("/settings/keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
+		made := p.follow(p.org("/settings/integrations/api-keys"), "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
 		p.sees(made, "Website", "Copy the key now", "Read contacts, Read campaigns", s.http.URL+"/v1/contacts")
 		secret := shownSecret.FindStringSubmatch(made.body)[1]
 		if made.header.Get("Cache-Control") != "no-store" {
@@ -46,12 +46,29 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 		if err != nil || len(keys) != 1 || time.Until(keys[0].ExpiresAt).Round(24*time.Hour) != 90*24*time.Hour {
 			t.Errorf("%v: the keys are %+v", err, keys)
 		}
-		list := p.get(p.org("/settings/keys"))
+		list := p.get(p.org("/settings/integrations/api-keys"))
 		p.sees(list, "Website", keys[0].Hint, "Active", "Read contacts")
 		if strings.Contains(list.body, secret) {
 			t.Error("the list shows the secret")
 		}
 	})
+}
+
+// The page of keys is where the API reference says: under Settings, Integrations, API keys. Older addresses lead there.
+func TestKeysAreUnderIntegrations(t *testing.T) {
+	s := anySite(t)
+	p := s.member(s.organization("Harbor"), access.Owner)
+	p.sees(p.get(p.org("/settings")), "Integrations API keys")
+	p.sees(p.get(p.org("/settings/integrations/api-keys")), "Settings / Integrations / API keys")
+	for old, now := range map[string]string{
+		"/settings/keys": "/settings/integrations/api-keys", "/settings/keys?page=2": "/settings/integrations/api-keys?page=2",
+		"/settings/keys/new": "/settings/integrations/api-keys/new", "/settings/keys/7/revoke": "/settings/integrations/api-keys/7/revoke",
+		"/settings/integrations": "/settings#integrations",
+	} {
+		if a := p.get(p.org(old)); a.location() != p.org(now) {
+			t.Errorf("%s leads to %q", old, a.location())
+		}
+	}
 }
 
 func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
@@ -62,7 +79,7 @@ func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 		"campaigns:write":   `"title":"Spring appeal"`,
 		"transactions:read": "/v1/transactions", "transactions:write": `"amount":25,"method":"cash"`,
 	} {
-		a := p.follow(p.org("/settings/keys"), "name", "K", "permission", permission, "expires", "never")
+		a := p.follow(p.org("/settings/integrations/api-keys"), "name", "K", "permission", permission, "expires", "never")
 		p.sees(a, "curl -H 'Authorization: Bearer dbk_", call)
 	}
 }
@@ -82,7 +99,7 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 		{[]string{"name", "Kept", "permission", "contacts:read", "expires", "date", "expires_on", "90d"}, []string{"Choose the last day"}},
 		{[]string{"name", strings.Repeat("x", 256), "permission", "contacts:read", "expires", "never"}, []string{"must not be longer than 255 characters"}},
 	} {
-		a := p.post(p.org("/settings/keys"), test.form...)
+		a := p.post(p.org("/settings/integrations/api-keys"), test.form...)
 		p.wantStatus(a, http.StatusUnprocessableEntity)
 		p.sees(a, test.says...)
 		if test.form[1] == "Kept" && !strings.Contains(a.body, `value="Kept"`) {
@@ -103,21 +120,21 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		revoke := p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
+		revoke := p.org("/settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
 		p.sees(p.get(revoke), "Revoke “Website”?", "This can’t be undone", "Last used")
 		p.sees(p.follow(revoke), "Key “Website” revoked", "Revoked")
 		if _, err := s.store.Authenticate(t.Context(), secret); err == nil {
 			t.Error("the key still works")
 		}
-		list := p.get(p.org("/settings/keys")).words()
+		list := p.get(p.org("/settings/integrations/api-keys")).words()
 		if strings.Index(list, "Old") > strings.Index(list, "Website") {
 			t.Error("a revoked key stands before one active")
 		}
-		if a := p.get(revoke); a.location() != p.org("/settings/keys") {
+		if a := p.get(revoke); a.location() != p.org("/settings/integrations/api-keys") {
 			t.Errorf("a revoked key can be revoked: %d", a.status)
 		}
 		for _, wrong := range []string{"0", "x", "-1", strconv.FormatInt(who.Key+7, 10), "0" + strconv.FormatInt(who.Key, 10)} {
-			p.wantStatus(p.post(p.org("/settings/keys/"+wrong+"/revoke")), http.StatusNotFound)
+			p.wantStatus(p.post(p.org("/settings/integrations/api-keys/"+wrong+"/revoke")), http.StatusNotFound)
 		}
 	})
 }
@@ -129,7 +146,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, in); err != nil {
 		t.Fatal(err)
 	}
-	p.sees(p.get(p.org("/settings/keys")), "Short", "All", "Expires soon")
+	p.sees(p.get(p.org("/settings/integrations/api-keys")), "Short", "All", "Expires soon")
 }
 
 // The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never in an
@@ -138,7 +155,7 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
-		sent := p.post(p.org("/settings/keys"), "name", "Website", "permission", "contacts:read", "expires", "never")
+		sent := p.post(p.org("/settings/integrations/api-keys"), "name", "Website", "permission", "contacts:read", "expires", "never")
 		p.wantStatus(sent, http.StatusSeeOther)
 		cookie := sent.header.Get("Set-Cookie")
 		if strings.Contains(sent.location(), "dbk_") || !strings.Contains(cookie, "; HttpOnly; Secure") || !strings.Contains(cookie, "Max-Age=60") {
@@ -148,7 +165,7 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := p.get(p.org("/settings/keys/" + strconv.FormatInt(who.Key, 10))); shownSecret.MatchString(a.body) {
+		if a := p.get(p.org("/settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10))); shownSecret.MatchString(a.body) {
 			t.Error("the page of another key shows a secret")
 		}
 		first, again := p.get(sent.location()), p.get(sent.location())
@@ -161,6 +178,6 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 		}
 		s.member(p.account, access.Editor).wantStatus(s.member(p.account, access.Editor).get(sent.location()), http.StatusForbidden)
 		stranger := s.member(s.organization("Elsewhere"), access.Owner)
-		stranger.wantStatus(stranger.get(stranger.org("/settings/keys/"+strconv.FormatInt(who.Key, 10))), http.StatusNotFound)
+		stranger.wantStatus(stranger.get(stranger.org("/settings/integrations/api-keys/"+strconv.FormatInt(who.Key, 10))), http.StatusNotFound)
 	})
 }

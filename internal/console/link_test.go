@@ -27,7 +27,7 @@ var ownParameters = map[string][]string{
 	"/statements": {"year", "new", "returning", "lapsed", "after", "before"}, "/reports": {"year"}, "/reports/export": {"year"}, "/receipts": {"year", "page"},
 	"/contacts/import": {"of", "page"}, "/duplicates": {"level", "page"}, "/duplicates/merge": {"page"}, "/contacts/{id}": {"plan"}, "/contacts/{id}/merge": {"with", "q"},
 	"/contacts/{id}/statement": {"year"}, "/search": {"q"}, "/jobs": {"page"}, "/segments": {"page"}, "/tags": {"page", "q"}, "/tags/rename": {"tag"}, "/tags/delete": {"tag"},
-	"/gifts/thank": {"query", "id", "all"}, "/settings/keys": {"page"}, "/settings/people": {"page", "invited"}, "/chapters": {"page"}, "/merges": {"page"},
+	"/gifts/thank": {"query", "id", "all"}, "/settings/integrations/api-keys": {"page"}, "/settings/people": {"page", "invited"}, "/chapters": {"page"}, "/merges": {"page"},
 	"/contacts/{id}/history": {"page"}, "/jobs/{id}": {"page"}, "/contacts/new": {"gift"}, "/gifts/{id}/thank": {"occasion"},
 	"/settings/history": {"about", "who", "from", "to", "before", "after"},
 }

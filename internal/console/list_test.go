@@ -45,20 +45,20 @@ func TestTheListOfKeysIsPaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := p.get(p.org("/settings/keys"))
+	first := p.get(p.org("/settings/integrations/api-keys"))
 	p.wantShown(first, 60, numbers(0, 25)...)
-	if !strings.Contains(first.body, p.org("/settings/keys?page=3")) {
+	if !strings.Contains(first.body, p.org("/settings/integrations/api-keys?page=3")) {
 		t.Error("nothing leads to the third page")
 	}
-	p.wantShown(p.get(p.org("/settings/keys?page=2")), 60, numbers(25, 50)...)
-	p.wantShown(p.get(p.org("/settings/keys?page=3")), 60, numbers(50, 60)...)
-	p.wantShown(p.get(p.org("/settings/keys?page=9")), 60, numbers(50, 60)...)
+	p.wantShown(p.get(p.org("/settings/integrations/api-keys?page=2")), 60, numbers(25, 50)...)
+	p.wantShown(p.get(p.org("/settings/integrations/api-keys?page=3")), 60, numbers(50, 60)...)
+	p.wantShown(p.get(p.org("/settings/integrations/api-keys?page=9")), 60, numbers(50, 60)...)
 	for range access.KeyLimit.Max - 20 {
 		if _, _, err := s.store.CreateKey(t.Context(), p.account.Number, access.KeyInput{Name: "More", Permissions: access.ContactsRead}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	full := p.post(p.org("/settings/keys"), "name", "One more", "permission", "contacts:read", "expires", "never")
+	full := p.post(p.org("/settings/integrations/api-keys"), "name", "One more", "permission", "contacts:read", "expires", "never")
 	p.wantStatus(full, http.StatusUnprocessableEntity)
 	p.sees(full, access.KeyLimit.Reached)
 }

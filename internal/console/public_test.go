@@ -46,7 +46,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 		if signedIn := owner.get("/winter-gala"); signedIn.body != a.body {
 			t.Error("who is signed in sees another page")
 		}
-		if a.header.Get("Cache-Control") != "public, max-age=60" || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Set-Cookie") != "" {
+		if a.header.Get("Cache-Control") != "private, max-age=60" || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Set-Cookie") != "" {
 			t.Errorf("%v", a.header)
 		}
 		guarded := owner.get("/console/profile").header

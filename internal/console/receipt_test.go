@@ -30,6 +30,6 @@ func TestWhatAReceiptLacksIsTold(t *testing.T) {
 		printed := owner.get(owner.org(fmt.Sprintf("/receipts/%d-00001", givingNow.Year())))
 		owner.sees(printed, "This receipt has been void since", fmt.Sprintf("VOID: replaced by receipt %d-00002 Receipt for your gift", givingNow.Year()))
 		covered := s.donation(owner.account, contact, `"amount":10.30,"fee_covered":0.30,"method":"card","transacted_at":"2026-11-15"`)
-		owner.sees(owner.get(owner.org("/gifts/"+covered.Code+"/thank")), "For $10 on Nov 15, 2026, and $0.30 for the fee.", "Thank you for your gift of $10.30")
+		owner.sees(owner.get(owner.org("/gifts/"+covered.Code+"/thank")), "For $10.30 on Nov 15, 2026, of which $0.30 covered the fee.", "Thank you for your gift of $10.30")
 	})
 }

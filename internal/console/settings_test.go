@@ -16,7 +16,7 @@ func TestSettingsLeadOn(t *testing.T) {
 		s.member(p.account, access.Viewer)
 		page := p.get(p.org("/settings"))
 		p.sees(page, "API keys 1 active", "API reference", "People and invitations 2 members, 1 invited", p.account.ID)
-		for _, address := range []string{p.org("/settings/keys"), p.org("/settings/people"), "/docs", "/console/profile"} {
+		for _, address := range []string{p.org("/settings/integrations/api-keys"), p.org("/settings/people"), "/docs", "/console/profile"} {
 			if !strings.Contains(page.body, `href="`+address+`"`) {
 				t.Errorf("nothing leads to %s", address)
 			}
@@ -51,7 +51,7 @@ func TestAViewerSeesSettingsButChangesNothing(t *testing.T) {
 	p := s.member(s.organization("Harbor"), access.Viewer)
 	page := p.get(p.org("/settings"))
 	p.sees(page, "API keys Managed by owners", "Thank-you texts Managed by editors", "Receipts Managed by owners", "Your role Viewer")
-	if strings.Contains(page.body, "/settings/organization") || strings.Contains(page.body, "/settings/keys") || strings.Contains(page.body, "/settings/receipts") {
+	if strings.Contains(page.body, "/settings/organization") || strings.Contains(page.body, "/settings/integrations/api-keys") || strings.Contains(page.body, "/settings/receipts") {
 		t.Error("a viewer is offered what only owners may do")
 	}
 }

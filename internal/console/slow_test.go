@@ -58,7 +58,7 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 		forms := map[string]*pending{
 			"a role":        p.begin(p.org("/settings/people/"+me+"/role"), "role=owner"),
 			"an invitation": p.begin(p.org("/settings/people/invite"), "role=owner&email="),
-			"a key":         p.begin(p.org("/settings/keys"), "name=k&permission=contacts:read&expires=never"),
+			"a key":         p.begin(p.org("/settings/integrations/api-keys"), "name=k&permission=contacts:read&expires=never"),
 		}
 		if err := s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer); err != nil {
 			t.Fatal(err)

@@ -52,7 +52,7 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		p.sees(a, "Harbor <Light> 1 Quay Boston, MA 02110 Tax ID: 04-1234567", "Amelia Okafor 12 Harbor Street Boston, MA 02110 Giving statement", "Giving statement for 2025",
 			"Mar 9, 2025 Gala <b>", "$103.00", "$30.00 $50.00 less $20.00 refunded", "Jul 1, 2025 General", "€12.50", "Non-cash", "Total $133.00 and €12.50",
 			"In 2025 you gave $133.00 and €12.50 to Harbor <Light>.", "No goods or services were provided in exchange for these gifts.", "Gifts of stock and in-kind gifts are listed without an amount",
-			"Only gifts we received are listed; pledges are not. Refunds are subtracted. Fees that you covered are included. Each currency has its own total.")
+			"Only gifts we received are listed; pledges are not. Refunds are subtracted. $3.00 of the total covered processing fees. Each currency has its own total.")
 		for _, not := range []string{"$77", "$66", "$400", "$99", "$88", "2026-01", "<Light>"} {
 			if text := a.body; strings.Contains(text, not) {
 				t.Errorf("the statement says %q", not)

@@ -320,11 +320,7 @@ func ReadContactForm(form doc.Form) (in ContactInput) {
 	if form.Value("type") != "" { // the form has the tail: no list of it is cleared by a form that lacks it
 		tailTable.Take(form, doc.Place{}, &in)
 	}
-	if in.Addresses != nil {
-		for i := range *in.Addresses {
-			(*in.Addresses)[i].spell()
-		}
-	}
+	in.spellAddresses()
 	return in
 }
 

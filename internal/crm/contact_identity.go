@@ -42,9 +42,9 @@ func (c *Contact) Identity() Identity {
 		i.add(&i.Details, c.Addresses[n].normal())
 	}
 	for _, e := range c.Emails {
-		i.add(&i.Emails, text.FoldCase(e.Value))
+		i.add(&i.Emails, text.FoldEmail(e.Value))
 	}
-	i.add(&i.Emails, text.FoldCase(c.BouncedEmail))
+	i.add(&i.Emails, text.FoldEmail(c.BouncedEmail))
 	for _, key := range c.MatchKeys {
 		if email, ok := strings.CutPrefix(key, EmailPrefix); ok {
 			i.add(&i.Emails, email)
@@ -104,7 +104,7 @@ func knownBy(field string, value json.RawMessage, elements []json.RawMessage) (a
 		}
 	case "emails":
 		for _, email := range elements {
-			all = append(all, text.FoldCase(valueIn(email)))
+			all = append(all, text.FoldEmail(valueIn(email)))
 		}
 	case "phones":
 		for _, phone := range elements {
@@ -293,10 +293,13 @@ func (i *Identity) reaches(value string) bool {
 
 // emailsIn are the parts of a text that may be emails.
 func emailsIn(value string) iter.Seq[string] {
-	if !strings.Contains(value, "@") {
-		return func(func(string) bool) {}
+	return func(yield func(string) bool) {
+		for part := range strings.FieldsFuncSeq(value, isAroundEmail) {
+			if strings.Contains(part, "@") && !yield(text.FoldEmail(part)) {
+				return
+			}
+		}
 	}
-	return strings.FieldsFuncSeq(text.FoldCase(value), isAroundEmail)
 }
 
 func isAroundEmail(r rune) bool { return strings.ContainsRune(" \t\r\n,;:<>()[]{}\"'|/?&=", r) }

@@ -31,7 +31,6 @@ var typedTable = doc.Table[*Typed, *Typed]{
 // typedElements are sent as objects, or as texts alone.
 var typedElements = func() doc.Element[Typed] {
 	of := doc.Objects(typedTable, 32, (*Typed).inWords)
-	object := of.Read
 	of.Read = func(r *doc.Reader, t *Typed) {
 		switch r.Next() {
 		case '"':
@@ -39,7 +38,14 @@ var typedElements = func() doc.Element[Typed] {
 			path := r.Path()
 			r.StandsFor(path+".value", path)
 		case '{':
-			object(r, t)
+			hasValue := false
+			r.Element(func(key string) {
+				hasValue = hasValue || key == "value"
+				typedTable.Read(r, key, t)
+			})
+			if !hasValue {
+				r.Fault.Add(r.Path()+".value", doc.Required)
+			}
 		default:
 			r.Skip()
 			r.Wrong(doc.ObjectOrText)
@@ -150,17 +156,23 @@ func (rule *typedRule) rekeyed(keys []string, list []Typed, known []string, regi
 	for i := range list {
 		key, _ := rule.key(list[i].Value, region)
 		if rule == &phoneRule && !ContainsSorted(known, key) {
-			at := slices.IndexFunc(known, func(key string) bool {
-				number, isPhone := strings.CutPrefix(key, PhonePrefix)
-				return isPhone && text.IsPhone(list[i].Value, number)
-			})
-			if at >= 0 {
-				key = known[at]
-			}
+			key = cmp.Or(knownPhone(list[i].Value, known), key)
 		}
 		keys = append(keys, key)
 	}
 	return SortedKeys(WithoutEmpty(keys))
+}
+
+// knownPhone is the match key that a number has in the country by which it was known, "" where it was not.
+func knownPhone(value string, known []string) string {
+	for _, key := range known {
+		if number, isPhone := strings.CutPrefix(key, PhonePrefix); isPhone {
+			if same, ok := text.SamePhone(value, number); ok {
+				return PhonePrefix + same
+			}
+		}
+	}
+	return ""
 }
 
 // identity is what two values of a list are compared by.
@@ -169,7 +181,7 @@ func (rule *typedRule) identity(value, region string) string {
 	return cmp.Or(key, value)
 }
 
-// check looks at each element and keeps those that differ by normal form, with their match keys. A value that is fine but tells
+// check looks at each element and keeps those that say something and differ by normal form, with their match keys. A value that is fine but tells
 // no two people apart has the key "", and is compared as it was written. Once there are too many, the rest is not looked at.
 func (rule *typedRule) check(c *doc.Checker, name string, sent []Typed) (kept []Typed, keys []string) {
 	kept = make([]Typed, 0, min(len(sent), maxEmails+1))
@@ -179,7 +191,7 @@ func (rule *typedRule) check(c *doc.Checker, name string, sent []Typed) (kept []
 			break
 		}
 		at := doc.ElementOf(name, i)
-		if c.HasAt(at, "") {
+		if element.Value == "" || c.HasAt(at, "") { // website forms send blanks
 			continue
 		}
 		if element.Type != "" && !slices.Contains(rule.kinds, element.Type) {
@@ -187,10 +199,6 @@ func (rule *typedRule) check(c *doc.Checker, name string, sent []Typed) (kept []
 		}
 		c.CheckText(at, "value", element.Value, doc.MaxText)
 		if c.HasAt(at, "value") {
-			continue
-		}
-		if element.Value == "" {
-			c.AddAt(at, "value", doc.Required)
 			continue
 		}
 		key, ok := rule.key(element.Value, c.Region)
@@ -299,13 +307,19 @@ func checkAddresses(c *doc.Checker, sent []Address) []Address {
 	return kept
 }
 
-// spell replaces the names of a state and a country by their codes. What has none stays, and is refused.
-func (a *Address) spell() {
-	if code, known := text.FindState(a.State); known {
-		a.State = strings.ToUpper(code)
+// spellAddresses replaces the names of states and countries by their codes. What has none stays, and is refused.
+func (in *ContactInput) spellAddresses() {
+	if in.Addresses == nil {
+		return
 	}
-	if code, known := text.FindCountry(a.Country); known {
-		a.Country = strings.ToUpper(code)
+	for i := range *in.Addresses {
+		a := &(*in.Addresses)[i]
+		if code, known := text.FindState(a.State); known {
+			a.State = strings.ToUpper(code)
+		}
+		if code, known := text.FindCountry(a.Country); known {
+			a.Country = strings.ToUpper(code)
+		}
 	}
 }
 

@@ -200,10 +200,10 @@ func lacking(keys, others []string) (missing []string) {
 	return missing
 }
 
-// WithDerivedKeys is the contact with the match keys of its external ids and emails worked out anew. Those of phones stay as they are: they depend on
-// the country that was set when a number came in.
+// WithDerivedKeys is the contact with its match keys worked out anew.
 func (c Contact) WithDerivedKeys() Contact {
 	c.replaceMatchKeys(ExternalPrefix, externalKeys(c.ExternalIDs))
+	c.addExtensions()
 	keys := make([]string, 0, len(c.Emails))
 	for _, email := range c.Emails {
 		key, ok := text.NormalEmail(email.Value)
@@ -217,6 +217,27 @@ func (c Contact) WithDerivedKeys() Contact {
 	return c
 }
 
+// addExtensions gives the match keys of phones their extensions, which those of earlier releases lack. Otherwise they stay
+// as they are: they depend on the country that was set when a number came in.
+func (c *Contact) addExtensions() {
+	if !slices.ContainsFunc(c.Phones, func(p Phone) bool { return text.MayHaveExtension(p.Value) }) {
+		return
+	}
+	known := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return !strings.HasPrefix(key, PhonePrefix) })
+	keys := phoneRule.rekeyed(nil, c.Phones, known, "")
+	numbers := make(map[string]bool)
+	for _, key := range keys {
+		number, _ := text.CutExtension(key)
+		numbers[number] = true
+	}
+	for _, key := range known {
+		if number, _ := text.CutExtension(key); !numbers[number] { // of a number that it has no longer
+			keys = append(keys, key)
+		}
+	}
+	c.replaceMatchKeys(PhonePrefix, keys)
+}
+
 // MatchKey is the match key of an email or a phone; ok is false where the text is neither.
 func MatchKey(value, region string) (key string, ok bool) {
 	if strings.Contains(value, "@") {
@@ -227,15 +248,21 @@ func MatchKey(value, region string) (key string, ok bool) {
 	return PhonePrefix + key, ok && key != ""
 }
 
-// PhoneDigits are the digits of the contact's phone numbers: of the normal form, or as they were written where a number does not tell
-// people apart.
+// PhoneDigits are the digits of the contact's phone numbers: of the normal form, without its extension and with it, or as they
+// were written where a number does not tell people apart.
 func (c *Contact) PhoneDigits() (numbers []string) {
+	known := 0
 	for _, key := range c.MatchKeys {
-		if number, ok := strings.CutPrefix(key, PhonePrefix); ok {
+		if phone, ok := strings.CutPrefix(key, PhonePrefix); ok {
+			known++
+			number, extension := text.CutExtension(phone)
 			numbers = append(numbers, text.Digits(number))
+			if extension != "" {
+				numbers = append(numbers, text.Digits(phone))
+			}
 		}
 	}
-	if len(numbers) < len(c.Phones) {
+	if known < len(c.Phones) {
 		for _, p := range c.Phones {
 			numbers = append(numbers, text.Digits(p.Value))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,7 +58,7 @@ func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
 
 func TestMatchKeysAreNormalForms(t *testing.T) {
 	in := valid(t, `{"emails":[{"value":"ÜNA@X.org"}],"phones":[{"value":"(212) 555-0100 ext. 5"},{"value":"+44 20 7946 0958"}]}`)
-	want := []string{"e:üna@x.org", "p:+12125550100", "p:+442079460958"}
+	want := []string{"e:üna@x.org", "p:+12125550100;ext=5", "p:+442079460958"}
 	if diff := cmp.Diff(want, in.MatchKeys()); diff != "" {
 		t.Error(diff)
 	}
@@ -83,6 +84,55 @@ func TestWithDerivedKeys(t *testing.T) {
 	}
 	if c := (Contact{Emails: []Email{{Value: "no address"}}, MatchKeys: []string{"e:kept"}}).WithDerivedKeys(); !slices.Equal(c.MatchKeys, []string{"e:kept"}) {
 		t.Errorf("an email of other rules: got %q", c.MatchKeys)
+	}
+}
+
+// Two colleagues behind one switchboard are two people, and so is whoever has its number alone.
+func TestAnExtensionTellsPeopleApart(t *testing.T) {
+	with := func(phone string) []string {
+		in := valid(t, `{"phones":[{"value":"`+phone+`"}]}`)
+		return in.MatchKeys()
+	}
+	five := with("212-555-0100 x5")
+	for _, other := range []string{"212-555-0100 x6", "212-555-0100", "212-555-0100 x55"} {
+		if slices.Equal(with(other), five) {
+			t.Errorf("%s has the key of extension 5: %q", other, five)
+		}
+	}
+	for _, same := range []string{"(212) 555-0100 ext. 5", "+1 212 555 0100 #5", "1.212.555.0100 extension 5"} {
+		if got := with(same); !slices.Equal(got, five) {
+			t.Errorf("%s has the key %q, want %q", same, got, five)
+		}
+	}
+	in := valid(t, `{"phones":["212-555-0100 x5","212-555-0100 x6","212 555 0100 ext 5","212-555-0100"]}`)
+	if len(*in.Phones) != 3 {
+		t.Errorf("of four phones, of which two are one, %d are kept: %v", len(*in.Phones), *in.Phones)
+	}
+}
+
+// The keys of earlier releases had no extension.
+func TestDerivedKeysHaveExtensions(t *testing.T) {
+	for _, test := range []struct {
+		phones     string
+		keys, want []string
+	}{
+		{"212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
+		{"212-555-0100 x5", []string{"p:+12125550100;ext=5"}, []string{"p:+12125550100;ext=5"}},
+		{"+1 212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
+		{"212-555-0100 x5|2125550100", []string{"p:+12125550100"}, []string{"p:+12125550100", "p:+12125550100;ext=5"}},
+		{"020 7946 0958 x6", []string{"p:+442079460958"}, []string{"p:+442079460958;ext=6"}}, // from when the region was another one
+		{"212-555-0100 x5", []string{"p:+12125550100", "p:+13125550100"}, []string{"p:+12125550100;ext=5", "p:+13125550100"}},
+		{"020 7946 0958", []string{"p:+442079460958"}, []string{"p:+442079460958"}},
+		{"555-0100 x5", nil, nil},
+	} {
+		var phones []Phone
+		for value := range strings.SplitSeq(test.phones, "|") {
+			phones = append(phones, Phone{Value: value})
+		}
+		c := Contact{Phones: phones, MatchKeys: test.keys}.WithDerivedKeys()
+		if !slices.Equal(c.MatchKeys, test.want) {
+			t.Errorf("%s with %q: got %q, want %q", test.phones, test.keys, c.MatchKeys, test.want)
+		}
 	}
 }
 

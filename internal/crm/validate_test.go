@@ -177,6 +177,17 @@ func TestListsHaveALimitWhoeverFillsThem(t *testing.T) {
 	}
 }
 
+// Website forms send blanks for what was not filled in.
+func TestABlankEmailOrPhoneIsLeftOut(t *testing.T) {
+	in, err := read(`{"emails":[{"type":"work","value":null},{"value":" "},"",{"value":"a@b.co"}],"phones":[{"type":"fax","value":""}]}`, false)
+	if err != nil {
+		t.Fatal(crmtest.FaultsOf(t, err))
+	}
+	if len(*in.Emails) != 1 || (*in.Emails)[0].Value != "a@b.co" || len(*in.Phones) != 0 {
+		t.Errorf("kept %v and %v", *in.Emails, *in.Phones)
+	}
+}
+
 func TestFaultsOfValues(t *testing.T) {
 	const (
 		dob   = "The dob field must be a date in the format m/d/Y, from 01/01/1000 to today."
@@ -203,8 +214,7 @@ func TestFaultsOfValues(t *testing.T) {
 		{`{"emails":[null]}`, "emails.0", "The emails.0 field must be an object or a string."},
 		{`{"emails":[[]]}`, "emails.0", "The emails.0 field must be an object or a string."},
 		{`{"emails":[{}]}`, "emails.0.value", "The emails.0.value field is required."},
-		{`{"emails":[{"type":"work","value":null}]}`, "emails.0.value", "The emails.0.value field is required."},
-		{`{"emails":[{"value":" "}]}`, "emails.0.value", "The emails.0.value field is required."},
+		{`{"emails":[{"value":""},{"type":"work"}]}`, "emails.1.value", "The emails.1.value field is required."},
 		{`{"emails":[{"value":"a"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},
 		{`{"emails":[{"value":"A <a@b.co>"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},
 		{`{"emails":[{"value":"a@b.co, c@d.co"}]}`, "emails.0.value", "The emails.0.value field must be a valid email address."},

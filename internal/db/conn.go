@@ -168,13 +168,10 @@ func (c Conn) UpTo(bytes int) Conn {
 
 // Each calls read for every row.
 func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
-	if c.tx != nil {
-		if err := c.tx.write(); err != nil {
-			return err
-		}
-		c.tx.observer.ran(sql, args, true)
-	}
 	s := statement{sql: sql, args: args, limit: c.limit}
+	if c.tx != nil {
+		return c.tx.each(read, s)
+	}
 	if c.observer == nil {
 		return each(c.conn, read, s)
 	}

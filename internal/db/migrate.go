@@ -119,7 +119,7 @@ func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 	}
 	defer c.rollback()
 	t := newTx(c, new(Observer))
-	return First(func() error { return fn(t) }, t.write, c.flush, c.commit)
+	return First(func() error { return t.heard(fn(t)) }, t.Flush, c.commit)
 }
 
 // Rebuild runs a transaction beside the queues, for as long as it takes. fn may run again.

@@ -3,17 +3,21 @@ package db
 // Observer is told what passes through a database, and can step in: by it, tests count what a request costs, and choose moments. Each
 // function may be nil.
 type Observer struct {
-	Lending    func()           // before a connection is lent for reading
-	Lent       func()           // after that
-	Writing    func()           // before a connection is lent for writing
-	Committing func() error     // before a commit; its error fails the commit
-	Row        func()           // for each row that is read outside of a write transaction
-	Read       func(sql string) // after the rows of such a query were read
-	Wrote      func(sql string) // after a statement of a write transaction
-	Asked      func(sql string) // after a query that a write transaction asks for in advance
+	Lending    func()                 // before a connection is lent for reading
+	Lent       func()                 // after that
+	Writing    func()                 // before a connection is lent for writing
+	Before     func(sql string) error // before a statement of a write transaction; its error fails the statement
+	Committing func() error           // before a commit; its error fails the commit
+	Row        func()                 // for each row that is read outside of a write transaction
+	Read       func(sql string)       // after the rows of such a query were read
+	Wrote      func(sql string)       // after a statement of a write transaction
+	Asked      func(sql string)       // after a query that a write transaction asks for in advance
 
 	Ran func(sql string, args []any, writing bool) // after each statement, with its arguments; writing is one of a write transaction
 }
+
+// ErrAgain is what Committing returns to have a transaction taken back and begun again, as a server may do.
+var ErrAgain = errUndone
 
 // Observe sets the observer of a database. Nothing may be under way.
 func (d *DB) Observe(o *Observer) {
@@ -24,6 +28,13 @@ func tell(f func()) {
 	if f != nil {
 		f()
 	}
+}
+
+func (o *Observer) before(sql string) error {
+	if o.Before == nil {
+		return nil
+	}
+	return o.Before(sql)
 }
 
 func (o *Observer) committing() error {

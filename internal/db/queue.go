@@ -410,7 +410,7 @@ func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
 		if errors.Is(change.err, errRetry) || errors.Is(change.err, ErrUnavailable) {
 			return i + 1, change.err
 		}
-		if change.err != nil && t.wrote || errors.Is(change.err, errPoisoned) {
+		if change.err != nil && t.wrote || t.failed != nil || errors.Is(change.err, errPoisoned) {
 			return i + 1, because(errPoisoned, change.err)
 		}
 	}
@@ -461,12 +461,12 @@ func failAll(batch []*Change, err error) error {
 	return err
 }
 
-// guard turns a panic into an error: the queue must go on for all others.
+// guarded turns a panic into an error: the queue must go on for all others. A statement that has failed is the reason, whatever else is said.
 func guarded(t *Tx, fn func() error) (err error) {
 	var panicked *guard.Panicked
 	if err = guard.Do(fn); errors.As(err, &panicked) {
 		t.wrote = true // it is unknown how far it came
-		err = because(errPoisoned, err)
+		return because(errPoisoned, err)
 	}
-	return err
+	return t.heard(err)
 }

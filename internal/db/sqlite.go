@@ -41,8 +41,9 @@ type sqliteEngine struct {
 	path  string
 	lock  *os.File           // of a server; nil for other commands
 	fault func(string) error // diskFault, but for tests
-	write chan *sqliteConn   // holds the writer while it is free
-	read  chan struct{}      // holds a token for each reader that is free, or was not opened yet
+	now   func() time.Time
+	write chan *sqliteConn // holds the writer while it is free
+	read  chan struct{}    // holds a token for each reader that is free, or was not opened yet
 
 	mu     sync.Mutex
 	opened []*sqliteConn
@@ -59,6 +60,7 @@ func openSQLite(dir string, serving bool) (_ engine, err error) {
 	e := &sqliteEngine{
 		path:  filepath.Join(dir, DatabaseFile),
 		fault: diskFault,
+		now:   time.Now,
 		write: make(chan *sqliteConn, 1),
 		read:  make(chan struct{}, sqliteReaders),
 	}
@@ -192,36 +194,6 @@ func (e *sqliteEngine) log() int64 {
 
 func (e *sqliteEngine) room() error { return e.fault(filepath.Dir(e.path)) }
 
-func (e *sqliteEngine) reader(ctx context.Context) (conn, error) {
-	open := false
-	select {
-	case _, open = <-e.read:
-	default: // to wait costs an allocation, so only where it is needed
-		select {
-		case _, open = <-e.read:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	if !open {
-		return nil, fmt.Errorf("%w: the store is closed", ErrUnavailable)
-	}
-	e.mu.Lock()
-	if last := len(e.idle) - 1; last >= 0 {
-		defer e.mu.Unlock()
-		c := e.idle[last]
-		e.idle = e.idle[:last]
-		return c, nil
-	}
-	e.mu.Unlock()
-	c, err := e.open()
-	if err != nil {
-		e.read <- struct{}{}
-		return nil, e.translate(err)
-	}
-	return c, nil
-}
-
 func (e *sqliteEngine) writer(ctx context.Context) (conn, error) {
 	select {
 	case c := <-e.write:
@@ -237,6 +209,7 @@ func (e *sqliteEngine) release(c conn) {
 		e.write <- s
 		return
 	}
+	s.serve(context.Background())
 	e.mu.Lock()
 	e.idle = append(e.idle, s)
 	e.mu.Unlock()
@@ -264,6 +237,7 @@ type sqliteConn struct {
 	uses       int64 // of all statements
 	read       int64 // bytes, by all statements
 	writes     bool  // it is the writer
+	reading    reading
 }
 
 // sqliteStatement is a prepared statement, and the row that it is at.
@@ -299,6 +273,7 @@ func (c *sqliteConn) commit() error { return c.queue(statement{sql: "COMMIT"}) }
 
 func (c *sqliteConn) rollback() {
 	if !c.db.GetAutocommit() { // some failures have rolled back already
+		c.db.SetInterrupt(context.Background())
 		exec(c, "ROLLBACK") //nolint:errcheck // the caller has an error to report already
 	}
 }
@@ -314,8 +289,6 @@ func (c *sqliteConn) queue(s statement) (err error) {
 
 func (c *sqliteConn) flush() error { return nil }
 
-func (c *sqliteConn) takeTime(context.Context) {}
-
 func (c *sqliteConn) run(s statement) (changed int64, err error) {
 	p, elements, list, err := c.bind(s)
 	for i := 0; i < elements && err == nil; i++ {
@@ -324,7 +297,7 @@ func (c *sqliteConn) run(s statement) (changed int64, err error) {
 			changed += c.db.Changes()
 		}
 	}
-	return changed, c.engine.translate(err)
+	return changed, c.translate(err)
 }
 
 func (c *sqliteConn) each(read func(Row) error, s statement) error {
@@ -337,7 +310,7 @@ func (c *sqliteConn) each(read func(Row) error, s statement) error {
 			err = p.each(read)
 		}
 	}
-	return c.engine.translate(err)
+	return c.translate(err)
 }
 
 // bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each, so that each

@@ -56,6 +56,58 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 	}
 }
 
+// leaving is the context of a client that leaves while it reads.
+type leaving struct {
+	context.Context
+	asked int
+}
+
+func (l *leaving) Err() error {
+	if l.asked++; l.asked > 9 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A read ends when its client leaves or its time is over, and gives back one of the few readers. One that may take long goes on.
+func TestALongReadEnds(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000000) SELECT COUNT(*) FROM n`
+	read := func(c Conn) error {
+		_, err := c.Int(endless)
+		return err
+	}
+	for name, of := range map[string]func(context.Context, func(Conn) error) error{"a read": d.Read, "a view": d.View, "a long view": d.LongView} {
+		for range sqliteReaders + 1 {
+			if err := of(&leaving{Context: t.Context()}, read); !errors.Is(err, context.Canceled) {
+				t.Errorf("%s of a client that leaves ends with %v", name, err)
+			}
+		}
+	}
+	start := time.Now()
+	d.engine.(*sqliteEngine).now = func() time.Time {
+		start = start.Add(time.Second)
+		return start
+	}
+	for name, of := range map[string]func(context.Context, func(Conn) error) error{"a read": d.Read, "a view": d.View} {
+		if err := of(t.Context(), read); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s that takes too long ends with %v", name, err)
+		}
+	}
+	const long = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT COUNT(*) FROM n`
+	err := d.LongView(t.Context(), func(c Conn) error {
+		_, err := c.Int(long)
+		return err
+	})
+	if err != nil {
+		t.Errorf("a long view ends with %v", err)
+	}
+	if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 0 {
+		t.Errorf("%d people", n)
+	}
+}
+
 func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)

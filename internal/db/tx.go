@@ -19,6 +19,7 @@ type Tx struct {
 	drops    bool          // what is written is dropped: the changes are only considered
 	wrote    bool          // by the change that runs
 	changed  bool          // by any change of the batch
+	failed   error         // of a statement: from then on the batch may believe what is not so
 	written  int64         // bytes of rows and arguments
 	counted  int64         // bytes from which on they count
 	key      []byte
@@ -49,16 +50,57 @@ func (t *Tx) count(values []any) {
 
 // queue hands a statement over to the connection.
 func (t *Tx) queue(s statement) error {
-	err := t.conn.queue(s)
+	err := t.observer.before(s.sql)
+	if err == nil {
+		err = t.conn.queue(s)
+	}
 	t.observer.wrote(s)
-	return err
+	return t.noted(err)
 }
 
 // exec runs a statement beside the rows that are kept in memory.
 func (t *Tx) exec(sql string, args ...any) (changed int64, err error) {
-	changed, err = exec(t.conn, sql, args...)
+	if err = t.observer.before(sql); err == nil {
+		changed, err = exec(t.conn, sql, args...)
+	}
 	t.observer.wrote(statement{sql: sql, args: args})
-	return changed, err
+	return changed, t.noted(err)
+}
+
+// each reads rows when those that are kept in memory were written.
+func (t *Tx) each(read func(Row) error, s statement) error {
+	if err := t.write(); err != nil {
+		return err
+	}
+	t.observer.ran(s.sql, s.args, true)
+	err, isStopped := t.observer.before(s.sql), false
+	if err == nil {
+		err = each(t.conn, func(r Row) error {
+			err := read(r)
+			isStopped = err != nil
+			return err
+		}, s)
+	}
+	if isStopped {
+		return err // the statement has not failed
+	}
+	return t.noted(err)
+}
+
+// noted notes that a statement has failed. Whatever the change that asked makes of it, the batch is not kept: what was to be read may count as not there.
+func (t *Tx) noted(err error) error {
+	if t.failed == nil {
+		t.failed = err
+	}
+	return err
+}
+
+// heard is the error of a change: that of its statement, where the change has not noticed it or took it for something else.
+func (t *Tx) heard(err error) error {
+	if t.failed == nil || errors.Is(err, t.failed) {
+		return err
+	}
+	return t.failed
 }
 
 // pendingRow is what is to become of a row.
@@ -307,10 +349,10 @@ func (t *Tx) PrefetchLock(read func(Row) error, table *Table, key ...any) error 
 }
 
 // Fetch waits for everything that was asked for.
-func (t *Tx) Fetch() error { return t.flush() }
+func (t *Tx) Fetch() error { return t.noted(t.flush()) }
 
 // Flush writes what is kept in memory, for a change that writes more than fits.
-func (t *Tx) Flush() error { return First(t.write, t.flush) }
+func (t *Tx) Flush() error { return First(t.write, t.Fetch) }
 
 // Lock reads the row with a key, all its columns, and keeps it as it is until the transaction ends.
 func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err error) {

@@ -209,7 +209,10 @@ func (m *maker) settle(ctx context.Context, account access.Account) error {
 	if err := m.store.SaveDonationSettings(ctx, account.Number, donationForms[m.chapter]); err != nil {
 		return err
 	}
-	return m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors})
+	noReturn := true
+	return m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{
+		Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors, NoReturn: &noReturn,
+	})
 }
 
 // createKeys makes the keys of the organization's own programs. No one knows their secrets.

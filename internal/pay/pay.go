@@ -65,6 +65,9 @@ func isLoopback(host string) bool {
 }
 
 func refused(reason donate.Reason, text string, err error) error {
+	if asked := new(url.Error); errors.As(err, &asked) {
+		err = asked.Err // its address has what was asked
+	}
 	if err != nil {
 		err = errors.New(clean(err.Error()))
 	}

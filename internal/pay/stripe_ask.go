@@ -66,7 +66,7 @@ var permissions = [...]struct{ path, name string }{
 // refusal says what an error of Stripe means.
 func refusal(path string, status int, e object) error {
 	problem, said := e.text("code"), "Stripe says: "+e.text("message")
-	err := errors.New(strconv.Itoa(status) + " " + problem + " " + said)
+	err := errors.New(strings.TrimSpace(strconv.Itoa(status) + " " + problem))
 	switch {
 	case status == http.StatusUnauthorized:
 		return refused(donate.NoKey, "Stripe no longer accepts the key. "+said, err)

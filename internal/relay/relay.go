@@ -4,10 +4,14 @@ package relay
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/mail"
 	"net/textproto"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,14 +43,14 @@ type Relay struct {
 func (r *Relay) Send(ctx context.Context, l *crm.Letter) error {
 	message, err := r.message(l)
 	if err != nil {
-		return &crm.Refused{Reply: "This address can’t be written to.", Final: true, Err: err}
+		return &crm.Refused{Reply: "This address can’t be written to.", Final: true, Err: errors.New("the address can’t be written to")}
 	}
 	client, err := r.client()
 	if err != nil {
 		return &crm.Refused{Err: err}
 	}
 	if err := client.DialWithContext(ctx); err != nil {
-		return &crm.Refused{Err: err}
+		return refusal(err)
 	}
 	defer client.Close() //nolint:errcheck // the mail is the relay's or it is not; how it says goodbye does not matter
 	return refusal(client.Send(message))
@@ -144,15 +148,23 @@ func domain(a crm.Address) string {
 }
 
 // refusal says what an error of a relay means. A refusal of the sender is the operator's to mend, so the mail waits; one of the recipient or of the mail itself is final.
+// What the relay says may name the recipient: it is for who asked for the mail, and the log gets its codes alone.
 func refusal(err error) error {
 	if err == nil {
 		return nil
 	}
-	refused := &crm.Refused{Err: err}
 	var failed *smtp.SendError
-	if !errors.As(err, &failed) || failed.ErrorCode() == 0 {
-		return refused
+	var answer *textproto.Error
+	switch isAnswer := errors.As(err, &answer); {
+	case errors.As(err, &failed) && failed.ErrorCode() != 0:
+	case failed != nil:
+		return &crm.Refused{Reply: trouble(err), Err: fmt.Errorf("%s: %s", failed.Reason, trouble(err))}
+	case isAnswer:
+		return &crm.Refused{Reply: trouble(err), Err: fmt.Errorf("the connection was refused with %d", answer.Code)}
+	default:
+		return &crm.Refused{Reply: trouble(err), Err: err}
 	}
+	refused := &crm.Refused{Err: fmt.Errorf("%s: %d %s", failed.Reason, failed.ErrorCode(), failed.EnhancedStatusCode())}
 	refused.Final = !failed.IsTemp() && failed.ErrorCode() >= 500 && failed.Reason != smtp.ErrSMTPMailFrom
 	refused.Gone = refused.Final && failed.Reason == smtp.ErrSMTPRcptTo && isMailbox(failed.ErrorCode(), failed.EnhancedStatusCode())
 	reply, _, _ := strings.Cut(strings.TrimPrefix(failed.Error(), failed.Reason.String()+": "), ", affected ")
@@ -163,6 +175,50 @@ func refusal(err error) error {
 	refused.Reply = "The mail relay answered: " + code + " " + said
 	return refused
 }
+
+// trouble is why a mail could not be handed over, for a person; "" is not known.
+func trouble(err error) string {
+	var (
+		name     x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		untrust  *tls.CertificateVerificationError
+		record   tls.RecordHeaderError
+		unknown  *net.DNSError
+		answer   *textproto.Error
+		broken   *net.OpError
+		handover *smtp.SendError
+	)
+	switch {
+	case errors.As(err, &name):
+		return "The certificate of the mail relay is for another name."
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "The certificate of the mail relay has expired, or is not valid yet."
+	case errors.As(err, &untrust):
+		return "The certificate of the mail relay was not issued by an authority that this server trusts."
+	case strings.Contains(err.Error(), "does not support STARTTLS"):
+		return "The mail relay does not offer an encrypted connection (STARTTLS)."
+	case errors.As(err, &record):
+		return "The mail relay does not answer with an encrypted connection (TLS) at this port."
+	case errors.As(err, &broken) && (broken.Op == "remote error" || broken.Op == "local error"): // so crypto/tls says it
+		return "The mail relay and this server found no encrypted connection (TLS) that both accept."
+	case errors.As(err, &unknown):
+		return "The name of the mail relay was not found."
+	case errors.As(err, &answer) && slices.Contains(refusedSignIns, answer.Code):
+		return fmt.Sprintf("The mail relay refused the user name or the password (%d).", answer.Code)
+	case errors.As(err, &answer):
+		return fmt.Sprintf("The mail relay refused the connection (%d).", answer.Code)
+	case strings.Contains(err.Error(), "timeout"), errors.Is(err, context.DeadlineExceeded):
+		return "The mail relay did not answer in time."
+	case broken != nil && broken.Op == "dial":
+		return "Nothing answers at the address of the mail relay."
+	case broken != nil, errors.As(err, &handover), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "The mail relay broke off the connection."
+	}
+	return ""
+}
+
+// refusedSignIns are the answers to a user name and a password.
+var refusedSignIns = []int{530, 534, 535, 538}
 
 // isMailbox tells whether a refusal is about the mailbox itself: it is unknown, disabled or moved, and not about who we are or what we say.
 func isMailbox(code int, enhanced string) bool {

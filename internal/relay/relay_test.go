@@ -73,6 +73,8 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such user"}
 	case strings.HasPrefix(to, "spam"):
 		return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "you are on a list"}
+	case strings.HasPrefix(to, "grey"):
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "<" + to + ">: greylisted"}
 	case strings.HasPrefix(to, "later"):
 		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "try again later"}
 	}
@@ -135,6 +137,18 @@ func open(t *testing.T) (*postOffice, *relay.Relay) {
 	t.Cleanup(func() { _ = server.Close() })
 	from, _ := mail.ParseAddress("giving@harbor.example")
 	return office, &relay.Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: relay.Off, From: from, Roots: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}}
+}
+
+// openPlain is the port of a server that cannot encrypt.
+func openPlain(t *testing.T) int {
+	server := smtp.NewServer(new(postOffice))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(l) //nolint:errcheck // it ends with the test
+	t.Cleanup(func() { _ = server.Close() })
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // certify makes a certificate, and what trusts it.
@@ -228,10 +242,15 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 		"spam@example.org":   {"The mail relay answered: 550 5.7.1 you are on a list", true, false},
 		"full@example.org":   {"The mail relay answered: 552 5.2.2 mailbox full", true, false},
 		"later@example.org":  {"The mail relay answered: 451 4.7.1 try again later", false, false},
-		"lost@example.org":   {"", false, false},
+		"grey@example.org":   {"The mail relay answered: 451 4.7.1 <grey@example.org>: greylisted", false, false},
+		"lost@example.org":   {"The mail relay broke off the connection.", false, false},
 	} {
 		var refused *mail.Refused
 		err := r.Send(t.Context(), letter(t, to))
+		if code, _, _ := strings.Cut(strings.TrimPrefix(want.reply, "The mail relay answered: "), " "); err == nil || strings.Contains(err.Error(), "@") ||
+			want.reply != "" && code != "The" && !strings.Contains(err.Error(), code) {
+			t.Errorf("%s: the log has %v", to, err)
+		}
 		if !errors.As(err, &refused) || refused.Reply != want.reply || refused.Final != want.final || refused.Gone != want.gone {
 			t.Errorf("%s: %#v (%v)", to, refused, err)
 		}
@@ -242,18 +261,44 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 	}
 	// What the operator must mend is not the mail's end: a sender, a password, a certificate, an address where nothing listens.
 	stranger, _ := mail.ParseAddress("stranger@harbor.example")
-	for name, change := range map[string]func(*relay.Relay){
-		"sender":      func(r *relay.Relay) { r.From = stranger },
-		"password":    func(r *relay.Relay) { r.TLS, r.User, r.Password = relay.StartTLS, "ada", "wrong" },
-		"plain":       func(r *relay.Relay) { r.User, r.Password = "ada", "hunter2" }, // a password is not told to everyone on the way
-		"certificate": func(r *relay.Relay) { r.TLS, r.Roots = relay.StartTLS, nil },
-		"port":        func(r *relay.Relay) { r.Port = 1 },
+	plain, _ := net.Listen("tcp", "127.0.0.1:0")
+	t.Cleanup(func() { _ = plain.Close() })
+	go func() {
+		for c, err := plain.Accept(); err == nil; c, err = plain.Accept() {
+			_ = c.Close()
+		}
+	}()
+	for name, c := range map[string]struct {
+		change func(*relay.Relay)
+		reply  string
+	}{
+		"sender":   {func(r *relay.Relay) { r.From = stranger }, "The mail relay answered: 550 5.7.1 you may not send as this"},
+		"password": {func(r *relay.Relay) { r.TLS, r.User, r.Password = relay.StartTLS, "ada", "wrong" }, "The mail relay refused the user name or the password (535)."},
+		"plain":    {func(r *relay.Relay) { r.User, r.Password = "ada", "hunter2" }, ""}, // a password is not told to everyone on the way
+		"authority": {func(r *relay.Relay) { r.TLS, r.Roots = relay.StartTLS, nil },
+			"The certificate of the mail relay was not issued by an authority that this server trusts."},
+		"name": {func(r *relay.Relay) {
+			r.TLS, r.Roots = relay.StartTLS, &tls.Config{RootCAs: r.Roots.RootCAs, ServerName: "mail.example"}
+		},
+			"The certificate of the mail relay is for another name."},
+		"expired": {func(r *relay.Relay) {
+			late := func() time.Time { return time.Now().Add(24 * time.Hour) }
+			r.TLS, r.Roots = relay.StartTLS, &tls.Config{RootCAs: r.Roots.RootCAs, ServerName: "127.0.0.1", Time: late}
+		}, "The certificate of the mail relay has expired, or is not valid yet."},
+		"version": {func(r *relay.Relay) {
+			r.TLS, r.Roots = relay.StartTLS, &tls.Config{RootCAs: r.Roots.RootCAs, ServerName: "127.0.0.1", MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}
+		}, "The mail relay and this server found no encrypted connection (TLS) that both accept."},
+		"no TLS":       {func(r *relay.Relay) { r.TLS = relay.TLS }, "The mail relay does not answer with an encrypted connection (TLS) at this port."},
+		"no STARTTLS":  {func(r *relay.Relay) { r.TLS, r.Port = relay.StartTLS, openPlain(t) }, "The mail relay does not offer an encrypted connection (STARTTLS)."},
+		"port":         {func(r *relay.Relay) { r.Port = 1 }, "Nothing answers at the address of the mail relay."},
+		"ends at once": {func(r *relay.Relay) { r.Port = plain.Addr().(*net.TCPAddr).Port }, "The mail relay broke off the connection."},
 	} {
 		other := *r
-		change(&other)
+		c.change(&other)
 		var refused *mail.Refused
-		if err := other.Send(t.Context(), letter(t, "ada@example.org")); !errors.As(err, &refused) || refused.Final || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v", name, err)
+		err := other.Send(t.Context(), letter(t, "ada@example.org"))
+		if !errors.As(err, &refused) || refused.Final || refused.Reply != c.reply || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "@") {
+			t.Errorf("%s: %+v %v", name, refused, err)
 		}
 	}
 	if len(office.taken) != 1 {

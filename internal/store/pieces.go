@@ -161,14 +161,17 @@ func (p *Pieces) mustRepeat(c db.Conn, err *error) (again bool) {
 }
 
 // Rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
-// many as will fit: a database elsewhere would send all the others in vain.
-func (p *Pieces) Rest(ctx context.Context, s *Base, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
+// many as will fit: a database elsewhere would send all the others in vain. Each piece waits for its turn.
+func (p *Pieces) Rest(ctx context.Context, s *Base, account int64, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[slices.Index(ids, p.last)+1:]; len(ids) > 0; {
 		some := ids[:min(len(ids), max(1, 2*p.N))]
 		if err := p.next(); err != nil {
 			return err
 		}
-		if err := s.Read(ctx, func(c db.Conn) error { return ask(c, some) }); err != nil {
+		err := s.Heavy.Again(ctx, account, func() error {
+			return s.Read(ctx, func(c db.Conn) error { return ask(c, some) })
+		})
+		if err != nil {
 			return err
 		}
 		if p.More {

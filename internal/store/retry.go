@@ -257,8 +257,10 @@ func (t *Tx) keepAnswer(a *Account, key string, k *keptAnswer) {
 		delete(a.Answers, old)
 	}
 	clear(a.expired)
-	if old := a.Answers[key]; old != nil {
+	if old := a.Answers[key]; old != nil { // it has expired, and may get no successor
+		t.Delete(answerTable, a.Account, key)
 		t.CountAnswer(a, len(old.Body), -1)
+		delete(a.Answers, key)
 	}
 	if len(k.Body) > LargeAnswer && a.AnswerBytes+int64(len(k.Body)) > KeptAnswers {
 		if k.document == "" {
@@ -289,6 +291,9 @@ func (t *Tx) EmptyAnswers(a *Account, documents []string) error {
 		key := r.Text(0)
 		if kept := a.Answers[key]; kept != nil {
 			kept.Answer = Answer{Status: ErasedAnswer}
+		}
+		if _, isExpired := a.expired[key]; isExpired {
+			a.expired[key] = 0
 		}
 		t.CountAnswer(a, int(r.Int(1)), -1)
 		keys = append(keys, key)

@@ -175,7 +175,21 @@ func (s *Base) UpdateShared(ctx context.Context, number int64, fn func(*Tx) erro
 
 func (s *Base) queue(ctx context.Context, number int64, n *Needs, fn func(*Tx) error) error {
 	fn = authored(ctx, s.Now(), guarded(ctx, fn))
-	return Translate(s.Db.Update(ctx, number, n, func(b db.Batch) error { return fn(b.(*Tx)) }))
+	var then []func()
+	err := s.Db.Update(ctx, number, n, func(b db.Batch) error {
+		t := b.(*Tx)
+		t.then = nil
+		err := fn(t)
+		then = t.then
+		return err
+	})
+	if err != nil {
+		return Translate(err)
+	}
+	for _, do := range then {
+		do()
+	}
+	return nil
 }
 
 // touchInterval is how often the time of last use is written at most.

@@ -17,10 +17,14 @@ import (
 type Tx struct {
 	*db.Tx
 	Accounts map[int64]*Account
-	Loaded   int    // contacts that were asked for together
-	Author   author // of the change that runs
+	Loaded   int      // contacts that were asked for together
+	Author   author   // of the change that runs
+	then     []func() // what follows when it is on disk
 	parts    []*Part
 }
+
+// Then does something when the change that runs is on disk, such as to wake a worker that looks for what was written.
+func (t *Tx) Then(do func()) { t.then = append(t.then, do) }
 
 // Account is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
 type Account struct {

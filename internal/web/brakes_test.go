@@ -1,8 +1,10 @@
 package web
 
 import (
+	"encoding/binary"
 	"net/netip"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -42,60 +44,182 @@ func TestAPuzzleIsSolvedForOneThingAndAWhile(t *testing.T) {
 	}
 }
 
-func begun(address string, page int64, thing string, solved bool) Start {
-	return Start{Client: netip.MustParseAddr(address), Page: page, Account: 1, Thing: thing, Solved: func(int) bool { return solved }}
+func TestALinkIsReadForAWhileByWhoHasTheKey(t *testing.T) {
+	p := NewPuzzles([]byte("key"))
+	link := p.Seal("what was typed", brakesNow)
+	if text, ok := NewPuzzles([]byte("key")).Open(link, brakesNow.Add(time.Hour)); !ok || text != "what was typed" {
+		t.Error(text, ok)
+	}
+	end, rest, _ := strings.Cut(link, ".")
+	for name, forged := range map[string]string{
+		"a later end": "9" + end + "." + rest, "nothing": "", "a number": "17", "another text": p.Seal("other", brakesNow)[:20] + link[20:],
+		"another key": NewPuzzles([]byte("other")).Seal("what was typed", brakesNow), "a puzzle": p.New("what was typed", brakesNow),
+	} {
+		if _, ok := p.Open(forged, brakesNow); ok {
+			t.Error(name)
+		}
+	}
+	if _, ok := p.Open(link, brakesNow.Add(3*time.Hour)); ok {
+		t.Error("too late")
+	}
+}
+
+// formFrom is a form that someone sends for a check, with or without a solved puzzle.
+func formFrom(address netip.Addr, thing int, solved bool) Start {
+	return Start{Client: address, Page: 1, Account: 1, Thing: strconv.Itoa(thing), Recipient: "ana@example.org", Tried: solved,
+		Solved: func(int) bool { return solved }}
+}
+
+// oneOf makes up the nth /64 of 2001:db8::/48, or of the /48 behind that.
+func oneOf(network, n int) netip.Addr {
+	b := netip.MustParseAddr("2001:db8::1").As16()
+	b[5] = byte(network)
+	binary.BigEndian.PutUint16(b[6:], uint16(n)) //nolint:gosec // as it is
+	return netip.AddrFrom16(b)
 }
 
 func TestBrakesCountByAddress(t *testing.T) {
 	b, n := NewBrakes(), 0
-	begin := func(address string, solved bool, now time.Time) bool {
-		n++
-		_, ok := b.Begin(begun(address, 1, strconv.Itoa(n), solved), now)
-		return ok
-	}
-	let := func(address string, solved bool, now time.Time, tries int) (through int) {
+	asked := func(address string, solved bool, now time.Time, tries int) (all [4]int) {
 		for range tries {
-			if begin(address, solved, now) {
-				through++
-			}
+			n++
+			ask, _, _ := b.Begin(formFrom(netip.MustParseAddr(address), n, solved), now)
+			all[ask]++
 		}
-		return through
+		return all
 	}
-	if got := let("192.0.2.1", true, brakesNow, 50); got != 5 {
-		t.Errorf("an address began %d in ten minutes", got)
+	if got := asked("192.0.2.1", true, brakesNow, 50); got != [4]int{AskNothing: 5, AskLink: 5, AskWait: 40} {
+		t.Errorf("an address with solved puzzles: %v", got)
 	}
 	total := 5
 	for i := 1; i < 100; i++ {
-		total += let("192.0.2.1", true, brakesNow.Add(time.Duration(i)*11*time.Minute), 10)
+		total += asked("192.0.2.1", true, brakesNow.Add(time.Duration(i)*11*time.Minute), 10)[AskNothing]
 	}
 	if total != 20 {
 		t.Errorf("an address began %d in a day", total)
 	}
-	if got := let("192.0.2.2", false, brakesNow, 50); got != 2 {
-		t.Errorf("without scripts an address began %d", got)
+	if got := asked("192.0.2.2", false, brakesNow, 50); got != [4]int{AskNothing: 2, AskLink: 5, AskWait: 43} {
+		t.Errorf("an address without puzzles: %v", got)
 	}
-	one, two := let("2001:db8::1", true, brakesNow, 3), let("2001:db8::ffff:2", true, brakesNow, 50)
-	if one+two != 5 {
-		t.Errorf("a network began %d", one+two)
+	if got := asked("192.0.2.2", true, brakesNow, 5)[AskNothing]; got != 5 {
+		t.Errorf("what came without a puzzle took the share of who solves one: %d of 5", got)
 	}
-	if !begin("192.0.2.3", true, brakesNow) {
-		t.Error("someone else has to wait")
+	one, two := asked("2001:db8::1", true, brakesNow, 3), asked("2001:db8::ffff:2", true, brakesNow, 50)
+	if one[AskNothing]+two[AskNothing] != 5 {
+		t.Errorf("a network began %d and %d", one, two)
+	}
+	if got := asked("192.0.2.3", true, brakesNow, 1); got[AskNothing] != 1 {
+		t.Error("someone else is asked for more")
 	}
 }
 
-func TestACrowdHasHarderPuzzlesAndAFormOneUse(t *testing.T) {
-	b, through := NewBrakes(), 0
+// The three attacks on the form, as they were seen: whatever strangers send without a proof, everybody who solves the puzzle gives.
+func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
+	t.Run("a /48 sends 50,010 forms", func(t *testing.T) {
+		b, begun := NewBrakes(), 0
+		for i := range 50_010 {
+			if ask, _, _ := b.Begin(formFrom(oneOf(0, i), i, false), brakesNow); ask == AskNothing {
+				begun++
+			}
+		}
+		if begun > crowdOfPage {
+			t.Errorf("%d forms without a puzzle began", begun)
+		}
+		wantAllGive(t, b, brakesNow.Add(time.Minute))
+	})
+	t.Run("20 promises a second come without a puzzle", func(t *testing.T) {
+		b, begun, real := NewBrakes(), 0, 0
+		for i := range 20 * 120 {
+			now := brakesNow.Add(time.Duration(i) * 50 * time.Millisecond)
+			if ask, _, _ := b.Begin(formFrom(oneOf(i%200, i), i, false), now); ask == AskNothing {
+				begun++
+			}
+			if i%100 == 99 {
+				ask, _, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 100)}), 10_000+i, true), now)
+				if real++; ask != AskNothing {
+					t.Errorf("visitor %d, who has solved the puzzle, is asked for %d", real, ask)
+				}
+			}
+		}
+		if real != 24 || begun > 3*crowdOfPage {
+			t.Errorf("%d visitors; %d promises without a puzzle in two minutes", real, begun)
+		}
+	})
+	t.Run("everything comes with a puzzle", func(t *testing.T) {
+		b, begun := NewBrakes(), 0
+		for i := range 50_010 {
+			if ask, _, _ := b.Begin(formFrom(oneOf(0, i), i, true), brakesNow); ask == AskNothing {
+				begun++
+			}
+		}
+		if begun > 16*startsOfAddress {
+			t.Errorf("a /48 began %d", begun)
+		}
+		wantAllGive(t, b, brakesNow)
+	})
+	t.Run("hundreds of cards are declined", func(t *testing.T) {
+		b := NewBrakes()
+		for range 500 {
+			b.Declined(1, brakesNow)
+		}
+		wantAllGive(t, b, brakesNow)
+		card := formFrom(netip.MustParseAddr("198.51.100.7"), 1, true)
+		card.Card = true
+		if ask, _, _ := b.Begin(card, brakesNow); ask != AskLink {
+			t.Errorf("who pays by card is asked for %d", ask)
+		}
+		if card.Linked = true; true {
+			if ask, proven, _ := b.Begin(card, brakesNow); ask != AskNothing || !proven {
+				t.Errorf("and, with the link, for %d", ask)
+			}
+		}
+		if card.Linked, card.Recipient = false, ""; true {
+			if ask, proven, _ := b.Begin(card, brakesNow); ask != AskNothing || !proven {
+				t.Errorf("and, where no email can be sent, for %d", ask)
+			}
+		}
+	})
+}
+
+// wantAllGive has 200 people give who have solved the puzzle.
+func wantAllGive(t *testing.T, b *Brakes, now time.Time) {
+	t.Helper()
+	refused := 0
+	for i := range 200 {
+		if ask, _, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 100_000+i, true), now); ask != AskNothing {
+			refused++
+		}
+	}
+	if refused > 0 {
+		t.Errorf("%d of 200 who solved the puzzle could not give", refused)
+	}
+}
+
+func TestACrowdHasHarderPuzzlesAndAFormAFewUses(t *testing.T) {
+	b := NewBrakes()
 	for i := range crowdOfPage {
-		if b.Zeros(7, 1, brakesNow) != usualPuzzle {
+		if b.Zeros(1, 1, brakesNow) != usualPuzzle {
 			t.Fatalf("after %d the puzzle is hard", i)
 		}
-		b.Begin(begun("10.0.1."+strconv.Itoa(i), 7, strconv.Itoa(i), true), brakesNow)
+		if ask, proven, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), i, true), brakesNow); ask != AskNothing || proven {
+			t.Error(ask, proven)
+		}
 	}
-	if b.Zeros(7, 1, brakesNow) != hardPuzzle || b.Zeros(8, 1, brakesNow) != usualPuzzle {
+	if b.Zeros(1, 1, brakesNow) != hardPuzzle || b.Zeros(8, 1, brakesNow) != usualPuzzle {
 		t.Error("the puzzle is no harder in a crowd, or on another page")
 	}
+	easy := formFrom(netip.MustParseAddr("192.0.2.1"), 1_000, true)
+	easy.Solved = func(zeros int) bool { return zeros == usualPuzzle }
+	if ask, _, _ := b.Begin(easy, brakesNow); ask != AskPuzzle {
+		t.Errorf("who has solved the puzzle from before the crowd is asked for %d", ask)
+	}
+	easy.Solved = func(int) bool { return true }
+	if ask, proven, _ := b.Begin(easy, brakesNow); ask != AskNothing || !proven {
+		t.Errorf("and then for %d", ask)
+	}
+	through := 0
 	for i := range 50 {
-		if _, ok := b.Begin(begun("10.0.0."+strconv.Itoa(i), 7, "same", true), brakesNow); ok {
+		if ask, _, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 2_000, true), brakesNow); ask == AskNothing {
 			through++
 		}
 	}
@@ -104,34 +228,52 @@ func TestACrowdHasHarderPuzzlesAndAFormOneUse(t *testing.T) {
 	}
 }
 
-func TestDeclinesRaiseThePuzzleAndCloseTheForm(t *testing.T) {
+func TestDeclinesAreToldOnce(t *testing.T) {
 	b := NewBrakes()
-	for i := 1; i <= 31; i++ {
-		closes := b.Declined(1, brakesNow)
-		if got := b.Zeros(1, 1, brakesNow); got == hardPuzzle != (i > 10) {
+	for i := 1; i <= 60; i++ {
+		told := b.Declined(1, brakesNow)
+		if told != (i == 31) {
+			t.Errorf("after %d declines: %v", i, told)
+		}
+		want := usualPuzzle
+		switch {
+		case i > 30:
+			want = hardestPuzzle
+		case i > 10:
+			want = hardPuzzle
+		}
+		if got := b.Zeros(1, 1, brakesNow); got != want {
 			t.Errorf("after %d declines the puzzle has %d bits", i, got)
 		}
-		if _, closed := b.Closed(1, brakesNow); closed != (i > 30) || closes != (i == 31) {
-			t.Errorf("after %d declines the form is closed: %v, %v", i, closed, closes)
+	}
+	if b.Zeros(2, 2, brakesNow) != usualPuzzle || b.Zeros(1, 1, brakesNow.Add(10*time.Minute)) != usualPuzzle {
+		t.Error("another organization has harder puzzles, or they stay hard")
+	}
+}
+
+// Links are sent to few, and each of them leads on.
+func TestLinksAreBounded(t *testing.T) {
+	b := NewBrakes()
+	sent := 0
+	for range 100 {
+		if b.MaySend("ana@example.org", brakesNow) {
+			sent++
 		}
 	}
-	if b.Declined(1, brakesNow.Add(time.Minute)) {
-		t.Error("the owner is told twice")
+	if sent != linksToRecipient || !b.MaySend("ben@example.org", brakesNow) {
+		t.Errorf("%d links to one recipient", sent)
 	}
-	if _, closed := b.Closed(2, brakesNow); closed {
-		t.Error("the form of another organization is closed")
+	b.Crowd(1, brakesNow)
+	asked := 0
+	for i := range 50_010 {
+		if ask, _, _ := b.Begin(formFrom(oneOf(0, i), i, false), brakesNow); ask == AskLink {
+			asked++
+		}
 	}
-	wait, closed := b.Closed(1, brakesNow.Add(9*time.Minute))
-	if !closed || wait != time.Minute {
-		t.Error(wait, closed)
+	if asked != 16*linksOfAddress {
+		t.Errorf("a /48 had %d links sent", asked)
 	}
-	if _, closed := b.Closed(1, brakesNow.Add(10*time.Minute)); closed {
-		t.Error("the form stays closed")
-	}
-	if _, ok := b.Begin(begun("192.0.2.9", 1, "x", false), brakesNow); !ok {
-		t.Error("a giver without scripts is refused once")
-	}
-	if _, ok := b.Begin(begun("192.0.2.9", 1, "y", false), brakesNow); ok {
-		t.Error("during an attack a giver without scripts has one attempt")
+	if ask, _, _ := b.Begin(formFrom(oneOf(1, 1), 60_000, false), brakesNow); ask != AskLink {
+		t.Errorf("and someone else is asked for %d", ask)
 	}
 }

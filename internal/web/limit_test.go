@@ -47,8 +47,8 @@ func TestNoLimit(t *testing.T) {
 	}
 	rec := httptest.NewRecorder()
 	l.SetHeaders(rec, 0)
-	if len(rec.Header()) != 0 || len(l.young) != 0 {
-		t.Errorf("headers %v, %d windows", rec.Header(), len(l.young))
+	if len(rec.Header()) != 0 || len(l.windows) != 0 {
+		t.Errorf("headers %v, %d windows", rec.Header(), len(l.windows))
 	}
 }
 
@@ -60,41 +60,64 @@ func TestLimiterHeaders(t *testing.T) {
 	}
 }
 
-func TestLimiterForgets(t *testing.T) {
-	l := NewLimiter[int64](1)
-	now := time.Now()
-	for i := range int64(10) {
-		for key := range int64(1000) {
-			l.Take(i*1000+key, now)
+// A flood of callers is counted in bounded memory. The callers that were not seen for longest are forgotten, and nobody shares a window with them.
+func TestLimiterForgetsWhoWasNotSeenForLongest(t *testing.T) {
+	l, now := NewLimiter[int64](2), time.Now()
+	often, flood := int64(-1), int64(0)
+	l.Take(often, now)
+	l.Take(often, now)
+	for range 3 * maxWindows {
+		if flood++; flood%1_000 == 0 {
+			if _, _, ok := l.Take(often, now); ok {
+				t.Fatal("a flood has a caller forgotten who comes all the time")
+			}
 		}
-		now = now.Add(limitWindow)
+		if _, _, ok := l.Take(flood, now); !ok {
+			t.Fatalf("caller %d waits because of the others", flood)
+		}
 	}
-	if n := len(l.young) + len(l.old); n > 2000 {
-		t.Errorf("%d windows kept", n)
+	if len(l.windows) != maxWindows || l.seen.Len() != maxWindows {
+		t.Errorf("%d windows, %d seen", len(l.windows), l.seen.Len())
+	}
+	if _, _, ok := l.Take(flood, now); !ok {
+		t.Error("the last one has no second request")
+	}
+	if _, _, ok := l.Take(flood, now); ok {
+		t.Error("the last one is forgotten")
 	}
 }
 
-func TestLimiterIsBounded(t *testing.T) {
-	l := NewLimiter[netip.Addr](2)
-	now := time.Now()
-	known := netip.MustParseAddr("198.51.100.1")
-	l.Take(known, now)
-	addr := netip.MustParseAddr("10.0.0.0")
-	refused := 0
-	for range 2 * maxWindows {
-		addr = addr.Next()
-		if _, _, ok := l.Take(addr, now); !ok {
-			refused++
+// A share counts for the /64, the /56 and the /48 of an address, and what one of these has used up is there for its neighbors.
+func TestNetworksHaveLargerShares(t *testing.T) {
+	n, now := NewNetworks(5, time.Minute), time.Now()
+	through := func(prefix string, count int) (ok int) {
+		address := netip.MustParseAddr(prefix).As16()
+		for i := range count {
+			address[6], address[7] = byte(i>>8), byte(i)
+			if _, _, let := n.Take(netip.AddrFrom16(address), now); let {
+				ok++
+			}
+		}
+		return ok
+	}
+	if got := through("2001:db8:1::1", 65_536); got != 80 {
+		t.Errorf("a /48 took %d", got)
+	}
+	if got := through("2001:db8:2::1", 256); got != 20 {
+		t.Errorf("a /56 took %d", got)
+	}
+	last := netip.MustParseAddr("2001:db8:2:ff00::1")
+	for i := range 5 {
+		if left, _, ok := n.Take(last, now); !ok || left != 4-i {
+			t.Errorf("a neighbor of the /56 has %d left: %v", left, ok)
 		}
 	}
-	if n := len(l.young) + len(l.old); n > maxWindows+1 {
-		t.Errorf("%d windows", n)
+	if wait, full := n.Full(last, now); !full || wait != time.Minute {
+		t.Error(wait, full)
 	}
-	if refused == 0 {
-		t.Error("a flood of addresses passes the limit")
-	}
-	if _, _, ok := l.Take(known, now); !ok {
-		t.Error("a flood of addresses takes a known caller's requests")
+	n.GiveBack(last, now)
+	if _, _, ok := n.Take(netip.MustParseAddr("2001:db8:2:ff00::2"), now); !ok {
+		t.Error("what was given back cannot be taken")
 	}
 }
 

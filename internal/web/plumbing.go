@@ -78,7 +78,7 @@ func (p *wrapper) serve(x *exchange, r *http.Request) error {
 		if isPublicName(r.Host) {
 			h["Strict-Transport-Security"] = hsts
 		}
-	} else if p.RequireHTTPS && !isProbe(r.URL.Path) && !p.Proxies.fromThisMachine(r) {
+	} else if p.RequireHTTPS && !isProbe(r.URL.Path) && !FromThisMachine(r) {
 		return httpsOnly()
 	}
 	return p.next(x, r)

@@ -124,21 +124,28 @@ func (p *Proxies) arrivedOverHTTPS(r *http.Request) bool {
 	return true
 }
 
-// fromThisMachine tells whether the client is on this machine. A request that a proxy forwarded without saying for whom could come
-// from anywhere.
-func (p *Proxies) fromThisMachine(r *http.Request) bool {
-	if !p.Client(r).IsLoopback() {
+// FromThisMachine tells whether a request was sent by a program on this machine to this machine: over a loopback connection, to a loopback name, and not by way of a proxy. A proxy on this machine may forward
+// without saying for whom, so that a request with any sign of one, or to a public name, could come from anywhere.
+func FromThisMachine(r *http.Request) bool {
+	if !peer(r).IsLoopback() || !isLoopbackName(r.Host) {
 		return false
 	}
-	if len(r.Header["X-Forwarded-For"]) > 0 {
-		return p.trustsPeer(r) // any other peer can write what it likes
-	}
-	for _, sign := range [...]string{"X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip", "Forwarded", "Via"} {
-		if len(r.Header[sign]) > 0 {
+	for name := range r.Header {
+		if name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
 			return false
 		}
 	}
 	return true
+}
+
+// isLoopbackName tells whether a Host header names this machine and no other one. HTTP/1.0 needs none.
+func isLoopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	addr, err := netip.ParseAddr(host)
+	return host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback()
 }
 
 // Scheme is the one that the client used: http or https.

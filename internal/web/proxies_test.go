@@ -68,8 +68,16 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		r    *http.Request
 		ok   bool
 	}{
-		{"this machine", requestFrom("127.0.0.1:1"), true},
-		{"this machine, IPv6", requestFrom("[::1]:1"), true},
+		{"this machine", requestTo("localhost:8443", "127.0.0.1:1"), true},
+		{"this machine, IPv6", requestTo("[::1]:8443", "[::1]:1"), true},
+		{"this machine, another name", requestTo("app.localhost", "127.0.0.1:1"), true},
+		{"this machine, its address", requestTo("127.0.0.1", "127.0.0.2:1"), true},
+		{"proxy on this machine that says nothing", requestFrom("127.0.0.1:1"), false},
+		{"proxy on this machine that says nothing, IPv6", requestFrom("[::1]:1"), false},
+		{"proxy on this machine that hides the name", requestTo("127.0.0.1:8080", "127.0.0.1:1", "X-Forwarded-Host", "donors.example.org"), false},
+		{"proxy on this machine, port alone", requestTo("localhost", "127.0.0.1:1", "X-Forwarded-Port", "80"), false},
+		{"proxy on this machine that passes on what a client wrote", requestTo("localhost", "127.0.0.1:1", "X-Forwarded-For", "127.0.0.1"), false},
+		{"outside, to a name of this machine", requestTo("localhost", "203.0.113.9:1"), false},
 		{"outside", requestFrom("203.0.113.9:1"), false},
 		{"outside, spoofed scheme", requestFrom("203.0.113.9:1", "X-Forwarded-Proto", "https"), false},
 		{"outside, spoofed address", requestFrom("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), false},
@@ -79,7 +87,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		{"proxy on this machine, client unnamed", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http"), false},
 		{"proxy on this machine, other header", requestFrom("127.0.0.1:1", "Forwarded", "for=203.0.113.9;proto=http"), false},
 		{"proxy on this machine, client not an address", requestFrom("127.0.0.1:1", "X-Forwarded-For", "unknown"), false},
-		{"proxy on this machine for this machine", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), true},
+		{"proxy on this machine for this machine", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), false},
 		{"proxy elsewhere, https", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "HTTPS"), true},
 		{"proxy elsewhere, http", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "http"), false},
 		{"proxy elsewhere, half way", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
@@ -103,6 +111,13 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", probe, rec.Code, rec.Body)
 		}
 	}
+}
+
+// requestTo is a request to a host.
+func requestTo(host, client string, headers ...string) *http.Request {
+	r := requestFrom(client, headers...)
+	r.Host = host
+	return r
 }
 
 func TestBaseURL(t *testing.T) {

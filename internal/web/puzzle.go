@@ -33,9 +33,34 @@ func (p *Puzzles) New(thing string, now time.Time) string {
 }
 
 func (p *Puzzles) sign(thing, end string) string {
+	return end + "." + p.proof("puzzle "+end+" "+thing)
+}
+
+func (p *Puzzles) proof(words string) string {
 	mac := hmac.New(sha256.New, p.key)
-	mac.Write([]byte("puzzle " + end + " " + thing)) //nolint:errcheck // never fails
-	return end + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+	mac.Write([]byte(words)) //nolint:errcheck // never fails
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+}
+
+// Seal is a text for a link that someone gets by email. Who sends it back in the next two hours has read that email.
+func (p *Puzzles) Seal(text string, now time.Time) string {
+	sealed := strconv.FormatInt(now.Add(puzzleTime).Unix(), 10) + "." + base64.RawURLEncoding.EncodeToString([]byte(text))
+	return sealed + "." + p.proof("link "+sealed)
+}
+
+// Open is the text of a link; ok is false for what is none, or no longer.
+func (p *Puzzles) Open(link string, now time.Time) (text string, ok bool) {
+	cut := strings.LastIndexByte(link, '.')
+	if cut < 0 || !hmac.Equal([]byte(p.proof("link "+link[:cut])), []byte(link[cut+1:])) {
+		return "", false
+	}
+	end, words, _ := strings.Cut(link[:cut], ".")
+	seconds, err := strconv.ParseInt(end, 10, 64)
+	if err != nil || now.Unix() > seconds {
+		return "", false
+	}
+	read, err := base64.RawURLEncoding.DecodeString(words)
+	return string(read), err == nil
 }
 
 // Solved tells whether a solution of a puzzle begins with so many zero bits, as one of 2^zeros tries does. Whether it was used before is for those to know who keep

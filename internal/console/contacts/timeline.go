@@ -23,6 +23,16 @@ func HistoryPage(r *page.Request, contact crm.Contact) (err error) {
 	return r.Render("history", page.View{Title: "History of " + view.Contact.Label, Section: "contacts", Data: view})
 }
 
+// ChangePage shows one change of a contact with everything that it did.
+func ChangePage(r *page.Request, contact crm.Contact) (err error) {
+	view := page.HistoryView{Contact: page.Link{Label: page.ContactName(contact), Address: r.Path(page.ContactPath(contact.ID))}}
+	view.Timeline, err = r.WholeChange(contact.ID, page.ParseID(r.PathValue("change")))
+	if err != nil {
+		return err
+	}
+	return r.Render("history", page.View{Title: "Change of " + view.Contact.Label, Section: "contacts", Data: view})
+}
+
 // AddNote adds a note to the history of a contact.
 func AddNote(r *page.Request, _ crm.Contact) error {
 	text, at := r.Form.Value("note_text"), r.Form.Value("note_date")

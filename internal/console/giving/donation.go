@@ -117,14 +117,22 @@ func listDonations(r *page.Request, view *donationsView, filter donate.Filter) e
 
 func donationRows(r *page.Request, all []donate.Donation) (rows []*donationRow, err error) {
 	var ids []int64
+	var codes []string
 	for _, d := range all {
+		if d.Gift != "" {
+			codes = append(codes, d.Gift)
+		}
 		if d.Campaign != 0 && !slices.Contains(ids, d.Campaign) {
 			ids = append(ids, d.Campaign)
 		}
 	}
 	names, err := r.Store.CampaignNames(r.Context(), r.Account(), ids)
+	if err != nil {
+		return nil, err
+	}
+	made, err := r.Store.GiftsCalled(r.Context(), r.Account(), codes)
 	for _, d := range all {
-		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d), reviewsOf(d.Doubt)})
+		rows = append(rows, &donationRow{d, names[d.Campaign].Title, donationMarks(&d, made[d.Gift]), reviewsOf(d.Doubt)})
 	}
 	return rows, err
 }

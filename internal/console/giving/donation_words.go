@@ -3,6 +3,7 @@ package giving
 import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
 )
 
 // review is why a person must look at a donation, and what to do.
@@ -59,13 +60,19 @@ func stateOptions() (all []page.Option) {
 	return all
 }
 
-// donationMarks say what became of a donation.
-func donationMarks(d *donate.Donation) (marks []page.Mark) {
+// donationMarks say what became of a donation, and of the gift that it is now, nil for none: what was paid may have gone
+// back.
+func donationMarks(d *donate.Donation, g *giving.Gift) (marks []page.Mark) {
 	for _, s := range donationStates {
 		switch {
 		case s.state != d.State:
-		case isPromised(d):
+		case g != nil && g.Standing() != string(giving.Succeeded):
+			marks = append(marks, page.GiftMark(g))
+		case d.IsPromise():
 			marks = append(marks, page.Mark{Label: "Promised", Color: "warn"})
+			if !d.IsConfirmed() {
+				marks = append(marks, page.Mark{Label: "Not confirmed"})
+			}
 		default:
 			marks = append(marks, s.Mark)
 		}
@@ -92,9 +99,3 @@ func providerName(provider string) string {
 	}
 	return page.Capital(provider)
 }
-
-// isPromised tells whether a donation waits for a transfer or a check.
-func isPromised(d *donate.Donation) bool { return d.Provider == "" && d.State == donate.Processing }
-
-// Promised is isPromised, for templates.
-func (d *donationRow) Promised() bool { return isPromised(&d.Donation) }

@@ -77,19 +77,22 @@ func GiftsPage(r *page.Request) error {
 // listGifts lists gifts. The first of them tells whose they are, where they are those of one contact.
 func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter) error {
 	l := view.List(r, giftsPerPage)
-	gifts, totals, err := r.Store.GiftPage(r.Context(), r.Account(), filter, l.PageRequest)
+	found, totals, err := r.Store.GiftPage(r.Context(), r.Account(), filter, l.PageRequest)
 	if err != nil {
 		return err
 	}
-	view.Rows, err = r.GiftRows(gifts)
-	view.Pick = view.Pick && len(gifts) > 0
+	view.Rows, err = r.GiftRows(found)
+	view.Pick = view.Pick && len(found) > 0
 	view.Field("contact").Word = func(string) string {
-		if len(gifts) > 0 {
-			return page.GiverName(gifts[0].Giver)
+		if len(found) > 0 {
+			return page.GiverName(found[0].Giver)
 		}
 		return "one contact"
 	}
 	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, r.Currency(), view.Value("status"))
+	if slices.ContainsFunc(found, func(g gifts.GiftRecord) bool { return g.Net() > 0 && g.LeftCovered() > 0 }) {
+		view.Found += " (covered fees not counted)"
+	}
 	return err
 }
 

@@ -43,10 +43,21 @@ func saveNewGift(r *page.Request, currency string, lead func(*gifts.GiftDocument
 		return err
 	}
 	to := lead(&made)
-	if to.Notice.Text = "Recorded " + page.GiftName(&made.Gift) + "."; made.Existing {
+	if to.Notice.Text = recordedWords(&made.Gift); made.Existing {
 		to.Notice.Text = "A gift with this external ID already exists, so nothing was added."
 	}
 	return r.Redirect(to.To, to.Notice)
+}
+
+// recordedWords say what was recorded: a gift that was received, or what else it is.
+func recordedWords(g *giving.Gift) string {
+	switch g.Status {
+	case giving.Succeeded:
+		return "Recorded " + page.GiftName(g) + "."
+	case giving.Pending:
+		return "Recorded a pledge of " + page.GiftName(g) + "."
+	}
+	return "Recorded a " + strings.ToLower(page.Spoken(string(g.Status))) + " gift of " + page.GiftName(g) + "."
 }
 
 // RecordGiftOf records a gift of the donor that the form names.
@@ -135,7 +146,7 @@ func chooseGiver(r *page.Request) error {
 // isCalled tells whether a contact has a name, an email or an ID.
 func isCalled(c *crm.Contact, typed string) bool {
 	return text.Fold(page.ContactName(*c)) == text.Fold(typed) || page.IDText(c.ID) == typed ||
-		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return strings.EqualFold(e.Value, typed) })
+		slices.ContainsFunc(c.Emails, func(e crm.Email) bool { return text.FoldEmail(e.Value) == text.FoldEmail(typed) })
 }
 
 // currencyFor is what the amounts of a form are in: the currency of the plan, of the campaign, or else of the organization.

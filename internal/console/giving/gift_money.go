@@ -30,6 +30,7 @@ type giftQuestion struct {
 	Gift, Moved        *giving.Gift // as it is, and as it would be
 	Action             string
 	Provider           string // that sends the money back; "" where someone else does
+	Tells              string // the address to which a mail about it goes, "" for none
 }
 
 // Counted is what the totals lose or get back: the part of the move that is the gift.
@@ -50,7 +51,7 @@ func (q giftQuestion) OfLeft() string {
 	if q.Moved.LeftCovered() == 0 {
 		return ""
 	}
-	return ": " + text.Money(page.LeftOf(q.Moved), q.Gift.Currency) + " in totals and " + text.Money(q.Moved.LeftCovered(), q.Gift.Currency) + " of covered fee"
+	return ": " + text.Money(q.Moved.Net(), q.Gift.Currency) + " in totals and " + text.Money(q.Moved.LeftCovered(), q.Gift.Currency) + " of covered fee"
 }
 
 // last is the entry of the move.
@@ -90,6 +91,9 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 		if move.asked.Provider = providerName(provider); provider != "" && !move.asked.Undoes {
 			move.asked.Button = "Refund gift"
 		}
+		if move.asked.Tells, err = refundMailTo(r, g, move.asked.Undoes); err != nil {
+			return err
+		}
 		move.asked.Gift, move.asked.Moved, move.asked.Action = g, &moved, r.URL.Path
 		return r.Render("gift_question", page.View{Title: fmt.Sprintf(move.asked.Title, page.MovedMoney(&moved), page.GiverName(g.Giver)), Section: "gifts", Form: r.Form, Data: move.asked})
 	}
@@ -106,6 +110,18 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 		return err
 	}
 	return r.Redirect(r.Path(page.GiftPath(g.Code)), page.Notice{Text: page.MovedMoney(&made.Gift) + move.done})
+}
+
+// refundMailTo is the address that hears of a refund, "" where no mail goes.
+func refundMailTo(r *page.Request, g *giving.Gift, undoes bool) (string, error) {
+	if undoes || g.Test || !r.Store.Mails() {
+		return "", nil
+	}
+	contact, err := r.Store.ContactRecord(r.Context(), r.Account(), g.Contact)
+	if err != nil || contact.NoMail() != "" {
+		return "", err
+	}
+	return contact.Emails[0].Value, nil
 }
 
 // ReceiveGift notes that a promise was kept, on the day that the form asks for.

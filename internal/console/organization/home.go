@@ -191,7 +191,7 @@ func ownersSteps(r *page.Request) ([]step, error) {
 		{"card", "Take gifts on your campaign pages", "Connect Stripe, or enter a bank account or an address for checks.", "Set up taking money", page.DonationSettingsPath, len(offer.Ways) > 0},
 		{"mail", "Set up mail", "Donorbook then mails thank-yous, receipts and invitations. The person who runs your server turns it on.", "See how", "/settings/mail", r.Store.Mails()},
 		{"person", "Invite a colleague", "Choose whether they may view, edit or manage.", "Invite colleague", "/settings/people", len(members)+len(invited) > 1},
-		{"key", "Create an API key", "Your website and other tools use it to add contacts and gifts.", "Create API key", "/settings/keys/new", len(keys) > 0},
+		{"key", "Create an API key", "Your website and other tools use it to add contacts and gifts.", "Create API key", "/settings/integrations/api-keys/new", len(keys) > 0},
 	}, err
 }
 

@@ -3,6 +3,7 @@ package organization
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"donorbook/internal/console/page"
@@ -66,9 +67,21 @@ func KeysPage(r *page.Request) error {
 			others = append(others, row)
 		}
 	}
-	keyRows := page.Paged(r, append(active, others...), r.Path("/settings/keys"), page.PageParameter)
+	keyRows := page.Paged(r, append(active, others...), r.Path("/settings/integrations/api-keys"), page.PageParameter)
 	return r.Render("keys", page.View{Title: "API keys", Section: "settings", Data: keyRows})
 }
+
+// KeysMoved leads on from where the keys were in earlier releases.
+func KeysMoved(r *page.Request) error {
+	rest := strings.TrimPrefix(r.URL.Path, r.Path("/settings/keys"))
+	if r.URL.RawQuery != "" {
+		rest += "?" + r.URL.RawQuery
+	}
+	return r.Redirect(r.Path("/settings/integrations/api-keys" + rest))
+}
+
+// IntegrationsMoved leads on to the part of the settings that the address names.
+func IntegrationsMoved(r *page.Request) error { return r.Redirect(r.Path("/settings#integrations")) }
 
 // keyFormView is the form for a new key.
 type keyFormView struct {
@@ -91,12 +104,12 @@ func CreateKey(r *page.Request) error {
 	if len(r.Form.Faults) > 0 {
 		return page.ErrRefused
 	}
-	ctx := r.Once(r.Always("/settings/keys", "The key was created, but it can’t be shown again. If you didn’t copy it, revoke the key and create a new one."))
+	ctx := r.Once(r.Always("/settings/integrations/api-keys", "The key was created, but it can’t be shown again. If you didn’t copy it, revoke the key and create a new one."))
 	key, secret, err := r.Store.CreateKey(ctx, r.Account(), in)
 	if err != nil {
 		return err
 	}
-	path := r.Path("/settings/keys/" + strconv.FormatInt(key.ID, 10))
+	path := r.Path("/settings/integrations/api-keys/" + strconv.FormatInt(key.ID, 10))
 	page.LeaveSecret(r.W, path, secret)
 	return r.Redirect(path)
 }
@@ -183,12 +196,12 @@ func KeyOf(r *page.Request) (access.Key, error) {
 
 func RevokeKeyPage(r *page.Request, key access.Key) error {
 	if !key.RevokedAt.IsZero() {
-		return r.Redirect(r.Path("/settings/keys"))
+		return r.Redirect(r.Path("/settings/integrations/api-keys"))
 	}
 	return r.Render("key_revoke", page.View{Title: "Revoke " + key.Name, Section: "settings", Data: newKeyRow(key, r.Now())})
 }
 
 func RevokeKey(r *page.Request, key access.Key) error {
 	err := r.Store.RevokeKey(r.Context(), key.ID)
-	return r.Done(err, r.Path("/settings/keys"), page.Notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
+	return r.Done(err, r.Path("/settings/integrations/api-keys"), page.Notice{Text: "Key “" + key.Name + "” revoked. It stops working within two seconds."})
 }

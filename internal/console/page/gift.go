@@ -37,27 +37,26 @@ func (r *Request) GiftTable(caption string, gifts []gifts.GiftRecord, left ...st
 }
 
 // IsPlain tells whether nothing became of the gift but that it was received.
-func (row *GiftRow) IsPlain() bool { return row.Status == giving.Succeeded && row.Refunded() == 0 }
+func (row *GiftRow) IsPlain() bool { return row.Standing() == string(giving.Succeeded) }
+
+var standingColors = map[string]string{string(giving.Pending): "warn", string(giving.Failed): "bad"}
+
+// GiftMark says what a gift is now.
+func GiftMark(g *giving.Gift) Mark {
+	standing := g.Standing()
+	if standing == giving.PartlyRefunded {
+		return Mark{text.Money(g.Refunded(), g.Currency) + " refunded", ""}
+	}
+	return Mark{Spoken(standing), standingColors[standing]}
+}
 
 // giftMarks say what became of a gift, where it is not simply received.
 func giftMarks(g *giving.Gift, now time.Time) (marks []Mark) {
-	switch g.Status {
-	case giving.Pending:
-		marks = append(marks, Mark{Spoken(string(g.Status)), "warn"})
-		if giving.Day(g.Local) < giving.Day(now) {
-			marks = append(marks, Mark{"Overdue", "bad"})
-		}
-	case giving.Failed:
-		marks = append(marks, Mark{Spoken(string(g.Status)), "bad"})
-	case giving.Cancelled, giving.Voided:
-		marks = append(marks, Mark{Spoken(string(g.Status)), ""})
+	if g.Standing() != string(giving.Succeeded) {
+		marks = append(marks, GiftMark(g))
 	}
-	switch refunded := g.Refunded(); {
-	case refunded == 0:
-	case g.Left() == 0:
-		marks = append(marks, Mark{"Refunded", ""})
-	default:
-		marks = append(marks, Mark{text.Money(refunded, g.Currency) + " refunded", ""})
+	if g.Status == giving.Pending && giving.Day(g.Local) < giving.Day(now) {
+		marks = append(marks, Mark{"Overdue", "bad"})
 	}
 	if g.PlanCode != "" {
 		marks = append(marks, Mark{"Recurring", "good"})
@@ -107,12 +106,12 @@ func titlesOf[T any](r *Request, all []T, campaign func(*T) int64) (map[int64]st
 	return titles, err
 }
 
-// LeftOf is what the list says of a gift: what is left of it, or what was promised or tried.
+// LeftOf is what a list says of a gift: what is left of what was paid, with the covered fee, or what was promised or tried.
 func LeftOf(g *giving.Gift) int64 {
 	if g.Status == giving.Succeeded && !g.Test {
-		return g.Net()
+		return g.Left()
 	}
-	return g.Donated()
+	return g.Payment().Amount
 }
 
 // GiverName is a giver as pages show them.
@@ -157,9 +156,9 @@ func MovedMoney(g *giving.Gift) string {
 	return PositiveMoney(g.Entries[len(g.Entries)-1].Amount, g.Currency)
 }
 
-// GiftName is what people call a gift, such as $50 from Zoë Okafor.
+// GiftName is what people call a gift, such as $50 from Zoë Okafor: by what was paid.
 func GiftName(g *giving.Gift) string {
-	return text.Money(g.Donated(), g.Currency) + " from " + GiverName(g.Giver)
+	return text.Money(g.Payment().Amount, g.Currency) + " from " + GiverName(g.Giver)
 }
 
 // ContactPlans is how many plans a contact's page shows, the newest first.

@@ -3,12 +3,12 @@ package page
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/pay"
+	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
@@ -22,7 +22,8 @@ const (
 	SignInForm    = 96 << 10 // signing in with such a form, whose fields have longer names there
 )
 
-func CountRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], caller K, now time.Time) error {
+// CountRequest counts a request of a caller, and refuses it where the caller has used up their share.
+func CountRequest[C any](w http.ResponseWriter, rates rates[C], caller C, now time.Time) error {
 	remaining, wait, ok := rates.Take(caller, now)
 	rates.SetHeaders(w, remaining)
 	if ok {
@@ -31,9 +32,15 @@ func CountRequest[K comparable](w http.ResponseWriter, rates *web.Limiter[K], ca
 	return tooManyRequests(wait, "Too many requests at once. Nothing was changed. Wait a moment, then try again.")
 }
 
+// rates are how much callers may send.
+type rates[C any] interface {
+	limiter[C]
+	SetHeaders(w http.ResponseWriter, remaining int)
+}
+
 // CountStranger counts the request of someone who has not signed in, by their address.
 func (s *Site) CountStranger(w http.ResponseWriter, r *http.Request) error {
-	return CountRequest(w, s.strangers, web.LimitAddr(s.Options.Proxies.Client(r)), s.Now())
+	return CountRequest(w, s.strangers, s.Options.Proxies.Client(r), s.Now())
 }
 
 // tooManyRequests says in words of the console what to wait for.
@@ -71,8 +78,9 @@ type Site struct {
 	Now       func() time.Time
 	Templates Templates
 	origin    http.CrossOriginProtection
-	strangers *web.Limiter[netip.Addr] // counts the requests of those who have not signed in
-	Forgotten *web.Limiter[netip.Addr] // and the forms of people who forgot their password
+	strangers web.Networks // counts the requests of those who have not signed in
+	Forgotten web.Networks // and the forms of people who forgot their password
+	turns     *store.Gate  // of strangers
 	Throttle  *Throttle
 	Uploads   Uploads
 	Kept      *web.Mux // the pages of forms that were kept while a person signed in
@@ -81,7 +89,7 @@ type Site struct {
 const forgottenRate = 5 // a minute
 
 func NewSite(s *book.Book, o Options, found Templates) *Site {
-	made := &Site{Store: s, Options: o, Now: o.Now, Templates: found, strangers: web.NewLimiter[netip.Addr](o.RateLimit), Forgotten: web.NewLimiter[netip.Addr](forgottenRate), Throttle: newThrottle(time.Now), Kept: web.NewMux()}
+	made := &Site{Store: s, Options: o, Now: o.Now, Templates: found, strangers: web.NewNetworks(o.RateLimit, time.Minute), Forgotten: web.NewNetworks(forgottenRate, time.Minute), turns: newTurns(), Throttle: newThrottle(time.Now), Kept: web.NewMux()}
 	if made.Now == nil {
 		made.Now = time.Now
 	}

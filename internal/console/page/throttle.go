@@ -13,12 +13,13 @@ import (
 	"donorbook/internal/web"
 )
 
-// Throttle slows down password guessing. It counts wrong passwords by address and user, by address, by IPv6 network and by
+// Throttle slows down password guessing. It counts wrong passwords by address and user, by address and IPv6 network, and by
 // user; the last limit is wide, so that a stranger cannot lock a user out cheaply. A browser that the user has signed in with
-// before has a limit of its own, so that strangers cannot lock it out. Each node counts for itself. Only passwords that were compared are
-// counted, so that cheap requests cannot fill the windows.
+// before has a limit of its own, so that strangers cannot lock it out; with any other, a link by email leads past it. Each node counts for itself. Only passwords that were
+// compared are counted, so that cheap requests cannot fill the windows.
 type Throttle struct {
-	pairs, addresses, networks, logins, browsers *web.Limiter[guesser]
+	pairs, logins, browsers *web.Limiter[guesser]
+	addresses               web.Networks
 
 	// Passwords are compared a few at a time, and every attempt waits its turn. Known browsers do not queue behind strangers.
 	strangers, known chan struct{}
@@ -45,7 +46,7 @@ const (
 func newThrottle(now func() time.Time) *Throttle {
 	limit := func(n int) *web.Limiter[guesser] { return web.NewLimiterIn[guesser](n, throttleWindow) }
 	return &Throttle{
-		pairs: limit(10), addresses: limit(60), networks: limit(150), logins: limit(200), browsers: limit(10),
+		pairs: limit(10), addresses: web.NewNetworks(60, throttleWindow), logins: limit(200), browsers: limit(10),
 		strangers: make(chan struct{}, comparedAtOnce), known: make(chan struct{}, comparedAtOnce), now: now,
 		queued: make(map[place]int),
 	}
@@ -86,7 +87,7 @@ func (t *Throttle) Try(ctx context.Context, a Attempt, compare func() (wrong boo
 	wrong, err := compare()
 	for _, c := range counters {
 		if !wrong {
-			c.GiveBack(c.guesser, t.now())
+			c.giveBack(t.now())
 		}
 	}
 	return err
@@ -119,7 +120,7 @@ func (t *Throttle) count(counters []counter) error {
 		return err
 	}
 	for _, c := range counters {
-		if _, wait, ok := c.Take(c.guesser, t.now()); !ok {
+		if _, wait, ok := c.take(t.now()); !ok {
 			return tooManyAttempts(wait)
 		}
 	}
@@ -129,7 +130,7 @@ func (t *Throttle) count(counters []counter) error {
 // refusal is what an attempt is told where one of its counters is full.
 func (t *Throttle) refusal(counters []counter) error {
 	for _, c := range counters {
-		if wait, full := c.Full(c.guesser, t.now()); full {
+		if wait, full := c.full(t.now()); full {
 			return tooManyAttempts(wait)
 		}
 	}
@@ -137,28 +138,45 @@ func (t *Throttle) refusal(counters []counter) error {
 }
 
 // counter is one of the places where an attempt counts.
-type counter struct {
-	*web.Limiter[guesser]
-	guesser
+type counter interface {
+	take(now time.Time) (remaining int, wait time.Duration, ok bool)
+	full(now time.Time) (wait time.Duration, full bool)
+	giveBack(now time.Time)
 }
 
-// guesser is who is counted: an address, a user or a browser, or an address that tries a user.
+// limiter counts callers: guessers, or their addresses.
+type limiter[C any] interface {
+	Take(caller C, now time.Time) (remaining int, wait time.Duration, ok bool)
+	Full(caller C, now time.Time) (wait time.Duration, full bool)
+	GiveBack(caller C, now time.Time)
+}
+
+// callerAt is a caller at a limiter.
+type callerAt[C any] struct {
+	by     limiter[C]
+	caller C
+}
+
+func (c callerAt[C]) take(now time.Time) (int, time.Duration, bool) { return c.by.Take(c.caller, now) }
+func (c callerAt[C]) full(now time.Time) (time.Duration, bool)      { return c.by.Full(c.caller, now) }
+func (c callerAt[C]) giveBack(now time.Time)                        { c.by.GiveBack(c.caller, now) }
+
+// guesser is who is counted: a user or a browser, or an address that tries a user.
 type guesser struct {
 	address netip.Addr
 	name    string
 }
 
-// counters are where an attempt counts. One IPv6 customer has many addresses in one network.
+// counters are where an attempt counts.
 func (t *Throttle) counters(a Attempt) []counter {
 	if a.Browser != "" {
-		return []counter{{t.browsers, guesser{name: a.Browser}}}
+		return []counter{callerAt[guesser]{t.browsers, guesser{name: a.Browser}}}
 	}
-	address := web.LimitAddr(a.Client)
-	all := []counter{{t.addresses, guesser{address: address}}, {t.pairs, guesser{address, a.Login}}, {t.logins, guesser{name: a.Login}}}
-	if network, err := a.Client.Prefix(48); err == nil && a.Client.Is6() {
-		all = append(all, counter{t.networks, guesser{address: network.Addr()}})
+	return []counter{
+		callerAt[netip.Addr]{t.addresses, a.Client},
+		callerAt[guesser]{t.pairs, guesser{web.LimitAddr(a.Client), a.Login}},
+		callerAt[guesser]{t.logins, guesser{name: a.Login}},
 	}
-	return all
 }
 
 func tooManyAttempts(wait time.Duration) error {

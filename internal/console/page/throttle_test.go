@@ -42,7 +42,8 @@ func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
 	}{
 		"one address, one user":   {10, func(int) string { return "ana" }, func(int) netip.Addr { return address(1, 1) }},
 		"one address, many users": {60, func(n int) string { return fmt.Sprint(n) }, func(int) netip.Addr { return address(1, 1) }},
-		"one network, any users":  {150, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, n) }},
+		"one /56, any users":      {240, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, n%256) }},
+		"one /48, any users":      {960, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, 67*n) }},
 		"many networks, one user": {200, func(int) string { return "ana" }, func(n int) netip.Addr { return address(n, 1) }},
 		"one old address":         {10, func(int) string { return "ana" }, func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
 	} {

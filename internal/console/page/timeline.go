@@ -19,7 +19,8 @@ import (
 const (
 	ActivitiesShown   = 12 // on the page of a contact, a gift or a plan
 	ActivitiesPerPage = 40
-	activityValue     = 120 // characters of each value
+	activityValue     = 120 // characters of each value, among other changes
+	activityLines     = 12  // that say what a change did, among other changes
 )
 
 // Timeline is a part of a history, newest first, by days.
@@ -42,6 +43,7 @@ type TimelineRow struct {
 	About    Link // what was changed; empty on the page of that
 	Who, Did string
 	Lines    []string // where it is more than one thing
+	More     string   // address of everything that the change did, where it is not all here
 	See, Via Link     // the gift or the plan that it mentions, and how it came in
 	When     string   // the time of the day
 	Day      string   // that a note is about, where it is another one
@@ -96,6 +98,18 @@ func (r *Request) TimelineOf(noun history.Noun, id int64, part crm.PageRequest) 
 	return t, err
 }
 
+// WholeChange is one change of a contact with everything that it did.
+func (r *Request) WholeChange(contact, revision int64) (t Timeline, err error) {
+	change, err := r.Store.WholeChange(r.Context(), r.Account(), contact, revision)
+	if err != nil {
+		return t, err
+	}
+	names, err := r.NamesOf([]history.Activity{change})
+	names.whole = true
+	t.Add(r, names.Row(r, change))
+	return t, err
+}
+
 // ContactTimeline reads a part of the history of a contact, with what can be undone.
 func (r *Request) ContactTimeline(contact *crm.Contact, part crm.PageRequest) (t Timeline, err error) {
 	t, err = r.TimelineOf(history.ContactNoun, contact.ID, part)
@@ -133,6 +147,7 @@ type Names struct {
 	plans     map[int64]contacts.GiftName
 	fields    *custom.Fields
 	zone      *time.Location // of the organization
+	whole     bool           // values are said to their ends
 }
 
 // NamesOf looks up what some changes mention.

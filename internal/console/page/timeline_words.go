@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +18,10 @@ import (
 func (n Names) Row(r *Request, a history.Activity) TimelineRow {
 	a.Fields = n.fields
 	did := n.didWords(&a)
-	lines := n.linesOf(&a, did != "")
+	lines, isCut := n.linesOf(&a, did != "")
+	if isCut = isCut || a.Left > 0; len(lines) > activityLines && !n.whole {
+		lines, isCut = lines[:activityLines], true
+	}
 	undid := a.Undoes != 0 && a.Kind != history.DidNote
 	switch {
 	case did == "" && len(lines) == 0:
@@ -34,6 +38,9 @@ func (n Names) Row(r *Request, a history.Activity) TimelineRow {
 		did = "undid an earlier change: " + did
 	}
 	row := TimelineRow{Activity: a, Icon: iconOf(&a), Who: n.People.name(&a), Did: Sentence(did), See: r.mentioned(&a), Via: r.via(&a)}
+	if isCut && a.Noun == history.ContactNoun {
+		row.More = r.Path(ContactPath(a.ID)) + "/history/" + strconv.FormatInt(a.Revision, 10)
+	}
 	if a.Kind == history.DidLose {
 		row.Who, row.Did = "", "This part of the history is missing."
 	}
@@ -75,15 +82,15 @@ func iconOf(a *history.Activity) string {
 	return cmp.Or(nounIcons[a.Noun], kindIcons[a.Kind], "edit")
 }
 
-// linesOf says what became of each field. Where a sentence tells of the change, it has said what the change is about, and all of a member.
-func (n Names) linesOf(a *history.Activity, told bool) (lines []string) {
+// linesOf says what became of each field. Where a sentence tells of the change, it has said what the change is about, and all of a member. isCut is that a value is said only in part.
+func (n Names) linesOf(a *history.Activity, told bool) (lines []string, isCut bool) {
 	switch {
 	case told && a.Noun == history.UserNoun:
-		return nil
+		return nil, false
 	case a.Noun == history.GiftNoun:
-		return n.giftLines(a, n.gifts[a.ID].Currency)
+		return n.giftLines(a, n.gifts[a.ID].Currency), false
 	case a.Noun == history.PlanNoun:
-		return n.giftLines(a, n.plans[a.ID].Currency)
+		return n.giftLines(a, n.plans[a.ID].Currency), false
 	}
 	changes, subject := a.Changes(), ""
 	if told && a.Noun != history.ContactNoun {
@@ -96,11 +103,16 @@ func (n Names) linesOf(a *history.Activity, told bool) (lines []string) {
 		case len(tags) > 1:
 			lines = append(lines, strings.TrimPrefix(change.Field, tagPrefix)+" the tags "+QuotedTags(tags))
 		default:
+			if !n.whole {
+				before, after := change.Before, change.After
+				change.Before, change.After = Shortened(before, activityValue, 0), Shortened(after, activityValue, 0)
+				isCut = isCut || change.Before != before || change.After != after
+			}
 			lines = append(lines, n.changeWords(change))
 		}
 		changes = changes[max(1, len(tags)):]
 	}
-	return lines
+	return lines, isCut
 }
 
 // giftLines say what became of the fields of a gift or a plan. A field that follows from others is left out.
@@ -328,7 +340,7 @@ func noteWords(a *history.Activity) string {
 
 func mentionWords(a *history.Activity) string {
 	gift := a.Gift()
-	given, was := cmp.Or(gift.Given, gift.Amount).String(), cmp.Or(gift.GivenWas, gift.Before).String()
+	given, was := gift.Amount.String(), gift.Before.String()
 	amount := text.MoneyOf(given, gift.Currency)
 	switch {
 	case a.Noun == history.GiftNoun:
@@ -390,7 +402,7 @@ func userWords(a *history.Activity) string {
 
 // changeWords is what happened to a field, as the end of a sentence.
 func (n Names) changeWords(c doc.Change) string {
-	before, after := Shortened(c.Before, activityValue, 0), Shortened(c.After, activityValue, 0)
+	before, after := c.Before, c.After
 	if label, ok := strings.CutSuffix(c.Field, " added"); ok {
 		return "added " + Lowered(label) + " " + quoted(after, "")
 	}

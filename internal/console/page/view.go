@@ -3,7 +3,6 @@
 package page
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
 	"html/template"
@@ -210,20 +209,48 @@ func (s *Site) Show(w http.ResponseWriter, name, part string, p View) error {
 	if err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}
-	var b bytes.Buffer
-	status := p.status()
-	if err := t.ExecuteTemplate(&b, part, p); err != nil {
+	made := &pageWriter{w: w, status: p.status()}
+	if err := t.ExecuteTemplate(made, part, p); err != nil {
 		return fmt.Errorf("page %s: %w", name, err)
 	}
 	p = View{} // what it has shown may be large, and clients may be slow
-	if err := web.Hold(w, b.Len()); err != nil {
-		return err
+	if !made.begun {
+		w.Header().Set("Content-Length", strconv.Itoa(len(made.piece)))
 	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(b.Len()))
-	w.WriteHeader(status)
-	_, err = w.Write(b.Bytes())
+	return made.send()
+}
+
+// pagePiece is how much of a page is held before it is sent. Most pages are shorter, so that one that fails becomes
+// another page.
+const pagePiece = 64 << 10
+
+// pageWriter sends a page as it is made, in pieces.
+type pageWriter struct {
+	w      http.ResponseWriter
+	status int
+	piece  []byte
+	begun  bool
+}
+
+func (p *pageWriter) Write(b []byte) (int, error) {
+	if len(p.piece)+len(b) > pagePiece {
+		if err := p.send(); err != nil {
+			return 0, err
+		}
+	}
+	p.piece = append(p.piece, b...)
+	return len(b), nil
+}
+
+// send sends what was made so far.
+func (p *pageWriter) send() error {
+	if !p.begun {
+		p.begun = true
+		p.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		p.w.WriteHeader(p.status)
+	}
+	_, err := p.w.Write(p.piece)
+	p.piece = p.piece[:0]
 	return err
 }
 

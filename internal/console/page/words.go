@@ -150,7 +150,9 @@ func mailKind(m mail.Mail) string {
 
 var mailKinds = map[mail.Kind]string{
 	mail.Invitation: "Invitation", mail.Test: "Test", mail.Thanks: "Thank-you", mail.Statement: "Giving statement", mail.Arrived: "New gift, for your staff", mail.Declined: "Monthly gift: card declined",
-	mail.Manage: "Monthly gift: link for the donor", mail.Trouble: "Trouble with taking money", mail.Reset: "New password", mail.Password: "Password changed", mail.SignIn: "Sign-in from a new browser",
+	mail.Ended: "Monthly gift ended", mail.Refunded: "Refund", mail.Promised: "Promised gift: how to send it",
+	mail.Manage: "Monthly gift: link for the donor", mail.Confirm: "Gift: link for the donor",
+	mail.Trouble: "Trouble with taking money", mail.Reset: "New password", mail.Password: "Password changed", mail.SignIn: "Sign-in from a new browser",
 }
 
 // WithArchived is a number of contacts of which some are archived.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"html"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -59,21 +58,23 @@ func (g *Gifts) Fallback(next web.HandlerFunc) web.HandlerFunc {
 		if !possible {
 			return err
 		}
-		shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)
-		if failed == nil && shown.Status == campaign.Draft {
-			failed = checkMember(s, r, shown.AccountID)
-		}
-		if errors.Is(failed, crm.ErrNotFound) {
-			return err
-		}
-		r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
-		switch {
-		case failed != nil:
-			return failed
-		case shown.Slug != slug:
-			return moved(w, r, shown)
-		}
-		return publicPage(s, w, r, shown, owner)
+		return s.ForStranger(w, r, func(w http.ResponseWriter) error {
+			shown, owner, failed := s.Store.CampaignBySlug(r.Context(), slug)
+			if failed == nil && shown.Status == campaign.Draft {
+				failed = checkMember(s, r, shown.AccountID)
+			}
+			if errors.Is(failed, crm.ErrNotFound) {
+				return err
+			}
+			r.Pattern = "GET /{campaign}" // for the log, which must not name the path of a request
+			switch {
+			case failed != nil:
+				return failed
+			case shown.Slug != slug:
+				return moved(s, w, r, shown)
+			}
+			return publicPage(s, w, r, shown, owner)
+		})
 	}
 }
 
@@ -90,8 +91,8 @@ func checkMember(s *page.Site, r *http.Request, account string) error {
 }
 
 // moved leads from an address that a campaign had to the one that it has.
-func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) error {
-	share(w.Header(), campaign)
+func moved(s *page.Site, w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) error {
+	share(s, w.Header(), campaign)
 	to := "/" + campaign.Slug
 	if r.URL.RawQuery != "" {
 		to += "?" + r.URL.RawQuery
@@ -100,9 +101,14 @@ func moved(w http.ResponseWriter, r *http.Request, campaign campaign.Campaign) e
 	return nil
 }
 
-// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only.
-func share(h http.Header, c campaign.Campaign) {
-	if c.Status != campaign.Draft {
+// share lets browsers and proxies keep an answer for a while, unless it is for colleagues only. Without a base URL its links begin with the host that this client named, so that nobody else
+// may be shown it.
+func share(s *page.Site, h http.Header, c campaign.Campaign) {
+	switch {
+	case c.Status == campaign.Draft:
+	case s.Options.Proxies.BaseHost() == "":
+		h.Set("Cache-Control", "private, max-age=60")
+	default:
 		h.Set("Cache-Control", "public, max-age=60")
 	}
 	hideRates(h)
@@ -149,7 +155,7 @@ func publicPage(s *page.Site, w http.ResponseWriter, r *http.Request, shown camp
 		return err
 	}
 	page.Guard(w.Header())
-	share(w.Header(), shown)
+	share(s, w.Header(), shown)
 	base := s.Options.Proxies.BaseURL(r)
 	shown = shown.Public()
 	view := publicView{ShownCampaign: page.NewShownCampaign(shown, s.Now()), Owner: owner, Settings: settings, Summary: summary(shown), Left: daysLeft(shown.EndAt, s.Now().In(text.Location(settings.Timezone)))}
@@ -272,15 +278,18 @@ func (v *publicView) Brief() bool {
 
 const summaryLength = 200
 
-var anyTag = regexp.MustCompile(`<[^>]*>`)
-
-// summary is one line about a campaign: its subtitle, or how its description begins.
+// summary is one line about a campaign: its subtitle, or how its description begins. Of a long one, only the beginning is read.
 func summary(c campaign.Campaign) string {
 	if c.Subtitle != "" {
 		return c.Subtitle
 	}
-	words := strings.Fields(html.UnescapeString(anyTag.ReplaceAllString(c.Description, " ")))
-	line := []rune(strings.Join(words, " "))
+	var words strings.Builder
+	for rest := c.Description; rest != "" && words.Len() < 16*summaryLength; {
+		said, tag, _ := strings.Cut(rest, "<")
+		words.WriteString(said + " ")
+		_, rest, _ = strings.Cut(tag, ">")
+	}
+	line := []rune(strings.Join(strings.Fields(html.UnescapeString(words.String())), " "))
 	if len(line) > summaryLength {
 		return strings.TrimSpace(string(line[:summaryLength-1])) + "…"
 	}

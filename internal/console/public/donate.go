@@ -1,6 +1,7 @@
 package public
 
 import (
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -37,7 +38,8 @@ type formView struct {
 	Contact     access.AccountSettings
 	ShowsDonors bool
 	MoreOpen    bool   // what few people fill in was filled in
-	Shut        string // why paying online is closed for a while
+	Harder      bool   // the puzzle is to be solved again, and the form to be sent with the solution
+	Linked      string // the link with which the form was opened; "" for none
 	Back        bool   // from the provider's page, without paying
 	Provider    string // in words
 	Fee         string // what the provider keeps, in words
@@ -59,7 +61,8 @@ const (
 	trapField  = "website" // people do not see it
 	wayField   = "way"
 	puzzleName = "puzzle"
-	solvedName = "solution"
+	solvedName = "solution" // of the puzzle, or the link with which the form was opened
+	linkName   = "link"     // in the address
 )
 
 // formPage shows the form, as a link fills it in.
@@ -71,15 +74,31 @@ func (g *Gifts) formPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	if isBack := d.ID != "" && d.State != donate.Paid && d.State != donate.Processing && g.Now().Sub(d.CreatedAt) < remembered; isBack {
+	if isBack := d.ID != "" && d.Provider != "" && d.State != donate.Paid && d.State != donate.Processing && g.Now().Sub(d.CreatedAt) < remembered; isBack {
 		v.w.Header().Set("Referrer-Policy", "no-referrer")
 		fields, v.back = v.offer.Again(&d.Wish), true
 		f.Set(idField, d.ID)
+	}
+	if sealed := query.Get(linkName); sealed != "" {
+		v.w.Header().Set("Referrer-Policy", "no-referrer")
+		linked, ok := g.linked(sealed)
+		if !ok {
+			f.Fail("", "This link no longer works. Nothing was charged. Fill in the form again, and we’ll send you a new one if it’s needed.")
+			return g.showForm(v, f, http.StatusOK)
+		}
+		fields = linked
+		f.Set(solvedName, sealed)
 	}
 	for name, value := range fields {
 		f.Set(name, value)
 	}
 	return g.showForm(v, f, 0)
+}
+
+// linked is the form that a link by email was sent for.
+func (g *Gifts) linked(sealed string) (fields map[string]string, ok bool) {
+	said, ok := g.puzzles.Open(sealed, g.Now())
+	return fields, ok && json.Unmarshal([]byte(said), &fields) == nil
 }
 
 // remembered is for how long who comes back from the provider's page without paying finds the form as it was sent.
@@ -88,9 +107,6 @@ const remembered = time.Hour
 // showForm shows the form with what was typed and what is wrong with it.
 func (g *Gifts) showForm(v *visit, f *page.Form, status int) error {
 	now, o := g.Now(), &v.offer
-	if wait, closed := g.brakes.Closed(v.account.Number, now); closed {
-		g.closeOnline(v, wait)
-	}
 	settings, err := g.Store.AccountSettings(v.r.Context(), v.account.Number)
 	if err != nil {
 		return err
@@ -101,9 +117,12 @@ func (g *Gifts) showForm(v *visit, f *page.Form, status int) error {
 	}
 	view := formView{
 		Offer: o, Form: f, Donation: id, Puzzle: g.puzzles.New(id, now), Zeros: g.brakes.Zeros(v.campaign.ID, v.account.Number, now), Rounds: web.PuzzleRounds,
-		MoreOpen: f.Value("dedication")+f.Value("dedicated_to")+f.Value("company") != "", Shut: v.shut, Back: v.back, Provider: providerNames[o.Provider],
+		MoreOpen: f.Value("dedication")+f.Value("dedicated_to")+f.Value("company") != "", Harder: v.harder, Back: v.back, Provider: providerNames[o.Provider],
 		Contact: settings, ShowsDonors: settings.PublicDonors != access.NoDonors, Fee: feeWords(o), Smallest: text.Money(o.Limits.Min, o.Currency),
 		Money: moneyPattern(o.Currency), Decimals: text.Decimals(o.Currency), Step: donate.Chargeable(1, o.Currency),
+	}
+	if _, ok := g.linked(f.Value(solvedName)); ok {
+		view.Linked = f.Value(solvedName)
 	}
 	if len(o.Ways) == 0 {
 		view.Closed, view.Elsewhere = g.whyClosed(v)
@@ -124,14 +143,6 @@ var (
 	wayNames       = map[donate.Way]string{donate.Online: "Pay online", donate.ByTransfer: "Bank transfer", donate.ByCheck: "Check by mail"}
 )
 
-// closeOnline takes the way away that thieves try, and says so.
-func (g *Gifts) closeOnline(v *visit, wait time.Duration) {
-	if v.offer.Has(donate.Online) {
-		v.offer.Ways = slices.DeleteFunc(slices.Clone(v.offer.Ways), func(w donate.Way) bool { return w == donate.Online })
-		v.shut = "Too many card payments failed here in the last few minutes, so paying online is closed for about " + minutes(wait) + ". Nothing was charged. Please come back then."
-	}
-}
-
 func minutes(wait time.Duration) string {
 	return page.Plural(max(1, int64(math.Ceil(wait.Minutes()))), "minute")
 }
@@ -140,8 +151,6 @@ func minutes(wait time.Duration) string {
 func (g *Gifts) whyClosed(v *visit) (why, elsewhere string) {
 	c := &v.campaign
 	switch {
-	case v.shut != "":
-		return v.shut, ""
 	case c.Status == campaign.Draft:
 		return "This campaign isn’t published yet. Once it is, people can give here.", ""
 	case c.Status != campaign.Published:
@@ -180,11 +189,6 @@ func (g *Gifts) give(v *visit) error {
 	if f.Value(trapField) != "" { // a program filled in what no person sees
 		return page.Redirect(v.w, v.r, "/"+v.campaign.Slug+"/thanks")
 	}
-	if wait, closed := g.brakes.Closed(v.account.Number, g.Now()); closed {
-		if g.closeOnline(v, wait); f.Value(wayField) == string(donate.Online) || f.Value(wayField) == "" {
-			f.FailFirst(v.shut)
-		}
-	}
 	if len(v.offer.Ways) == 0 {
 		return g.showForm(v, f, http.StatusUnprocessableEntity)
 	}
@@ -200,13 +204,24 @@ func (g *Gifts) give(v *visit) error {
 		id = donate.NewID()
 		f.Set(idField, id)
 	}
-	if wait, ok := g.brakes.Begin(g.start(v, f, id), g.Now()); !ok {
-		return g.tooMany(v, f, wait)
+	proven, answered, err := g.ask(v, f, id, &wish)
+	if err != nil || answered {
+		return err
 	}
 	made, to, err := g.Store.Give(v.r.Context(), v.account, &v.campaign, id, wish, donations.Pages{
+		Proven:  proven,
 		Success: func(d *donate.Donation) string { return v.address(g, "/thanks?d="+token(d)) },
 		Cancel:  func(d *donate.Donation) string { return v.address(g, "/donate?"+again(&v.offer, d)) },
 	})
+	if errors.Is(err, donate.ErrCrowd) { // on all nodes together; this one asks for a proof now
+		g.brakes.Crowd(v.campaign.ID, g.Now())
+		if _, answered, err = g.ask(v, f, id, &wish); err == nil && !answered {
+			err = donate.ErrCrowd
+		}
+		if answered {
+			return nil
+		}
+	}
 	if err != nil {
 		return g.refused(v, f, err)
 	}
@@ -219,13 +234,61 @@ func (g *Gifts) give(v *visit) error {
 	return g.handOver(v, to.URL, page.View{Title: "Continue to payment", Data: handoverView{Amount: text.MoneyExact(made.Charged, made.Currency), Covered: made.Covered, Currency: made.Currency, Frequency: made.Wish.Frequency, To: to.URL}})
 }
 
-func (g *Gifts) start(v *visit, f *page.Form, id string) web.Start {
-	return web.Start{
-		Client: g.Options.Proxies.Client(v.r), Page: v.campaign.ID, Account: v.account.Number, Thing: id,
-		Solved: func(zeros int) bool {
-			return g.puzzles.Solved(id, f.Value(puzzleName), f.Value(solvedName), zeros, g.Now())
+// ask asks the sender of a form for a proof where one is needed; answered tells that this was the answer.
+func (g *Gifts) ask(v *visit, f *page.Form, id string, wish *donate.Wish) (proven, answered bool, err error) {
+	now, solution := g.Now(), f.Value(solvedName)
+	linked, isLink := g.linked(solution)
+	s := web.Start{
+		Client: g.Options.Proxies.Client(v.r), Page: v.campaign.ID, Account: v.account.Number, Thing: id, Card: wish.Way == donate.Online,
+		Linked: isLink && linked[idField] == id && linked["email"] == wish.Email,
+		Tried:  solution != "",
+		Solved: func(zeros int) (solved bool) {
+			err = g.InTurn(v.r, func() error {
+				solved = g.puzzles.Solved(id, f.Value(puzzleName), solution, zeros, now)
+				return nil
+			})
+			return solved
 		},
 	}
+	if g.Store.Mails() {
+		s.Recipient = wish.Email
+	}
+	ask, proven, wait := g.brakes.Begin(s, now)
+	if err != nil {
+		return false, false, err
+	}
+	switch ask {
+	case web.AskPuzzle:
+		v.harder = true
+		f.Set(solvedName, "")
+		err = g.showForm(v, f, http.StatusUnprocessableEntity)
+	case web.AskLink:
+		err = g.sendLink(v, id, wish)
+	case web.AskWait:
+		err = g.tooMany(v, f, wait)
+	}
+	return proven, ask != web.AskNothing, err
+}
+
+// linkView is what someone is told to whom a link was sent.
+type linkView struct{ Email, Amount string }
+
+// sendLink has a link sent to the address in the form, with which it can be sent again. The answer is the same for who has enough of them.
+func (g *Gifts) sendLink(v *visit, id string, wish *donate.Wish) error {
+	fields := v.offer.Again(wish)
+	fields[idField] = id
+	said, err := json.Marshal(fields)
+	if err != nil {
+		return err
+	}
+	if g.brakes.MaySend(text.Login(wish.Email), g.Now()) {
+		path := "/" + v.campaign.Slug + "/donate?" + url.Values{linkName: {g.puzzles.Seal(string(said), g.Now())}}.Encode()
+		if err := g.Store.SendFormLink(v.r.Context(), v.account, wish, path); err != nil {
+			return err
+		}
+	}
+	view := linkView{Email: wish.Email, Amount: text.MoneyExact(wish.Amount, v.offer.Currency)}
+	return g.show(v, "link", page.View{Title: "Check your email", Data: view})
 }
 
 // again is the query of the form for the same gift.
@@ -235,7 +298,11 @@ func again(o *donate.Offer, d *donate.Donation) string {
 
 // tooMany asks a giver to wait.
 func (g *Gifts) tooMany(v *visit, f *page.Form, wait time.Duration) error {
-	f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + ".")
+	instead := "."
+	if f.Value(solvedName) == "" {
+		instead = ", or turn on JavaScript in your browser."
+	}
+	f.FailFirst("Too many donations were started from your network or on this page. Nothing was charged. Please try again in " + minutes(wait) + instead)
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	return g.showForm(v, f, http.StatusTooManyRequests)
 }

@@ -2,12 +2,10 @@ package public
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/netip"
 	"strings"
+	"time"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -23,7 +21,7 @@ type Gifts struct {
 	*page.Site
 	brakes  *web.Brakes
 	puzzles *web.Puzzles
-	events  *web.Limiter[netip.Addr] // by the sender's address, so that nobody keeps those of the provider out
+	events  web.Networks // by the sender's address, so that nobody keeps those of the provider out
 }
 
 // eventRate is how many events an address may send in a minute. A provider sends the others again.
@@ -34,7 +32,7 @@ func NewGifts(s *page.Site, secret []byte) *Gifts {
 	if len(secret) == 0 {
 		secret = []byte(rand.Text())
 	}
-	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewLimiter[netip.Addr](eventRate)}
+	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewNetworks(eventRate, time.Minute)}
 }
 
 // giftPages are the pages below the address of a campaign.
@@ -56,7 +54,18 @@ func (g *Gifts) find(r *http.Request) (handle web.HandlerFunc, pattern string) {
 		return nil, ""
 	}
 	if answer := giftPages[method+" "+parts[1]]; answer != nil && campaign.IsSlug(parts[0]) {
-		return func(w http.ResponseWriter, r *http.Request) error { return g.visit(w, r, parts[0], parts[1], answer) }, method + " /{campaign}/" + parts[1]
+		return func(w http.ResponseWriter, r *http.Request) error {
+			switch {
+			case r.Method == http.MethodPost: // readForm counts it
+				return g.visit(w, r, parts[0], parts[1], answer)
+			case parts[1] == "thanks": // it may ask a payment provider, which is not for a turn
+				if err := g.CountStranger(w, r); err != nil {
+					return err
+				}
+				return g.visit(w, r, parts[0], parts[1], answer)
+			}
+			return g.ForStranger(w, r, func(w http.ResponseWriter) error { return g.visit(w, r, parts[0], parts[1], answer) })
+		}, method + " /{campaign}/" + parts[1]
 	}
 	switch {
 	case "/"+parts[0]+"/" == pay.PretendPath && g.Options.Pretended != nil:
@@ -75,8 +84,8 @@ type visit struct {
 	account  access.Account
 	owner    string
 	offer    donate.Offer
-	shut     string // why paying online is closed for a while
-	back     bool   // from the provider's page, without paying
+	harder   bool // the puzzle of the form is to be solved again
+	back     bool // from the provider's page, without paying
 }
 
 // visit finds the campaign and what its form offers. Where a page is only for members, it does not exist for others.
@@ -126,10 +135,7 @@ func (v *visit) address(g *Gifts, rest string) string {
 const idLength = 16
 
 // token names a donation in an address. The id alone is no secret: it is in the log and at the provider.
-func token(d *donate.Donation) string {
-	proof := sha256.Sum256([]byte("page of a donation " + d.Attempt))
-	return d.ID + base64.RawURLEncoding.EncodeToString(proof[:16])
-}
+func token(d *donate.Donation) string { return d.ID + d.Proof(donate.PageLink) }
 
 // readForm counts a stranger, and reads a form of at most 16 KiB. What another site sends is refused.
 func (g *Gifts) readForm(w http.ResponseWriter, r *http.Request) (*page.Form, error) {

@@ -14,7 +14,7 @@ import (
 
 // takeEvent keeps an event of a provider. Its signature is checked before anything is kept, and what follows from it is found out later.
 func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
-	if _, wait, ok := g.events.Take(web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); !ok {
+	if _, wait, ok := g.events.Take(g.Options.Proxies.Client(r), g.Now()); !ok {
 		return web.TooManyRequests(wait)
 	}
 	parts := strings.Split(r.URL.Path, "/")
@@ -45,7 +45,7 @@ func (g *Gifts) takeEvent(w http.ResponseWriter, r *http.Request) error {
 
 const maxEvent = 256 << 10
 
-// noteDecline counts a payment that was declined, and tells the organization when its forms are closed for that.
+// noteDecline counts a payment that was declined, and tells the organization when its forms ask for more because of that.
 func (g *Gifts) noteDecline(ctx context.Context, account access.Account) error {
 	if !g.brakes.Declined(account.Number, g.Now()) {
 		return nil

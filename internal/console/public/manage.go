@@ -25,6 +25,7 @@ type manageView struct {
 	Done      string // what was changed; the link is used up then
 	Sent      bool   // a fresh link is under way
 	Used      bool   // the link was one that worked once
+	OnlyEnds  bool   // the link ends the gift, and another one changes it
 
 	zone *time.Location // of the organization
 }
@@ -54,8 +55,11 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 		if err != nil {
 			return err
 		}
+		if account, d, err := g.Store.Promise(r.Context(), token); !errors.Is(err, crm.ErrNotFound) {
+			return g.confirm(w, r, token, account.Name, d, err)
+		}
 		managed, err := g.Store.ManagedPlan(r.Context(), token)
-		if errors.Is(err, crm.ErrNotFound) {
+		if errors.Is(err, crm.ErrNotFound) || err == nil && r.Method == http.MethodPost && f.Value("do") == "link" {
 			return g.freshLink(w, r, token)
 		}
 		if err != nil {
@@ -75,8 +79,31 @@ func (g *Gifts) manage(token string) web.HandlerFunc {
 	}
 }
 
+// confirmView is a promised gift, which whoever has the email address confirms.
+type confirmView struct {
+	Amount    string
+	Check     bool // it comes as a check, else as a transfer
+	Confirmed bool
+	Arrived   bool
+}
+
+// confirm shows a promised gift, and confirms it by its button: programs that read mail open links.
+func (g *Gifts) confirm(w http.ResponseWriter, r *http.Request, link, owner string, d donate.Donation, err error) error {
+	if err == nil && r.Method == http.MethodPost {
+		d, err = g.Store.ConfirmPromise(r.Context(), link)
+	}
+	if err != nil {
+		return err
+	}
+	view := confirmView{
+		Amount: text.MoneyExact(d.Charged, d.Currency), Check: d.Wish.Way == donate.ByCheck, Confirmed: d.IsConfirmed(),
+		Arrived: d.State == donate.Paid,
+	}
+	return g.Show(w, "confirm", "gift", page.View{Title: "Confirm your gift", Data: giftView{Owner: owner, Data: view}})
+}
+
 func newManageView(m *donations.Managed, zone *time.Location, f *page.Form) *manageView {
-	view := &manageView{Form: f, zone: zone, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
+	view := &manageView{Form: f, zone: zone, OnlyEnds: m.OnlyEnds, Plan: &m.Plan, Amount: text.MoneyExact(m.Plan.Amount, m.Plan.Currency), Frequency: m.Plan.Frequency}
 	if !m.Plan.NextBill.IsZero() && m.Plan.Status != giving.Paused {
 		view.Next = page.Day(giving.PlanClock(m.Plan.NextBill, zone))
 	}
@@ -143,7 +170,7 @@ func (g *Gifts) freshLink(w http.ResponseWriter, r *http.Request, token string) 
 	}
 	owner = account.Name
 	if r.Method == http.MethodPost {
-		if err := page.CountRequest(w, g.Forgotten, web.LimitAddr(g.Options.Proxies.Client(r)), g.Now()); err != nil {
+		if err := page.CountRequest(w, g.Forgotten, g.Options.Proxies.Client(r), g.Now()); err != nil {
 			return err
 		}
 		if err := g.Store.AskByLink(r.Context(), token); err != nil {

@@ -3,7 +3,6 @@ package public
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
 	"errors"
 	"net/http"
 	"strconv"
@@ -27,6 +26,9 @@ type thanksView struct {
 	Transfer  *transferView
 	Test      bool
 	Mailed    bool // a thank-you was written to the giver
+
+	Unconfirmed bool // the promise waits for the link in its email
+	Refunded    bool // all of it was given back
 }
 
 // transferView is how to pay a promised gift.
@@ -61,19 +63,23 @@ func (g *Gifts) thanksPage(v *visit) error {
 		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
-		view.Mailed = made.Thanks.How == giving.ThankedMail
+		view.Mailed, view.Refunded = made.Thanks.How == giving.ThankedMail, err == nil && made.Refunded() > 0 && made.Left() == 0
 	}
 	if promised {
-		view.Transfer = g.transfer(v, &d)
+		view.Transfer, view.Unconfirmed = g.transfer(v, &d), !d.IsConfirmed()
 	}
-	return g.show(v, "thanks", page.View{Title: "Thank you", Data: view})
+	return g.MakeInTurn(v.w, v.r, func(w http.ResponseWriter) error {
+		v.w = w
+		return g.show(v, "thanks", page.View{Title: "Thank you", Data: view})
+	})
 }
 
 // named is the donation whose token is in the address, an empty one where there is none for this campaign.
 func (g *Gifts) named(v *visit, find func(ctx context.Context, account int64, id string) (donate.Donation, error)) (donate.Donation, error) {
 	sent := v.r.URL.Query().Get("d")
-	known, err := g.Store.DonationByID(v.r.Context(), v.account.Number, sent[:min(idLength, len(sent))])
-	if errors.Is(err, crm.ErrNotFound) || err == nil && (known.Campaign != v.campaign.ID || !hmac.Equal([]byte(token(&known)), []byte(sent))) {
+	id, proof := sent[:min(idLength, len(sent))], sent[min(idLength, len(sent)):]
+	known, err := g.Store.DonationByID(v.r.Context(), v.account.Number, id)
+	if errors.Is(err, crm.ErrNotFound) || err == nil && (known.Campaign != v.campaign.ID || !known.Proves(donate.PageLink, proof)) {
 		return donate.Donation{}, nil
 	}
 	if err != nil || find == nil {
@@ -114,7 +120,7 @@ func (g *Gifts) codePage(v *visit) error {
 			return web.NotFound()
 		}
 	} else {
-		share(v.w.Header(), v.campaign)
+		share(g.Site, v.w.Header(), v.campaign)
 	}
 	image, err := codeImage(words)
 	if err != nil {

@@ -21,7 +21,7 @@ func ForgotPage(r *page.Request) error {
 
 // Forgot asks for a mail with a link. It does the same for every address, so that no one learns who is a user.
 func Forgot(r *page.Request) error {
-	if err := page.CountRequest(r.W, r.Forgotten, web.LimitAddr(r.Options.Proxies.Client(r.Request)), r.Now()); err != nil {
+	if err := page.CountRequest(r.W, r.Forgotten, r.Options.Proxies.Client(r.Request), r.Now()); err != nil {
 		return err
 	}
 	if r.Store.Mails() {
@@ -62,7 +62,7 @@ func ShelfPage(r *page.Request) error {
 	if !demo {
 		return crm.ErrNotFound
 	}
-	if r.Session.ID == "" && !r.Options.Proxies.Client(r.Request).IsLoopback() {
+	if r.Session.ID == "" && !web.FromThisMachine(r.Request) {
 		return r.Redirect(signInAddress(r.URL.RequestURI()))
 	}
 	return r.AsStranger().Render("mails", page.View{Title: "Mails of the demo", Form: r.Form, Data: letters})

@@ -36,7 +36,10 @@ func SetupPage(r *page.Request) error {
 }
 
 func Setup(r *page.Request) error {
-	in := access.SetupInput{UserInput: readUser(r.Form), Organization: r.Form.Value("organization"), Account: r.Form.Value("account"), Timezone: r.Form.Value("timezone")}
+	in := access.SetupInput{
+		UserInput: readUser(r.Form), Organization: r.Form.Value("organization"), Account: r.Form.Value("account"),
+		Timezone: r.Form.Value("timezone"), NoReturn: r.Form.Value("no_return") == "yes",
+	}
 	if in.Account == newAccount {
 		in.Account = ""
 	}

@@ -21,9 +21,6 @@ const (
 	// KeptKeys is how many of the newest keys stay in the list after they have ended. An older key stays while it is active.
 	KeptKeys = 1_000
 
-	// MaxResets is how many links for a new password a user can have at once. Who asks for more gets no more mail.
-	MaxResets = 3
-
 	// MaxSessions is how many browsers a user may be signed in with. One more signs out the one that was not used for longest.
 	MaxSessions = 100
 )

@@ -74,6 +74,7 @@ type SetupInput struct {
 	Organization string // name of a new one
 	Account      string // public id of one that exists; "" makes a new one
 	Timezone     string // of the browser, which a new one gets; what is none is UTC
+	NoReturn     bool   // it gives nothing in return for gifts, and its receipts say so
 }
 
 // Validate trims the input and finds everything that is wrong with it. The accounts are those that may be taken.
@@ -152,6 +153,9 @@ const (
 
 	// ResetTime is how long a link for a new password works.
 	ResetTime = 30 * time.Minute
+
+	// ResetPause is how long after one such link another one is sent at the earliest.
+	ResetPause = 2 * time.Minute
 )
 
 // Session is a browser that a user has signed in with. The value of the cookie is not kept.

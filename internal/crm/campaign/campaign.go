@@ -387,6 +387,14 @@ const (
 	Chapter                         // an account below owns it, at any depth
 )
 
+// While is the relation to a campaign with a status: those it benefits learn of it once it is published.
+func (r Relation) While(status string) Relation {
+	if status == Draft && r&Own == 0 {
+		r &^= Benefiting
+	}
+	return r
+}
+
 // Scope is which campaigns a list shows.
 type Scope string
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
@@ -111,7 +112,6 @@ var elementKinds = map[string][]string{
 }
 
 var (
-	tagName   = regexp.MustCompile(`</?([a-zA-Z][a-zA-Z0-9]*)(?:[\s/][^<>]*)?>|<[!?]`)
 	blankLine = regexp.MustCompile(`\n[ \t]*\n\s*`)
 	// inLine are tags that people put into a text without thinking of its lines.
 	inLine = strings.Fields("a b code del em i img ins mark s small strong sub sup u")
@@ -123,16 +123,62 @@ func Paragraphs(text string) string {
 	if !strings.Contains(text, "\n") || IsHTML(text) {
 		return text
 	}
-	var paragraphs []string
-	for _, paragraph := range blankLine.Split(text, -1) {
-		paragraphs = append(paragraphs, "<p>"+strings.ReplaceAll(strings.TrimSpace(paragraph), "\n", "<br>")+"</p>")
+	var b strings.Builder
+	from, at := 0, 0
+	end := func(to int) {
+		if paragraph := strings.TrimSpace(text[from:to]); paragraph != "" {
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString("<p>")
+			b.WriteString(strings.ReplaceAll(paragraph, "\n", "<br>"))
+			b.WriteString("</p>")
+		}
 	}
-	return strings.Join(paragraphs, "\n")
+	for line := range strings.Lines(text) {
+		next := at + len(line)
+		if strings.Trim(line, " \t\n") == "" {
+			end(at)
+			from = next
+		}
+		at = next
+	}
+	end(len(text))
+	return b.String()
 }
 
-// IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag.
+// IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag. Every look at a public page asks this, so the text is read once
+// and nothing is kept of it.
 func IsHTML(text string) bool {
-	return slices.ContainsFunc(tagName.FindAllStringSubmatch(text, -1), func(tag []string) bool {
-		return !slices.Contains(inLine, strings.ToLower(tag[1]))
-	})
+	for {
+		_, rest, found := strings.Cut(text, "<")
+		if !found {
+			return false
+		}
+		if name, isTag := tagAt(rest); isTag && !slices.ContainsFunc(inLine, func(tag string) bool { return strings.EqualFold(tag, name) }) {
+			return true
+		}
+		text = rest
+	}
 }
+
+// tagAt is the name of the tag that begins behind a <, "" for a comment or a declaration.
+func tagAt(text string) (name string, isTag bool) {
+	if strings.HasPrefix(text, "!") || strings.HasPrefix(text, "?") {
+		return "", true
+	}
+	inside := strings.TrimPrefix(text, "/")
+	if end := strings.IndexAny(inside, "<>"); end < 0 || inside[end] == '<' {
+		return "", false
+	} else {
+		inside = inside[:end]
+	}
+	end := strings.IndexFunc(inside, func(c rune) bool { return c >= utf8.RuneSelf || !isLetter(byte(c)) && (c < '0' || c > '9') })
+	if end < 0 {
+		end = len(inside)
+	}
+	name, rest := inside[:end], inside[end:]
+	return name, name != "" && isLetter(name[0]) && (rest == "" || strings.ContainsRune(" \t\n\f\r/", rune(rest[0])))
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }

@@ -48,7 +48,11 @@ func eachInText(field string, text *string, each func(field string, address *str
 
 // Shown is a stored text as pages show it. Browsers choose a size of each picture, and fetch it when it is near.
 func Shown(text string) string {
-	return inText.ReplaceAllStringFunc(Paragraphs(text), func(source string) string {
+	text = Paragraphs(text)
+	if !strings.Contains(text, picture.Root) {
+		return text
+	}
+	return inText.ReplaceAllStringFunc(text, func(source string) string {
 		return source + ` srcset="` + picture.SourceSet(source[len(` src="`):len(source)-1]) + `" sizes="(min-width: 46rem) 44rem, 100vw" loading="lazy"`
 	})
 }

@@ -110,21 +110,34 @@ func KnownDifferences(text string) Differences {
 // ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a change may say more
 // than what differs.
 func ParseDifferences(text string) (all Differences, err error) {
+	err = eachKept(text, func(one Difference, _ json.RawMessage) {
+		if one.Before != nil || len(one.Out)+len(one.In) > 0 {
+			all = append(all, one)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// eachKept reads the keys of what the history keeps, with what they say differs, if they do.
+func eachKept(text string, do func(one Difference, raw json.RawMessage)) error {
 	if text == "" {
-		return nil, nil
+		return nil
 	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	if _, err := dec.Token(); err != nil {
-		return nil, err
+		return err
 	}
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
-			return nil, err
+			return err
 		}
 		one := Difference{At: -1}
 		one.Field, _ = key.(string)
@@ -135,12 +148,53 @@ func ParseDifferences(text string) (all Differences, err error) {
 			one.Before, one.After = pair[0], pair[1]
 		case raw[0] == '{' && json.Unmarshal(raw, &list) == nil && len(list.Out)+len(list.In) > 0:
 			one.At, one.Out, one.In = list.At, list.Out, list.In
-		default:
-			continue
 		}
-		all = append(all, one)
+		do(one, raw)
 	}
-	return all, nil
+	return nil
+}
+
+// ShortDifferences is what a page of many changes shows of one: a few elements of each list, and the beginning of each text.
+// left is how many elements and ends of texts it lacks.
+func ShortDifferences(text string, elements, characters int) (short string, left int) {
+	var b bytes.Buffer
+	cut := func(list, others []json.RawMessage) []json.RawMessage {
+		there := make(map[string]bool)
+		for _, other := range others {
+			there[string(other)] = true
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(e json.RawMessage) bool { return there[string(e)] }) // was only moved
+		left += max(0, len(list)-elements)
+		return list[:min(len(list), elements)]
+	}
+	begin := func(value json.RawMessage) json.RawMessage {
+		var said string
+		if len(value) <= characters || json.Unmarshal(value, &said) != nil {
+			return value
+		}
+		letters := []rune(said)
+		if len(letters) <= characters {
+			return value
+		}
+		left++
+		return AppendText(nil, string(letters[:characters])+"…")
+	}
+	_ = eachKept(text, func(one Difference, raw json.RawMessage) { // what cannot be read says less
+		switch {
+		case one.At >= 0:
+			raw, _ = json.Marshal(listDifference{one.At, cut(one.Out, one.In), cut(one.In, one.Out)}) // raw texts that are valid
+		case one.Before != nil:
+			raw, _ = json.Marshal([]json.RawMessage{begin(one.Before), begin(one.After)})
+		}
+		b.WriteByte("{,"[min(b.Len(), 1)])
+		b.Write(append(AppendText(nil, one.Field), ':'))
+		b.Write(raw)
+	})
+	if b.Len() == 0 {
+		return "", left
+	}
+	b.WriteByte('}')
+	return b.String(), left
 }
 
 // Has tells whether a field differs.

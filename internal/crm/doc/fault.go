@@ -118,7 +118,6 @@ const (
 	ProvidersMoney    Rule = "cannot be corrected: the gift came from %v"
 	RefundedMoney     Rule = "cannot be corrected while part of the gift is refunded: undo the refund first"
 
-	FilterEmpty   Rule = "must not be empty: leave it out to list contacts with any value"
 	SentTwice     Rule = "must not be sent twice with different values"
 	SentAs        Rule = "Send only one of %v and %v."
 	SentTooOften  Rule = "must not be sent with more than %v different values"

@@ -3,6 +3,7 @@
 package donate
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -172,7 +173,8 @@ const (
 	Forged    Reason = "forged"    // an event that did not come from the provider, or not for us, or not now
 )
 
-func (r *Refused) Error() string { return string(r.Reason) + ": " + r.Text + " " + errText(r.Err) }
+// Error is for the log: Text may have what a provider says of a person.
+func (r *Refused) Error() string { return string(r.Reason) + ": " + cmp.Or(errText(r.Err), r.Text) }
 
 func (r *Refused) Unwrap() error { return r.Err }
 

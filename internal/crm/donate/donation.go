@@ -2,6 +2,9 @@ package donate
 
 import (
 	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -116,6 +119,42 @@ func (d *Donation) IsTest() bool { return d.Provider != "" && d.Provider != Pret
 // Reference is what a giver writes on a promised gift.
 func (d *Donation) Reference() string { return Reference(d.Number) }
 
+// IsPromise tells whether the giver is to send a transfer or a check.
+func (d *Donation) IsPromise() bool {
+	return d.Provider == "" && (d.State == Started || d.State == Processing)
+}
+
+// IsConfirmed tells whether whoever has the email address knows of the promise: it was typed on a page, by anyone.
+func (d *Donation) IsConfirmed() bool { return d.State != Started }
+
+// ConfirmTime is how long a promise that no one has confirmed stays on the list of the organization. It is found by its
+// reference for as long as others are.
+const ConfirmTime = 24 * time.Hour
+
+// LinkKind is what a link to a donation is for.
+type LinkKind string
+
+const (
+	PageLink    LinkKind = "page of a donation "
+	PromiseLink LinkKind = "promise of a donation "
+	EndLink     LinkKind = "end of a donation "
+)
+
+// Proof is the secret part of a link, which follows from the key of the order. It is "" for a donation without one.
+func (d *Donation) Proof(kind LinkKind) string {
+	if d.Attempt == "" {
+		return ""
+	}
+	proof := sha256.Sum256([]byte(string(kind) + d.Attempt))
+	return base64.RawURLEncoding.EncodeToString(proof[:16])
+}
+
+// Proves tells whether the secret of a link is the one of its kind.
+func (d *Donation) Proves(kind LinkKind, secret string) bool {
+	proof := d.Proof(kind)
+	return proof != "" && hmac.Equal([]byte(proof), []byte(secret))
+}
+
 // IsOver tells whether the donation changes by itself no more.
 func (d *Donation) IsOver() bool { return d.State == Paid || d.State.IsNone() }
 
@@ -147,23 +186,24 @@ func (d *Donation) Kept() time.Duration {
 	return 30 * 24 * time.Hour
 }
 
-// How many donations may begin in a minute on one page, and on all pages of an organization. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
+// How many donations may begin in a minute on one page, and on all pages of an organization, before each needs a proof. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
 const (
 	startsOfPage    = 120
 	startsOfAccount = 300
 	paidPerStart    = 20
 )
 
-// ErrCrowd is that more begin in a minute than people do.
+// ErrCrowd is that more begin in a minute than people do, so that each needs a proof.
 var ErrCrowd = errors.New("too many donations begin at once")
 
-// IsCrowd tells whether so many began in the last minute on a page, and on all of them, that no more may.
+// IsCrowd tells whether so many began in the last minute on a page, and on all of them, that each needs a proof.
 func IsCrowd(page, all, paid int64) bool {
 	more := paid / paidPerStart
 	return page >= startsOfPage+more || all >= startsOfAccount+more
 }
 
-// ManagePath is where the pages of monthly gifts are. The rest of the path is a link: the organization, the donation, and a secret, which old mails do not have.
+// ManagePath is where givers find the pages of their own gifts. The rest of the path is a link: the organization, the
+// donation, and a secret, which old mails do not have.
 const ManagePath = "/give/"
 
 // ManageLink is the end of a link to a monthly gift.

@@ -115,11 +115,18 @@ func (c *comparison) phones() {
 	}
 }
 
+// numbers compares two phones. Behind one switchboard, two extensions are two phones; one that has no extension may be either.
 func numbers(x, y string) uint8 {
 	const local = 7 // digits of a number without its area
+	x, extension, _ := strings.Cut(x, extensionSign)
+	y, other, _ := strings.Cut(y, extensionSign)
 	switch {
-	case x == y:
+	case x == y && extension == other:
 		return same
+	case x == y && (extension == "" || other == ""):
+		return unknown
+	case extension != other:
+		return otherPhone
 	case len(x) == len(y) && isOneEdit(x, y):
 		return digitPhone
 	case len(x) > local && len(y) > local && x[len(x)-local:] == y[len(y)-local:]:

@@ -44,7 +44,7 @@ func Of(c *crm.Contact) (r Record) {
 		if email, ok := strings.CutPrefix(key, crm.EmailPrefix); ok && len(r.Emails) < few {
 			r.Emails = append(r.Emails, text.Cut(plainEmail(email), long))
 		} else if phone, ok := strings.CutPrefix(key, crm.PhonePrefix); ok && len(r.Phones) < few {
-			r.Phones = append(r.Phones, text.Cut(text.Digits(phone), long))
+			r.Phones = append(r.Phones, text.Cut(plainPhone(phone), long))
 		}
 	}
 	for i := range c.Addresses[:min(few, len(c.Addresses))] {
@@ -113,6 +113,17 @@ func plainEmail(email string) string {
 	}
 	return local + "@" + domain
 }
+
+// plainPhone are the digits of a number, and those of its extension behind an x.
+func plainPhone(key string) string {
+	number, extension := text.CutExtension(key)
+	if extension != "" {
+		extension = extensionSign + extension
+	}
+	return text.Digits(number) + extension
+}
+
+const extensionSign = "x"
 
 // placeOf reads an address. The first word with a digit is the number of the house, or of a post office box.
 func placeOf(a *crm.Address) (p Place) {

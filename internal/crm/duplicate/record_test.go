@@ -50,6 +50,29 @@ func TestAddressesAreComparedInOneForm(t *testing.T) {
 	}
 }
 
+// Colleagues behind one switchboard have different phones, though the digits are almost the same.
+func TestExtensionsAreComparedApartFromNumbers(t *testing.T) {
+	phone := func(key string) string {
+		r := Of(&crm.Contact{MatchKeys: []string{"p:" + key}})
+		return r.Phones[0]
+	}
+	const board = "+13125550123"
+	for _, test := range []struct {
+		a, b string
+		want uint8
+	}{
+		{board + ";ext=5", board + ";ext=5", same},
+		{board + ";ext=5", board + ";ext=6", otherPhone},
+		{board + ";ext=5", board, unknown},
+		{board, "+13125550124", digitPhone},
+		{board + ";ext=5", "+13125550124;ext=6", otherPhone},
+	} {
+		if got := numbers(phone(test.a), phone(test.b)); got != test.want {
+			t.Errorf("%s and %s are compared as %d, want %d", test.a, test.b, got, test.want)
+		}
+	}
+}
+
 // "Not a duplicate" holds as long as nothing that is compared changes.
 func TestDigestChangesWithWhatIsCompared(t *testing.T) {
 	contact := func(change func(*crm.Contact)) uint64 {

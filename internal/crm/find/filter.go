@@ -179,7 +179,7 @@ func (f *Filter) IsEmpty() bool {
 func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || crm.ContainsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
-		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldCase(c.Emails[0].Value)) &&
+		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldEmail(c.Emails[0].Value)) &&
 		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
 		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Given) && (gave || !f.AsksGiving()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&

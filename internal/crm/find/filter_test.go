@@ -86,6 +86,17 @@ func TestFiltersOfContacts(t *testing.T) {
 	}
 }
 
+func TestAFilterWithoutAValueCountsAsAbsent(t *testing.T) {
+	for _, query := range []string{"city=", "email=%20&phone=&tag=&q=", "field_3=", "tag_any=", "sortByDesc=", "scope=&has=&company="} {
+		if scope, f, err := ParseQuery(query, "US"); err != nil || scope != crm.Active || !f.IsEmpty() {
+			t.Errorf("%s: %v, %s, %+v", query, err, scope, f)
+		}
+	}
+	if _, f, err := ParseQuery("city=&city=Rome", "US"); err != nil || f.City == "" {
+		t.Errorf("a value after none: %v, %+v", err, f)
+	}
+}
+
 func TestWrongFiltersAreNamed(t *testing.T) {
 	for query, says := range map[string]string{
 		"field_3=a&field_3=b": "The field_3 field must not be sent twice with different values.",
@@ -94,7 +105,6 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
 		"plan_status=gone":    "The plan_status field must be one of active, paused, past_due, ended.",
 		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
-		"city=":               "The city field must not be empty: leave it out to list contacts with any value.",
 		"city=a&city=b":       "The city field must not be sent twice with different values.",
 		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.",
 		"scope=gone":          "The scope field must be one of active, archived, all.",

@@ -31,7 +31,6 @@ type parameter struct {
 	aliases []string
 	read    func(r *filterReader, name, text string)
 	many    bool // it may be sent again with another value
-	empty   bool // an empty value counts as omitted
 }
 
 var parameters = append([]parameter{
@@ -70,7 +69,7 @@ var parameters = append([]parameter{
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
 	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.amount(name, text) }},
 	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.amount(name, text) }},
-	{name: "sort", aliases: []string{"sort_by", "sortBy", "sort_by_desc", "sortByDesc"}, read: (*filterReader).sort, empty: true},
+	{name: "sort", aliases: []string{"sort_by", "sortBy", "sort_by_desc", "sortByDesc"}, read: (*filterReader).sort},
 	{name: "external_id", read: func(r *filterReader, _, text string) { r.ExternalID = text }},
 	{name: "type", read: (*filterReader).contactType},
 }, markParameters()...)
@@ -163,8 +162,9 @@ func camelCase(name string) string {
 	return strings.Join(parts, "")
 }
 
-// ParseFilter reads the query parameters of a list of contacts, in the order in which they were sent. Nothing that is wrong is
-// ignored: a list of all contacts must never be taken for the answer. Phone numbers without + are those of the region.
+// ParseFilter reads the query parameters of a list of contacts, in the order in which they were sent. One without a value counts
+// as absent. Nothing that is wrong is ignored: a list of all contacts must never be taken for the answer. Phone numbers without +
+// are those of the region.
 func ParseFilter(sent iter.Seq2[string, string], region string) (Filter, error) {
 	var r filterReader
 	r.region = region
@@ -231,9 +231,6 @@ func (r *filterReader) take(i int, name, value string) {
 	}
 	text := strings.TrimSpace(value)
 	if text == "" {
-		if !p.empty {
-			r.AddAt(doc.Place{}, name, doc.FilterEmpty)
-		}
 		return
 	}
 	if broken := doc.TextRule(text); broken != "" {
@@ -265,7 +262,6 @@ func (r *filterReader) takeField(id int64, name, value string) {
 	known := slices.IndexFunc(r.Custom, func(f FieldFilter) bool { return f.Field == id })
 	switch broken := doc.TextRule(text); {
 	case text == "":
-		r.AddAt(doc.Place{}, name, doc.FilterEmpty)
 	case broken != "":
 		r.AddAt(doc.Place{}, name, broken)
 	case known >= 0 && !slices.Equal(r.Custom[known].Words, asked.Words):

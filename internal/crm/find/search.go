@@ -45,6 +45,10 @@ func ParseSearch(text, region string) Search {
 	if strings.ReplaceAll(text, " ", "") == tagSign {
 		return Search{}
 	}
+	if word, ok := extensionWord(text, region); ok {
+		s.add(SearchTerm{{beginning(word)}})
+		return s
+	}
 	for parts := range searchParts(text) {
 		if isNumberPart(parts[0]) {
 			s.add(numberTerm(parts, region))
@@ -53,6 +57,16 @@ func ParseSearch(text, region string) Search {
 		}
 	}
 	return s
+}
+
+// extensionWord is the word of a phone number that was typed together with its extension, such as 312-555-0123 x42.
+func extensionWord(value, region string) (word string, ok bool) {
+	if value == "" || !strings.Contains("+(0123456789", value[:1]) || strings.Contains(value, tagSign) {
+		return "", false
+	}
+	key, _ := text.NormalPhone(value, region)
+	_, extension := text.CutExtension(key)
+	return phoneSign + text.Digits(key), extension != ""
 }
 
 // searchParts are the parts of what was typed: those of one number together, and everything else by itself.
@@ -144,7 +158,7 @@ func partTerms(part string) []SearchTerm {
 		}
 		return []SearchTerm{{{beginning(tagSign + name)}}}
 	}
-	folded := text.FoldCase(part)
+	folded := text.FoldEmail(part)
 	if strings.Contains(part, "@") {
 		if !strings.HasPrefix(folded, domainSign) {
 			folded = emailSign + folded

@@ -56,7 +56,7 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 	maria := made(t, `{"first_name":"Maria","middle_name":"Elena Q.","last_name":"O'Brien-Smith","company":"Acme Zoo",
 		"emails":[{"value":"Maria.Smith@Example.org"},{"value":"zoo@x.org"}],"phones":[{"value":"(212) 555-0100"},{"value":"+44 20 7946 0958"}],
 		"tags":["Major donor","VIP"],"addresses":[{"city":"Brooklyn","state":"NY","zipcode":"11201"}]}`)
-	orwell := made(t, `{"first_name":"1984","last_name":"Łukasz"}`)
+	orwell := made(t, `{"first_name":"1984","last_name":"Łukasz","phones":["312-555-0123 x42"],"emails":["jose\u0301@xn--bcher-kva.example"]}`)
 	for _, test := range []struct {
 		typed         string
 		maria, orwell bool
@@ -120,6 +120,17 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 		{"100", false, false}, // too few digits of a number's end
 		{"7946 0958", true, false},
 		{"5550101", false, false},
+		{"312 555 0123", false, true},
+		{"0123", false, true},
+		{"(312) 555-0123 ext. 42", false, true},
+		{"312-555-0123 x4", false, true}, // the beginning of it
+		{"312-555-0123 x5", false, false},
+		{"212 555 0100 x5", false, false},
+		{"José@bücher.example", false, true},
+		{"jose\u0301@BU\u0308CHER", false, true},
+		{"josé@xn--bcher-kva.example", false, true},
+		{"@bücher.ex", false, true},
+		{"xn--bcher-kva.example", false, true},
 		{"brooklyn", true, false},
 		{"maria 11201", true, false},
 		{"112", true, false},

@@ -29,8 +29,9 @@ const (
 	maxWord = 300 // bytes of a word; people are told apart long before
 )
 
-// WordsVersion counts the changes of SearchWords and SortName, and of what else the store derives from contacts. A database whose words are of another version gets them anew when it is opened.
-const WordsVersion = 8
+// WordsVersion counts the changes of SearchWords and SortName, of match keys, and of what else the store derives from
+// contacts. A database whose words are of another version gets all of them anew when it is opened.
+const WordsVersion = 9
 
 // SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
 func SearchWords(c *crm.Contact) []string {
@@ -53,7 +54,7 @@ func SearchWords(c *crm.Contact) []string {
 		found = append(text.AppendWords(found, name), tagSign+text.Fold(name), exactTagSign+name)
 	}
 	for _, e := range c.Emails {
-		email := text.FoldCase(e.Value)
+		email := text.FoldEmail(e.Value)
 		found = append(found, emailSign+email)
 		if _, domain, ok := strings.Cut(email, "@"); ok {
 			found = append(found, domainSign+domain)

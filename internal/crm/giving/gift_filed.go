@@ -230,7 +230,7 @@ func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
 		is.First, is.Last = "", ""
 	}
 	switch {
-	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" && text.FoldCase(email) == text.FoldCase(g.Email):
+	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" && text.FoldEmail(email) == text.FoldEmail(g.Email):
 		return false
 	case name.String() == "":
 		return in.Contact != nil || email != "" && g.Email != ""

@@ -468,32 +468,6 @@ func (in *GiftInput) Differs(g *Gift) doc.Rule {
 	return ""
 }
 
-// agrees tells whether everything that an input says is so. A fee may have become known since.
-func (in *GiftInput) agrees(g *Gift) bool {
-	amount := func(sent *int64, is int64) bool {
-		units, ok := text.MinorUnits(value(sent), g.Currency)
-		return sent == nil || ok && units == is
-	}
-	same := *g
-	GiftTable.Merge(&same, in, g.CreatedAt)
-	same.Giver = in.giver(g.Giver)
-	if !in.deposited.IsZero() {
-		same.Deposited = in.deposited
-	}
-	if g.Void != nil { // it says what it was before
-		was, _ := g.Unvoided()
-		was.Receipt = g.Receipt
-		g, same.Void = &was, nil
-		if value(in.Status) == "" {
-			same.Status = was.Status
-		}
-	}
-	_, isDay, _ := text.ParseMoment(*in.GivenAt)
-	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
-		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
-		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
-}
-
 // value is what was sent, or nothing.
 func value[T any](sent *T) (v T) {
 	if sent != nil {

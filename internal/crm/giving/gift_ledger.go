@@ -106,6 +106,24 @@ func (e *Entry) appendItems(dst []byte, currency string) []byte {
 	return append(dst, ']')
 }
 
+// What a gift is beyond its statuses: money was received, and went back.
+const (
+	Refunded       = "refunded"
+	PartlyRefunded = "partly_refunded"
+)
+
+// Standing is what has become of a gift until now, by its status and its ledger. Whatever tells people about a gift says
+// this, in the words that Words has for it.
+func (g *Gift) Standing() string {
+	switch refunded := g.Refunded(); {
+	case g.Status != Succeeded || refunded <= 0:
+		return string(g.Status)
+	case g.Left() > 0:
+		return PartlyRefunded
+	}
+	return Refunded
+}
+
 // Refund gives back a part of a gift, in ten-thousandths, or all that is left where sent is nil.
 func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 	return g.refund(text.Random62(codeLength), sent, now)

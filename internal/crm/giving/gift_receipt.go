@@ -60,7 +60,7 @@ func (g *Gift) HasArrived() bool {
 
 // Receipted is what a receipt says about a gift. When it changes, the receipt is void.
 func (g *Gift) Receipted() any {
-	return [...]any{g.HasArrived(), g.Left(), g.Contact, g.Local.Format("2006-01-02"), g.Benefit, g.Method == "stock" || !g.IsMoney()}
+	return [...]any{g.HasArrived(), g.Left(), g.LeftCovered(), g.Contact, g.Local.Format("2006-01-02"), g.Benefit, g.Method == "stock" || !g.IsMoney()}
 }
 
 func quoted(s string) string {

@@ -10,6 +10,7 @@ import (
 // Words are what people call the values of gifts and plans.
 var Words = map[string]string{
 	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled", "voided": "Voided",
+	Refunded: "Refunded", PartlyRefunded: "Partly refunded",
 	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
 	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",
 	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
@@ -23,10 +24,10 @@ type Statement struct {
 	Currency string // of the organization, whose total comes first
 	Gifts    []StatementGift
 	totals   map[string]int64
-	NotMoney bool // some gifts were no money
-	refunds  bool // something was given back
-	covered  bool // the giver has paid fees
-	event    bool // a gift was for an event, where givers may get something
+	NotMoney bool             // some gifts were no money
+	refunds  bool             // something was given back
+	covered  map[string]int64 // what of the totals covered fees
+	event    bool             // a gift was for an event, where givers may get something
 }
 
 // StatementGift is one line of a statement.
@@ -46,10 +47,12 @@ func (s *Statement) Add(g *Gift, campaign string, event bool) {
 	s.event = s.event || event
 	if g.IsMoney() {
 		if s.totals == nil {
-			s.totals = map[string]int64{}
+			s.totals, s.covered = map[string]int64{}, map[string]int64{}
 		}
 		s.totals[g.Currency] += g.Left()
-		s.covered = s.covered || g.Payment().FeeCovered != 0
+		if covered := g.LeftCovered(); covered != 0 {
+			s.covered[g.Currency] += covered
+		}
 		line.Amount = text.MoneyExact(g.Left(), g.Currency)
 		if g.Refunded() != 0 {
 			s.refunds = true
@@ -83,15 +86,15 @@ func (s *Statement) Says(organization string, noReturn bool) (lines []string) {
 
 // explained says in one line what the amounts are, and what is not among them.
 func (s *Statement) explained() string {
-	text := "Only gifts we received are listed; pledges are not."
+	says := "Only gifts we received are listed; pledges are not."
 	if s.refunds {
-		text += " Refunds are subtracted."
+		says += " Refunds are subtracted."
 	}
-	if s.covered {
-		text += " Fees that you covered are included."
+	if covered := SumTexts(s.covered, s.Currency, text.MoneyExact); covered != "" {
+		says += " " + covered + " of the total covered processing fees."
 	}
 	if len(s.totals) > 1 {
-		text += " Each currency has its own total."
+		says += " Each currency has its own total."
 	}
-	return text
+	return says
 }

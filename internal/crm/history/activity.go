@@ -27,6 +27,7 @@ type Activity struct {
 	Who      string
 	Data     string
 	Undone   bool // another change has taken it back
+	Left     int  // elements of lists and ends of texts that Shorten has left out
 
 	Fields *custom.Fields // by which custom fields have their names; may be nil
 }
@@ -34,6 +35,26 @@ type Activity struct {
 // OfCustomFields tells whether custom fields of a contact were changed.
 func (a *Activity) OfCustomFields() bool {
 	return a.Noun == ContactNoun && strings.Contains(a.Data, `"custom_fields.`)
+}
+
+// What is shown of a change among others: a contact may have hundreds of emails and tags, and a note many pages.
+const (
+	shortData = 4 << 10 // bytes that are shown whole
+	shortList = 5       // elements that were added to a list, or removed
+	shortText = 200     // characters
+	shortNote = 1_000
+)
+
+// Shorten leaves out what a page of many changes does not show of one.
+func (a *Activity) Shorten() {
+	kept := a.note()
+	switch letters := []rune(kept.Text); {
+	case len(letters) > shortNote:
+		kept.Text, a.Left = string(letters[:shortNote])+"…", 1
+		a.Data = kept.text()
+	case a.Kind != DidNote && len(a.Data) > shortData:
+		a.Data, a.Left = doc.ShortDifferences(a.Data, shortList, shortText)
+	}
 }
 
 // NoteInput is a note that a person or a program adds to the history of a contact. A nil field was not sent.
@@ -98,7 +119,11 @@ func (in *NoteInput) Text() string {
 	if !in.at.IsZero() {
 		kept.At = string(text.AppendContactTime(nil, in.at))
 	}
-	text, _ := json.Marshal(kept) // texts alone
+	return kept.text()
+}
+
+func (n keptNote) text() string {
+	text, _ := json.Marshal(n) // texts alone
 	return string(text)
 }
 

@@ -114,14 +114,12 @@ func KindOf(d doc.Differences) Kind {
 }
 
 // MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in. The
-// amount is negative where a refund was undone. Of a plan it says what is given each time, and how often.
+// amount, which is what was paid, is negative where a refund was undone. Of a plan it says what is given each time, and how often.
 type MentionedGift struct {
 	Gift      string      `json:"transaction_id,omitempty"`
 	Plan      string      `json:"plan_id,omitempty"`
 	Amount    json.Number `json:"amount"`
 	Before    json.Number `json:"before,omitempty"` // the amount that was corrected
-	Given     json.Number `json:"given,omitempty"`  // the same without the covered fee, as lists and sums have it; "" where none was covered
-	GivenWas  json.Number `json:"given_before,omitempty"`
 	Currency  string      `json:"currency"`
 	Status    string      `json:"status"`
 	Was       string      `json:"was,omitempty"` // the status before, of a gift whose void was undone
@@ -131,21 +129,16 @@ type MentionedGift struct {
 // GiftMention is a mentioned gift as the history keeps it.
 func GiftMention(before, after *giving.Gift) string {
 	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
-	number := func(amount int64) json.Number { return json.Number(text.MoneyInput(amount, after.Currency)) }
-	amount, given, covers := after.Payment().Amount, after.Donated(), after.Payment().FeeCovered != 0
+	amount := after.Payment().Amount
 	if before != nil && before.Status == giving.Voided {
 		mention.Was = string(giving.Voided)
 	}
 	if before != nil && len(after.Entries) > len(before.Entries) {
 		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
-			amount, given = refunded, refunded-(before.LeftCovered()-after.LeftCovered())
+			amount = refunded
 		} else {
-			covers = covers || before.Payment().FeeCovered != 0
-			mention.Before, mention.GivenWas = number(before.Payment().Amount), number(before.Donated())
+			mention.Before = json.Number(text.MoneyInput(before.Payment().Amount, after.Currency))
 		}
-	}
-	if mention.Given = number(given); !covers {
-		mention.Given, mention.GivenWas = "", ""
 	}
 	return mention.text(amount)
 }

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"slices"
 	"time"
 )
 
@@ -18,6 +19,10 @@ const (
 	Arrived    Kind = "arrived"   // a gift on a page, for the staff
 	Declined   Kind = "declined"  // the card of a monthly gift, for the giver
 	Manage     Kind = "manage"    // a link to a monthly gift
+	Ended      Kind = "ended"     // a monthly gift, for the giver
+	Refunded   Kind = "refunded"  // a gift, or a part of it, for the giver
+	Promised   Kind = "promised"  // a check or a transfer: how to send it, for who promised it to confirm
+	Confirm    Kind = "confirm"   // a link to the form of a gift, for the giver
 	Trouble    Kind = "trouble"   // the payment provider refuses the key, for the staff
 )
 
@@ -44,9 +49,9 @@ type Mail struct {
 	EndedAt   time.Time
 }
 
-// GoesToDonor tells whether the mail goes to someone who gave.
+// GoesToDonor tells whether the mail goes to someone who gave, or promised to.
 func (m Mail) GoesToDonor() bool {
-	return m.Kind == Thanks || m.Kind == Statement || m.Kind == Declined || m.Kind == Manage
+	return slices.Contains([]Kind{Thanks, Statement, Declined, Manage, Ended, Refunded, Promised, Confirm}, m.Kind)
 }
 
 // State is how far the mail is.

@@ -44,7 +44,10 @@ func NewLine(value string) Line { return Line{oneLine(value, maxLine)} }
 func Say(sentence string, typed ...string) Line {
 	var b strings.Builder
 	for _, value := range typed {
-		before, after, _ := strings.Cut(sentence, "{}")
+		before, after, found := strings.Cut(sentence, "{}")
+		if !found { // the sentence does not say it
+			break
+		}
 		b.WriteString(before)
 		b.WriteString(unlinked(oneLine(value, maxTyped)))
 		sentence = after

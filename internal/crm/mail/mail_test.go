@@ -68,3 +68,12 @@ func TestTriesAreSpacedAndEnd(t *testing.T) {
 		t.Errorf("%d tries in %s", tries, now.Sub(begun))
 	}
 }
+
+// A sentence says only the values that it has a place for.
+func TestASentenceWithoutAPlaceSaysNoValue(t *testing.T) {
+	for sentence, want := range map[string]string{"Thank you.": "Thank you.", "Thank you from {}.": "Thank you from Harbor.", "{}, {}.": "Harbor, Light."} {
+		if got := Say(sentence, "Harbor", "Light").String(); got != want {
+			t.Errorf("%q says %q, want %q", sentence, got, want)
+		}
+	}
+}

@@ -16,13 +16,25 @@ const (
 )
 
 // NormalEmail checks a trimmed text to be one bare email address, and returns the form that addresses are
-// compared by: the whole address, case-folded. People do not tell two mailboxes apart by letter case.
+// compared by, that of FoldEmail. People do not tell two mailboxes apart by letter case.
 func NormalEmail(value string) (key string, ok bool) {
 	at := strings.IndexByte(value, '@')
 	if at < 0 || !utf8.ValidString(value) || !isLocalPart(value[:at]) || !isMailDomain(value[at+1:]) {
 		return "", false
 	}
-	return FoldCase(value), true
+	return FoldEmail(value), true
+}
+
+// FoldEmail is an email, or a part of one, in the form that they are compared by: case-folded, with a domain in the
+// letters that punycode stands for.
+func FoldEmail(value string) string {
+	at := strings.LastIndexByte(value, '@') + 1
+	if domain := value[at:]; !isPlainHost(domain) && len(domain) <= 4*maxDomain { // IDNA takes quadratic time
+		if written, err := idna.Lookup.ToUnicode(domain); err == nil {
+			value = value[:at] + written
+		}
+	}
+	return FoldCase(value)
 }
 
 // isLocalPart accepts words of mail characters with single dots between. Letters beyond ASCII are mail characters

@@ -28,18 +28,21 @@ func Fold(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	s = strings.ReplaceAll(s, "´", "'") // it would decompose to a space
 	s = bare(norm.NFKD.String(s))
-	s = FoldCase(s)
+	s = lower(s)
 	return bare(norm.NFKD.String(s)) // folding brings a few letters back that decompose
 }
 
-// FoldCase makes capital and small letters the same. What Unicode folds is put in small letters once more, because
-// x/text exchanges the capital and small letters of Cherokee.
+// FoldCase makes capital and small letters the same, and é in one character the same as e with an accent after it.
 func FoldCase(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s) // no copy where nothing changes
 	}
-	return strings.ToLower(cases.Fold().String(s))
+	return norm.NFC.String(lower(norm.NFD.String(s)))
 }
+
+// lower folds letters alone. What Unicode folds is put in small letters once more, because x/text exchanges the capital
+// and small letters of Cherokee.
+func lower(s string) string { return strings.ToLower(cases.Fold().String(s)) }
 
 func isASCII(s string) bool {
 	for i := 0; i < len(s); i++ {

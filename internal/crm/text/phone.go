@@ -10,9 +10,12 @@ import (
 // maxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
 const maxPhone = 64
 
-// NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164,
-// without the extension. A number without + belongs to the region, a two-letter ISO 3166 code. A number without its area code
-// is possible, but many people have it: its key is "", which matches no contact.
+// extensionSign stands between a number and its extension in the normal form, as in RFC 3966.
+const extensionSign = ";ext="
+
+// NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164
+// with the extension, such as +13125550123;ext=42. A number without + belongs to the region, a two-letter ISO 3166 code. A
+// number without its area code is possible, but many people have it: its key is "", which matches no contact.
 func NormalPhone(value, region string) (key string, ok bool) {
 	if national, ok := plainNorthAmerican(value, region); ok {
 		return "+1" + national, true
@@ -21,21 +24,37 @@ func NormalPhone(value, region string) (key string, ok bool) {
 	if !ok || local {
 		return "", ok
 	}
-	return phonenumbers.Format(number, phonenumbers.E164), true
+	key = phonenumbers.Format(number, phonenumbers.E164)
+	if extension := phonenumbers.NormalizeDigitsOnly(number.GetExtension()); extension != "" {
+		key += extensionSign + extension
+	}
+	return key, true
 }
 
-// IsPhone tells whether a text is a phone number, which is in its normal form, in the country of that number.
-func IsPhone(value, number string) bool {
+// CutExtension is a normal form in two parts: the number, which leads to a switchboard, and the extension there, if any.
+func CutExtension(key string) (number, extension string) {
+	number, extension, _ = strings.Cut(key, extensionSign)
+	return number, extension
+}
+
+// SamePhone is the normal form of a text without + that is the number of a normal form in the country of that one. The
+// extension is that of the text.
+func SamePhone(value, known string) (key string, ok bool) {
 	if strings.HasPrefix(value, "+") {
-		return false // it has one normal form in every country
+		return "", false // it has one normal form in every country
 	}
+	number, _ := CutExtension(known)
 	parsed, err := phonenumbers.Parse(number, "")
 	if err != nil {
-		return false
+		return "", false
 	}
-	key, _ := NormalPhone(value, phonenumbers.GetRegionCodeForCountryCode(int(parsed.GetCountryCode())))
-	return key == number
+	key, _ = NormalPhone(value, phonenumbers.GetRegionCodeForCountryCode(int(parsed.GetCountryCode())))
+	same, _ := CutExtension(key)
+	return key, same == number
 }
+
+// MayHaveExtension tells whether there is more in a phone number than digits and what people write between them.
+func MayHaveExtension(value string) bool { return strings.Trim(value, "0123456789+-()./ ") != "" }
 
 // parsePhone reads a possible number of any country; local tells that its area code is missing.
 func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, ok bool) {

@@ -23,7 +23,11 @@ func libraryPhone(value, region string) (key string, ok bool) {
 	}
 	switch phonenumbers.IsPossibleNumberWithReason(number) {
 	case phonenumbers.IS_POSSIBLE:
-		return phonenumbers.Format(number, phonenumbers.E164), true
+		key = phonenumbers.Format(number, phonenumbers.E164)
+		if extension := phonenumbers.NormalizeDigitsOnly(number.GetExtension()); extension != "" {
+			key += ";ext=" + extension
+		}
+		return key, true
 	case phonenumbers.IS_POSSIBLE_LOCAL_ONLY:
 		return "", true
 	}

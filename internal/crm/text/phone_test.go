@@ -14,8 +14,13 @@ func TestNormalPhone(t *testing.T) {
 		{"1 312 555 0123", "US", "+13125550123"},
 		{"+1 312 555 0123", "US", "+13125550123"},
 		{"+1 312 555 0123", "GB", "+13125550123"},
-		{"312.555.0123 x42", "US", "+13125550123"},
-		{"312-555-0123 ext. 42", "US", "+13125550123"},
+		{"312.555.0123 x42", "US", "+13125550123;ext=42"},
+		{"312-555-0123 ext. 42", "US", "+13125550123;ext=42"},
+		{"+1 312 555 0123 EXT ٤٢", "GB", "+13125550123;ext=42"},
+		{"312 555 0123 #5", "US", "+13125550123;ext=5"},
+		{"312 555 0123 x05", "US", "+13125550123;ext=05"},
+		{"020 7946 0958 x6", "GB", "+442079460958;ext=6"},
+		{"555 0123 x6", "US", ""},
 		{"1-800-FLOWERS", "US", "+18003569377"},
 		{"020 7946 0958", "GB", "+442079460958"},
 		{"+44 20 7946 0958", "US", "+442079460958"},
@@ -42,6 +47,27 @@ func TestNormalPhoneRefuses(t *testing.T) {
 	}
 	if key, ok := NormalPhone("312 555 0123", "ZZ"); ok {
 		t.Errorf("a national number of no region gave %q", key)
+	}
+}
+
+// A number without its country is known in the country of a number that it may be, and keeps its own extension.
+func TestANumberIsReadInTheCountryOfTheSameNumber(t *testing.T) {
+	for _, test := range []struct{ value, known, key string }{
+		{"020 7946 0958", "+442079460958", "+442079460958"},
+		{"020 7946 0958 x6", "+442079460958", "+442079460958;ext=6"},
+		{"020 7946 0958", "+442079460958;ext=6", "+442079460958"},
+		{"312-555-0123 ext. 42", "+13125550123", "+13125550123;ext=42"},
+	} {
+		if key, ok := SamePhone(test.value, test.known); !ok || key != test.key {
+			t.Errorf("SamePhone(%q, %q) = %q, %v; want %q", test.value, test.known, key, ok, test.key)
+		}
+	}
+	for _, test := range []struct{ value, known string }{
+		{"020 7946 0959", "+442079460958"}, {"+44 20 7946 0958", "+442079460958"}, {"555 0123", "+13125550123"}, {"3125550123", "3125550123"},
+	} {
+		if key, ok := SamePhone(test.value, test.known); ok {
+			t.Errorf("SamePhone(%q, %q) = %q", test.value, test.known, key)
+		}
 	}
 }
 
@@ -90,7 +116,7 @@ func TestIsPhoneRegion(t *testing.T) {
 	}
 }
 
-var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,19}$`)
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,19}(;ext=[0-9]{1,20})?$`)
 
 func FuzzNormalPhone(f *testing.F) {
 	for _, value := range []string{"(312) 555-0123", "+44 20 7946 0958", "1-800-FLOWERS", "312.555.0123 x42", "tel:+1-201-555-0123", "+", "０３"} {

@@ -189,6 +189,9 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 		fact("Issued on", f.Receipt.Issued.Format(dayForm))
 		fact("Donor", mail.Typed(c.Name()).String())
 		fact("Amount", capital(Amount(f.Gift)))
+		if covered := f.Gift.LeftCovered(); covered > 0 && f.Gift.IsMoney() {
+			fact("Of this, to cover fees", text.MoneyExact(covered, f.Gift.Currency))
+		}
 		fact("Received on", f.Gift.Local.Format(dayForm))
 		fact("For", f.Campaign)
 	}

@@ -70,7 +70,7 @@ func Default(o Occasion) Template {
 		t.Body = "Thank you for your gift of {amount} on {date}. It is your first gift to us, and we are glad that you are with us.\n\nYour gift goes to {campaign}. We will let you know what it makes possible."
 	case Recurring:
 		t.Subject = "Thank you for your recurring gift to {organization}"
-		t.Body = "Thank you for your recurring gift of {amount}, which arrived on {date} for {campaign}. Gifts that we can count on let us plan ahead.\n\nIf you want to change or end your recurring gift, let us know and we will take care of it."
+		t.Body = "Thank you for your recurring gift of {amount}, which arrived on {date} for {campaign}. Gifts that we can count on let us plan ahead."
 	case Honor:
 		t.Body = "Thank you for your gift of {amount} on {date}, {dedication}. We are honored that you chose {campaign} to remember what matters to you."
 	case Large:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -45,6 +46,41 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 			t.Errorf("merged into %d: %v", d.ID, d.Merged)
 		}
 		wantTags(t, s, account, contacts.TagCount{Name: "t1", Contacts: 150}, contacts.TagCount{Name: "t2", Contacts: 150}, contacts.TagCount{Name: "t0", Contacts: 149})
+	})
+}
+
+// Phones had no extension in their match keys, and emails were only case-folded. An upgrade works out both anew, and what users sign in with.
+func TestMatchKeysOfEarlierReleasesAreWorkedOutAnew(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, o store.Options) {
+		s := open(t, o)
+		org := newAccount(t, s)
+		create(t, s, org.Number, `{"first_name":"Ann","phones":["212-555-0100 x5"],"tags":["t"]}`)
+		create(t, s, org.Number, `{"first_name":"Jo","emails":["jo@xn--bcher-kva.example"]}`)
+		_, err := s.CreateUser(t.Context(), org, access.Owner, access.UserInput{Name: "Jo", Email: "jo@xn--bcher-kva.example", Password: "a long password 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sql := range []string{`UPDATE contact SET match_keys = REPLACE(REPLACE(match_keys, ';ext=5', ''), 'bücher', 'xn--bcher-kva')`,
+			`UPDATE app_user SET login = 'jo@xn--bcher-kva.example'`} {
+			damage(t, s, sql)
+		}
+		forgetDerived(t, s)
+		s = open(t, o) // its end compares everything
+		for _, test := range []struct {
+			sent   string
+			merged bool
+		}{
+			{`{"first_name":"Bob","phones":["212-555-0100 x6"]}`, false},
+			{`{"first_name":"Desk","phones":["212-555-0100"]}`, false},
+			{`{"first_name":"Ann","phones":["+1 212 555 0100 ext. 5"]}`, true},
+			{`{"first_name":"Jo","emails":["Jo@bücher.example"]}`, true},
+		} {
+			if d := create(t, s, org.Number, test.sent); d.Merged != test.merged {
+				t.Errorf("%s was merged: %v", test.sent, d.Merged)
+			}
+		}
+		signIn(t, s, "jo@bücher.example", "a long password 1")
+		signIn(t, s, "jo@xn--bcher-kva.example", "a long password 1")
 	})
 }
 

@@ -315,10 +315,10 @@ func TestAMonthlyGift(t *testing.T) {
 		if !strings.HasPrefix(thanks.Path, "/give/"+shop.account.ID+"."+d.ID) {
 			t.Errorf("the thank-you leads to %q", thanks.Path)
 		}
-		// The link of that mail only sends another one.
+		// The link of that mail ends the gift, and sends another one.
 		link := strings.TrimPrefix(thanks.Path, "/give/")
-		if _, err := s.ManagedPlan(t.Context(), link); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("an old mail opens the gift: %v", err)
+		if m, err := s.ManagedPlan(t.Context(), link); err != nil || !m.OnlyEnds {
+			t.Errorf("an old mail opens %+v: %v", m.Plan, err)
 		}
 		fresh := func() string {
 			t.Helper()

@@ -3,6 +3,7 @@ package book
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 )
 
 // postOffice is a relay that keeps what it takes. The local part of an address says what it does with it.
@@ -43,8 +45,8 @@ func (p *postOffice) last() *mail.Letter { return p.taken[len(p.taken)-1] }
 
 func (p *postOffice) sendAll(t *testing.T, s *Book) {
 	t.Helper()
-	if _, err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
-		if refused := new(mail.Refused); !errors.As(err, &refused) {
+	if err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
+		if refused := new(mail.Refused); !errors.As(err, &refused) || rig.NamesSomebody([]byte(err.Error())) {
 			t.Error(err)
 		}
 	}); err != nil {
@@ -191,7 +193,7 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 		before := maps.Clone(office.times)
 		a.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { stop(); return dead.Err() }))
 		now := a.Now()
-		if _, err := a.SendDue(dead, "", func(error) {}); err != nil && !errors.Is(err, context.Canceled) {
+		if err := a.SendDue(dead, "", func(error) {}); err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 		office.sendAll(t, b)
@@ -210,6 +212,77 @@ type relayFunc func(context.Context, *mail.Letter) error
 
 func (f relayFunc) Send(ctx context.Context, l *mail.Letter) error { return f(ctx, l) }
 
+// Strangers who ask for new passwords, for invented addresses or for a user, keep no user from a link that works; and the user's mailbox is not filled.
+func TestStrangersUseUpNobodysReset(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, office := newAccount(t, s), new(postOffice)
+		newUser(t, s, account, access.Owner, "Ada")
+		s.UseRelay(office)
+		now := s.Now()
+		s.Now = func() time.Time { return now }
+		ask := func(email string) {
+			t.Helper()
+			if err := s.AskForReset(t.Context(), email); err != nil {
+				t.Fatalf("%s: %v", email, err)
+			}
+		}
+		waiting := func() int {
+			t.Helper()
+			found, err := s.RecentMails(t.Context(), 0, 5_000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found)
+		}
+		for i := range 1_100 {
+			ask(fmt.Sprintf("invented%d@example.org", i))
+		}
+		if n := waiting(); n != 1 {
+			t.Errorf("%d mails wait for addresses that nobody has", n)
+		}
+		for range 100 {
+			ask("ada@example.org")
+		}
+		if n := waiting(); n != 2 {
+			t.Errorf("%d mails wait, and one of them for the user", n)
+		}
+		office.sendAll(t, s)
+		if len(office.taken) != 1 {
+			t.Fatalf("%d mails left", len(office.taken))
+		}
+		early := tokenOf(office.last())
+		for range 10 {
+			now = now.Add(2 * time.Minute)
+			ask("ada@example.org")
+			ask("ada@example.org")
+			office.sendAll(t, s)
+		}
+		if len(office.taken) != 11 {
+			t.Errorf("the user asked 10 times more, and has %d mails", len(office.taken))
+		}
+		if _, err := s.ResetUser(t.Context(), early); err != nil {
+			t.Errorf("those who asked later made the first link useless: %v", err)
+		}
+		// One that the relay has delayed leaves when the user asks again.
+		now = now.Add(2 * time.Minute)
+		s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { return errors.New("no answer") }))
+		ask("ada@example.org")
+		if _, err := s.SendDue(t.Context(), "https://donors.example.org", func(error) {}); err != nil {
+			t.Fatal(err)
+		}
+		s.UseRelay(office)
+		now = now.Add(2 * time.Minute)
+		ask("ada@example.org")
+		office.sendAll(t, s)
+		if len(office.taken) != 12 {
+			t.Errorf("%d mails", len(office.taken))
+		}
+		if _, err := s.ResetByLink(t.Context(), tokenOf(office.last()), "quite another phrase"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, office := newAccount(t, s), new(postOffice)
@@ -224,6 +297,7 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		ask := func(email string) *mail.Letter {
 			t.Helper()
 			sent := len(office.taken)
+			now = now.Add(2 * time.Minute)
 			if err := s.AskForReset(t.Context(), email); err != nil {
 				t.Fatal(err)
 			}
@@ -245,9 +319,6 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		first, second := ask("ada@EXAMPLE.org"), ask("ada@example.org")
 		if first == nil || second == nil || first.To.String() != "ada@EXAMPLE.org" && first.To.String() != "Ada@example.org" {
 			t.Fatal(first, second)
-		}
-		if ask("ada@example.org") == nil || ask("ada@example.org") != nil {
-			t.Error("a user gets three links at once, and no more")
 		}
 		if err := s.AskForReset(t.Context(), "a@b.org, c@d.org"); err == nil {
 			t.Error("two addresses were taken")

@@ -127,6 +127,7 @@ func (o *oracle) refund(st oracleStep) {
 	g.refunded += amount
 	g.receipt = g.receipt && g.net() > 0
 	o.say("refund %d of %s", amount, code)
+	o.tellRefund(code)
 	if st.B>>6%2 == 0 {
 		return
 	}
@@ -253,13 +254,13 @@ func (o *oracle) renameCampaign(st oracleStep) {
 	o.say("campaign %d is %s", one.ID, title)
 }
 
-// importGifts imports a file of gifts and undoes it at once: no one gives more than before, and those whom it made are archived.
+// importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are archived, and no campaign is there that was not.
 func (o *oracle) importGifts(st oracleStep) {
-	before := o.says()
+	before, campaigns := o.says(), titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns)
 	file := "amount,date,method,first_name,last_name,email,campaign\n"
 	for _, n := range []int{st.A, st.B} {
 		o.filed[o.value(n%2)] = true
-		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28, strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title}[st.C>>2%2])
+		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28, strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title, "A drive"}[st.C>>2%3])
 	}
 	rows := openTable(o, file)
 	spec := giftImportOf(rows)
@@ -273,6 +274,9 @@ func (o *oracle) importGifts(st oracleStep) {
 		o.undoGroup(im.ID)
 	}
 	o.sameSays("import of gifts and undo", before)
+	if left := titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns); left != campaigns {
+		o.fault("import of gifts and undo", "the campaigns were %s and are %s", campaigns, left)
+	}
 }
 
 // collector notes what a check says is wrong.

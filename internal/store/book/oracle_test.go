@@ -322,6 +322,7 @@ type oracle struct {
 	segments     map[int64]modelSegment
 	texts        map[thanks.Occasion]thanks.Template
 	mails        map[string]int // about each gift, that wait in the outbox
+	told         map[string]int // of a refund of each gift; they wait, too
 	bulks        []modelBulk
 	imports      []modelImport
 	filed        map[string]bool // values of files: those whom an import has made are in the archive
@@ -1169,5 +1170,6 @@ func newOracle(t *testing.T, rt *rapid.T, s *Book, word string) *oracle {
 	}
 	o.field = define(t, s, o.account.Number, "Shirt", custom.TextField)
 	o.texts, o.mails = map[thanks.Occasion]thanks.Template{}, map[string]int{}
+	o.told = map[string]int{}
 	return o
 }

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
+	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
 )
 
@@ -60,17 +61,49 @@ func (o *oracle) forgetMails() {
 			delete(o.mails, code)
 		}
 	}
+	for code := range o.told {
+		o.told[code] = o.refundMails(code)
+		if o.told[code] > 0 && o.contacts[o.root(o.gifts[code].of)].erased {
+			o.fault("mail", "%d about a refund of %s to an erased person", o.told[code], code)
+		}
+	}
+}
+
+// refundMails is how many mails about refunds of a gift wait.
+func (o *oracle) refundMails(code string) int {
+	about := gifts.AboutRefund(gifts.CodeID(o.account.Number, code))
+	found, err := store.List(o.Context(), o.s.Base, store.Number,
+		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about)
+	if err != nil {
+		o.Fatal(err)
+	}
+	return len(found)
+}
+
+// tellRefund expects one mail more about a refund, where one may go to the donor.
+func (o *oracle) tellRefund(code string) {
+	g, err := o.s.GiftRecord(o.Context(), o.account.Number, code)
+	if err != nil {
+		o.Fatal(err)
+	}
+	c, err := o.s.ContactRecord(o.Context(), o.account.Number, g.Contact)
+	if err != nil {
+		o.Fatal(err)
+	}
+	if o.s.Mails() && !g.Test && c.NoMail() == "" {
+		o.told[code]++
+	}
+	if waiting := o.refundMails(code); waiting != o.told[code] {
+		o.fault("mail", "%d tell of refunds of %s, want %d", waiting, code, o.told[code])
+	}
 }
 
 // post sends what waits: a mail about each gift as often as someone asked for it, with its receipt, and none about a gift that was given back meanwhile. That waits for thanks again.
 func (o *oracle) post(oracleStep) {
 	office := new(postOffice)
 	o.s.UseRelay(office)
-	for more := true; more; {
-		var err error
-		if more, err = o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
-			o.Fatal(err)
-		}
+	if err := o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
+		o.Fatal(err)
 	}
 	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool { return !strings.Contains(l.To.String(), o.word) }) // of sequences before
 	want := 0
@@ -81,6 +114,12 @@ func (o *oracle) post(oracleStep) {
 			g.thanks = giving.ToThank
 		}
 	}
+	for code, mails := range o.told {
+		if o.gifts[code].refunded > 0 { // and was not undone
+			want += mails
+		}
+	}
+	clear(o.told)
 	o.say("%d mails are sent", len(office.taken))
 	o.clock.move(time.Second) // the last mail about a gift is one
 	if clear(o.mails); len(office.taken) != want {

@@ -120,7 +120,7 @@ func TestAMailThatPanicsHoldsUpNoOther(t *testing.T) {
 		}
 		told := 0
 		for range 3 {
-			if _, err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
+			if err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
 				if told++; strings.Contains(err.Error(), "bad@") || !strings.Contains(err.Error(), "panic: ") {
 					t.Errorf("the log says %v", err)
 				}

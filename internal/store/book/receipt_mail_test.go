@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net"
 	netmail "net/mail"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,13 +106,15 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		send := func() map[string]string {
 			t.Helper()
 			before := len(box.mails)
-			if _, err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
+			if err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
 				t.Fatal(err)
 			}
-			if len(box.mails) == before {
-				return nil
+			for _, text := range slices.Backward(box.mails[before:]) {
+				if !strings.Contains(text, "Your refund from") {
+					return parts(t, text)
+				}
 			}
-			return parts(t, box.mails[len(box.mails)-1])
+			return nil
 		}
 		for i, name := range []string{"محمد", "Nguyễn Thị Ánh", "Zoë 🎉 Ørsted", "Łukasz"} {
 			gift := giveNow(t, s, account, `,"first_name":"`+name+`","last_name":"Q","email":"`+fmt.Sprint("q", i)+`@example.org","send_receipt":true`)

@@ -236,6 +236,34 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 	}
 }
 
+// TestAnswersThatExpireAreCountedOnce: also one whose key is used again by a request that is refused with so much that the answer is not kept.
+func TestAnswersThatExpireAreCountedOnce(t *testing.T) {
+	before := store.KeptAnswers
+	store.KeptAnswers = 6_000
+	t.Cleanup(func() { store.KeptAnswers = before })
+	for _, e := range testEngines { // not at once, because they share the bound
+		t.Run(e.name, func(t *testing.T) {
+			s := open(t, e.options(t))
+			account, clock := newAccount(t, s).Number, stopClock(s)
+			for i, length := range []int{1, 1, 3_000} { // the first ones are removed first
+				clock.move(time.Second)
+				in := input(t, fmt.Sprintf(`{"first_name":"Ann","note":%q}`, strings.Repeat("x", length)))
+				if _, err := s.CreateContact(attempting(t, fmt.Sprint(i), "create"), account, in, crm.Force); err != nil {
+					t.Fatal(err)
+				}
+			}
+			clock.move(crm.RetryWindow + time.Second)
+			if err := s.KeepAnswer(attempting(t, "2", "refused"), account, store.Answer{Status: 422, Body: make([]byte, 7_000)}); err != nil {
+				t.Fatal(err)
+			}
+			wantChecked(t, s)
+			if keys := keptKeys(t, s, account); len(keys) != 0 {
+				t.Errorf("%q are kept", keys)
+			}
+		})
+	}
+}
+
 // TestEveryLargeDocumentIsReadAgain: whatever a large answer has shown, it is shown as it is now.
 func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
 	before := store.KeptAnswers

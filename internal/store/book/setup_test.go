@@ -1,6 +1,8 @@
 package book
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,7 +86,7 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 			_, _, err = s.Setup(t.Context(), token, in)
 			wantRefused(t, "no root account", err, "organization")
 		}
-		in.Account = made[0].ID
+		in.Account, in.NoReturn = made[0].ID, true
 		user, account, err := s.Setup(t.Context(), token, in)
 		if err != nil || account != made[0] {
 			t.Fatalf("%v: %+v", err, account)
@@ -94,6 +96,32 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 		}
 		if accounts, err := s.Accounts(t.Context()); err != nil || len(accounts) != 3 {
 			t.Errorf("%v: there are %d accounts", err, len(accounts))
+		}
+		if set, err := s.AccountSettings(t.Context(), account.Number); err != nil || !set.NoReturn || set.Timezone != "UTC" {
+			t.Errorf("%v: the settings are %+v", err, set)
+		}
+	})
+}
+
+// What an organization says at setup about goods and services stands on its first receipt.
+func TestSetupAsksWhatReceiptsSay(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		in := founder("ada")
+		in.NoReturn, in.Timezone = true, "America/New_York"
+		_, account, err := s.Setup(t.Context(), setupToken(t, s), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := giveNow(t, s, account.Number, `,"first_name":"Ada","last_name":"Byron","email":"ada@example.org"`)
+		if made, err = s.IssueReceipt(t.Context(), account.Number, made.Code); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Receipt(t.Context(), account.Number, made.Receipt)
+		if err != nil || !strings.Contains(fmt.Sprint(r.Text.Says), "No goods or services were provided in exchange for this gift.") {
+			t.Errorf("%v: the receipt says %v", err, r.Text.Says)
+		}
+		if set, err := s.AccountSettings(t.Context(), account.Number); err != nil || set.Timezone != in.Timezone {
+			t.Errorf("%v: the settings are %+v", err, set)
 		}
 	})
 }

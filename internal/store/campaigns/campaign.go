@@ -64,11 +64,6 @@ func (s *CampaignStore) CreateCampaign(ctx context.Context, owner access.Account
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
 }
 
-func (c *campaignChange) planNew(in campaign.Input) (campaignPlan, error) {
-	slug, _, err := c.findSlug(in, false)
-	return c.plan(nil, in, slug, err)
-}
-
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
 func (s *CampaignStore) UpdateCampaign(ctx context.Context, owner access.Account, id int64, in campaign.Input) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
@@ -116,10 +111,6 @@ type campaignChange struct {
 	tried map[string]int // slugs of each title
 
 	unlocked []int64 // accounts whose lists change and that are not locked
-}
-
-func newChange(t *store.Tx, owner access.Account, above []int64, beneficiaries map[string]int64, now time.Time) *campaignChange {
-	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries, slugs: map[string]bool{}, tried: map[string]int{}}
 }
 
 // campaignPlan is what will be done to one campaign. Everything is decided before anything is written.
@@ -246,15 +237,19 @@ func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug st
 		if p.campaign.Slug != old.Slug {
 			p.slug = old.Slug
 		}
-		if p.readers == nil {
+		appears := (p.campaign.Status == campaign.Draft) != (old.Status == campaign.Draft)
+		if p.readers == nil && !appears {
 			return p, nil
 		}
 		if was, err = Relations(c.Conn, old.ID); err != nil {
 			return p, err
 		}
+		if p.readers == nil {
+			p.readers = was
+		}
 	}
 	c.move(&p, was)
-	if old != nil && len(p.moved) > 0 {
+	if old != nil && len(Differences(was, p.readers)) > 0 {
 		ids, err := beneficiaries(c.Conn, old.ID)
 		if err != nil {
 			return p, err
@@ -285,14 +280,28 @@ func (c *campaignChange) given(of campaign.Campaign) (campaign.Given, error) {
 	return campaign.Given{Amount: sums.Amount, Donors: sums.Donors}, nil
 }
 
-// move notes whose lists change where those who could list a campaign were others.
+// move notes whose lists change where those who could list a campaign were others, or its status was.
 func (c *campaignChange) move(p *campaignPlan, was map[int64]campaign.Relation) {
 	p.moved = Differences(was, p.readers)
+	if p.old != nil {
+		p.moved = append(p.moved, Differences(listed(was, p.old.Status), listed(p.readers, p.campaign.Status))...)
+		slices.Sort(p.moved)
+		p.moved = slices.Compact(p.moved)
+	}
 	for _, account := range p.moved {
 		if c.Accounts[account] == nil {
 			c.unlocked = append(c.unlocked, account)
 		}
 	}
+}
+
+// listed is who lists a campaign while it has a status.
+func listed(readers map[int64]campaign.Relation, status string) map[int64]campaign.Relation {
+	readers = maps.Clone(readers)
+	for account, relation := range readers {
+		readers[account] = relation.While(status)
+	}
+	return readers
 }
 
 // findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it

@@ -97,6 +97,15 @@ func (u Unit) change(decide func(c *campaignChange) (campaignPlan, error)) (p ca
 	return plans[0], err
 }
 
+func (c *campaignChange) planNew(in campaign.Input) (campaignPlan, error) {
+	slug, _, err := c.findSlug(in, false)
+	return c.plan(nil, in, slug, err)
+}
+
+func newChange(t *store.Tx, owner access.Account, above []int64, beneficiaries map[string]int64, now time.Time) *campaignChange {
+	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries, slugs: map[string]bool{}, tried: map[string]int{}}
+}
+
 // Create makes a campaign of a validated input.
 func (u Unit) Create(in campaign.Input) (id int64, err error) {
 	p, err := u.change(func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })

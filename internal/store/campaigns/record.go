@@ -31,7 +31,7 @@ const (
 	sqlSlugID           = `SELECT id FROM campaign WHERE slug = $1`
 	sqlOldSlugID        = `SELECT campaign_id FROM campaign_slug WHERE slug = $1`
 	SQLReaderCampaigns  = `SELECT campaign_id, relation FROM campaign_reader WHERE account_id = $1 ORDER BY campaign_id`
-	sqlCampaignAccounts = `SELECT id, account_id, listed_at FROM campaign WHERE id = ANY($1)`
+	sqlCampaignAccounts = `SELECT id, account_id, listed_at, status FROM campaign WHERE id = ANY($1)`
 )
 
 // CampaignRow is a campaign as it is stored.
@@ -92,6 +92,15 @@ func FindCampaign(c db.Conn, sql string, args ...any) (CampaignRow, error) {
 		return CampaignRow{}, cmp.Or(err, crm.ErrNotFound)
 	}
 	return rows[0], nil
+}
+
+// findReadable reads a campaign that the account may list. The row is of its relation to it.
+func findReadable(c db.Conn, account, id int64) (CampaignRow, error) {
+	row, err := FindCampaign(c, sqlCampaign, account, id)
+	if err == nil && campaign.Relation(row.of).While(row.status) == 0 {
+		return CampaignRow{}, crm.ErrNotFound
+	}
+	return row, err
 }
 
 func (row CampaignRow) Parse() (campaign.Campaign, error) {
@@ -173,7 +182,7 @@ func (r CampaignRecord) Version() string { return r.Campaign.Version(r.Beneficia
 // Campaign finds a campaign that the account may list, for any reason. All others do not exist for it.
 func (s *CampaignStore) Campaign(ctx context.Context, account, id int64) (CampaignRecord, error) {
 	return store.Snapshot(ctx, s.Base, func(c db.Conn) (record CampaignRecord, err error) {
-		row, err := FindCampaign(c, sqlCampaign, account, id)
+		row, err := findReadable(c, account, id)
 		if record.Campaign, err = ParseFound(row, err); err != nil {
 			return record, err
 		}
@@ -212,7 +221,7 @@ func (m MadeCampaign) Outcome() store.Outcome {
 
 // CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
 func (s *CampaignStore) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {
-	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return FindCampaign(c, sqlCampaign, account, id) }))
+	campaign, err := ParseFound(store.Snapshot(ctx, s.Base, func(c db.Conn) (CampaignRow, error) { return findReadable(c, account, id) }))
 	if err != nil {
 		return dst, doc.ETag{}, err
 	}
@@ -338,8 +347,9 @@ func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err 
 		return nil, err
 	}
 	found, err = db.List(c, func(r db.Row) readableCampaign {
-		return readableCampaign{r.Int(0), r.Int(1), r.Int(2), relations[r.Int(0)]}
+		return readableCampaign{r.Int(0), r.Int(1), r.Int(2), relations[r.Int(0)].While(r.Text(3))}
 	}, sqlCampaignAccounts, ids)
+	found = slices.DeleteFunc(found, func(c readableCampaign) bool { return c.Relation == 0 })
 	store.SortRows(found, func(a, b *readableCampaign) int {
 		return cmp.Or(cmp.Compare(a.listedAt, b.listedAt), cmp.Compare(a.ID, b.ID))
 	})
@@ -379,7 +389,7 @@ func (s *CampaignStore) Campaigns(ctx context.Context, account int64, scope camp
 	})
 	if err == nil && p.Full() {
 		p.Found = result
-		err = p.Rest(ctx, s.Base, ids, read)
+		err = p.Rest(ctx, s.Base, account, ids, read)
 		result.Count = int64(p.Before + p.N)
 	}
 	return p.Dst, result, err

@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
@@ -87,7 +88,7 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// Derive works out anew what all contacts are found by, for another version of the program.
+// Derive works out anew what all contacts are found by, and what users sign in with, for another version of the program.
 func Derive(t *db.Tx, progress db.Progress) error {
 	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {
 		if _, err := t.Exec(sql); err != nil {
@@ -116,13 +117,41 @@ func Derive(t *db.Tx, progress db.Progress) error {
 			t.Save(store.TallyTable, row.Values()...)
 		}
 	}
+	if err == nil {
+		err = renewLogins(t)
+	}
 	if err != nil {
 		return err
 	}
 	return t.CompactSearch(store.WordsTable)
 }
 
+// renewLogins gives users the login that their emails have in this version. Of two that have become one, the other stays
+// as it is.
+func renewLogins(t *db.Tx) error {
+	type user struct {
+		id    int64
+		login string
+	}
+	var renewed []user
+	err := t.Scan(func(r db.Row) {
+		if login := text.Login(r.Text(1)); login != r.Text(2) {
+			renewed = append(renewed, user{r.Int(0), login})
+		}
+	}, sqlLogins)
+	for _, u := range renewed {
+		if err == nil {
+			_, err = t.Exec(sqlRenewLogin, u.id, u.login)
+		}
+	}
+	return err
+}
+
 const (
+	sqlLogins = `SELECT id, email, login FROM app_user`
+
+	sqlRenewLogin = `UPDATE app_user SET login = $2 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM app_user WHERE login = $2)`
+
 	sqlTallies = `SELECT ` + store.TallyColumns + ` FROM account_tally ORDER BY account_id`
 
 	// An account whose row was lost has the currency of most of its gifts.

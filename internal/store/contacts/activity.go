@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -53,12 +54,15 @@ func (s *ContactStore) Activities(ctx context.Context, account, contact int64, p
 			if err != nil || len(found.revisions) == 0 {
 				return err
 			}
-			return read(c, found.revisions)
+			if err = read(c, found.revisions); err == nil && p.Full() {
+				err = w(math.MaxInt64)
+			}
+			return err
 		})
 	})
 	if err == nil && p.Full() {
 		p.Found = found.ListResult
-		err = p.Rest(ctx, s.Base, found.revisions, read)
+		err = p.Rest(ctx, s.Base, account, found.revisions, read)
 	}
 	return p.Dst, found.ListResult, err
 }
@@ -70,13 +74,34 @@ func (s *ContactStore) Timeline(ctx context.Context, account int64, noun history
 		if result = found.ListResult; err != nil {
 			return nil, err
 		}
-		changes, err := db.List(c, store.ScanChange, sqlChanges, account, found.revisions)
+		changes, err := shortChanges(c, w, account, found.revisions)
 		for i := range changes {
 			changes[i].Undone = found.undone[changes[i].Revision]
 		}
 		return changes, err
 	})
 	return changes, result, err
+}
+
+// shortChanges are changes as far as a page of many shows them, newest first. To read much for it takes a turn.
+func shortChanges(c db.Conn, w store.Admit, account int64, revisions []int64) (changes []store.Change, err error) {
+	read := 0
+	return changes, c.Each(func(r db.Row) error {
+		change := store.ScanChange(r)
+		if read += len(change.Data); read > store.PieceSize {
+			if err := w(math.MaxInt64); err != nil {
+				return err
+			}
+		}
+		change.Shorten()
+		changes = append(changes, change)
+		return nil
+	}, sqlChanges, account, revisions)
+}
+
+// WholeChange is a change of a contact with everything that it did.
+func (s *ContactStore) WholeChange(ctx context.Context, account, contact, revision int64) (store.Change, error) {
+	return store.Lend(ctx, s.Read, func(c db.Conn) (store.Change, error) { return changeOf(c, account, contact, revision) })
 }
 
 // timelinePage is one page of the history of a document.
@@ -244,7 +269,7 @@ func (s *ContactStore) UndoChange(ctx context.Context, account, contact, revisio
 		if err != nil {
 			return err
 		}
-		change, err := changeOf(t, account, contact, revision)
+		change, err := changeOf(t.Conn, account, contact, revision)
 		if err == nil && row.Contact.Archived() && change.Kind.NeedsActive() {
 			err = store.Fault("", doc.ArchivedFirst)
 		}
@@ -283,8 +308,8 @@ func refuseMerge(t *store.Tx, account, revision int64) error {
 }
 
 // changeOf finds a change of a contact.
-func changeOf(t *store.Tx, account, contact, revision int64) (store.Change, error) {
-	change, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, account, revision)
+func changeOf(c db.Conn, account, contact, revision int64) (store.Change, error) {
+	change, err := store.FindIn(c, crm.ErrNotFound, store.ScanChange, store.SQLChange, account, revision)
 	if err == nil && (change.Noun != history.ContactNoun || change.ID != contact) {
 		err = crm.ErrNotFound
 	}

@@ -59,9 +59,14 @@ func editNeeds(id int64, in crm.ContactInput) store.Needs {
 // MarkBounced notes with everyone who has an email that mail to it came back.
 func (s *ContactStore) MarkBounced(ctx context.Context, account int64, email string) error {
 	normal, _ := text.NormalEmail(email)
-	found, _, err := s.MatchingContacts(ctx, account, crm.Active, find.Filter{Email: crm.EmailPrefix + normal}, crm.PageRequest{Page: 1, PerPage: 100})
-	for i := range found {
-		_, err := s.UpdateContact(ctx, account, found[i].ID, crm.ContactInput{BouncedEmail: &email})
+	var found []int64
+	err := s.Filtered(ctx, account, crm.Active, find.Filter{Email: crm.EmailPrefix + normal}, func(_ db.Conn, w *Filtering) error {
+		seqs, err := w.Ordered()
+		found = IDsOf(account, seqs)
+		return err
+	})
+	for _, id := range found {
+		_, err := s.UpdateContact(ctx, account, id, crm.ContactInput{BouncedEmail: &email})
 		if err != nil && !errors.Is(err, crm.ErrArchived) && !errors.As(err, new(*doc.Invalid)) { // it may have another email meanwhile
 			return err
 		}

@@ -75,7 +75,7 @@ func (e *HistoryEntry) Things() int64 { return int64(len(e.things)) }
 
 // History is the part of the history of an account at a place, at most so many entries long. What would be told twice is left out.
 func (s *ContactStore) History(ctx context.Context, account int64, place HistoryPlace, most int) (HistoryPart, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (part HistoryPart, err error) {
+	return store.Admitted(ctx, s.Base, account, func(c db.Conn, w store.Admit) (part HistoryPart, err error) {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
 			return part, err
@@ -95,7 +95,7 @@ func (s *ContactStore) History(ctx context.Context, account int64, place History
 			part, err = h.older(place)
 		}
 		if err == nil {
-			err = h.fill(part.Entries)
+			err = h.fill(w, part.Entries)
 		}
 		return part, err
 	})
@@ -242,7 +242,7 @@ func alike(a, b *store.Change) bool {
 }
 
 // fill reads what the changes that are shown did.
-func (h *historyReader) fill(entries []HistoryEntry) error {
+func (h *historyReader) fill(w store.Admit, entries []HistoryEntry) error {
 	var revisions []int64
 	for _, e := range entries {
 		for _, change := range e.Changes {
@@ -252,7 +252,7 @@ func (h *historyReader) fill(entries []HistoryEntry) error {
 	if len(revisions) == 0 {
 		return nil
 	}
-	all, err := db.List(h.c, store.ScanChange, sqlChanges, h.account, revisions)
+	all, err := shortChanges(h.c, w, h.account, revisions)
 	whole := store.Keyed(all, func(change store.Change) int64 { return change.Revision })
 	for _, e := range entries {
 		for i := range e.Changes {

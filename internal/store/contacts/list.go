@@ -152,7 +152,7 @@ func (l *contactList) readContacts(c db.Conn, ids []int64) error {
 // finish reads what the first piece has left.
 func (l *contactList) finish(ctx context.Context, err error) ([]byte, store.ListResult, error) {
 	if err == nil && l.More {
-		err = l.Rest(ctx, l.store.Base, l.ids, l.readContacts)
+		err = l.Rest(ctx, l.store.Base, l.account, l.ids, l.readContacts)
 	}
 	return l.Dst, l.Found, err
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/mail"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -37,7 +37,10 @@ type Desk interface {
 func New(g *gifts.GiftStore) *DonationStore {
 	s := &DonationStore{base: g.Base, gifts: g, region: "US", woken: make(chan struct{}, 1)}
 	g.Upkeep = s.upkeep
+	g.PlanEnded = s.tellEnded
 	g.WriteLate(mail.Manage, s.writeManage)
+	g.WriteLate(mail.Promised, s.writePromise)
+	g.WriteLate(mail.Ended, s.writeEnded)
 	return s
 }
 
@@ -89,7 +92,7 @@ func (d *row) save(t *store.Tx) error {
 	if d.Live {
 		live = 1
 	}
-	t.Save(store.DonationTable, d.Account, d.ID, d.Number, d.Campaign, string(d.State), string(d.Doubt), string(d.Settled), d.Fault, string(wish), strings.ToLower(d.Wish.Email),
+	t.Save(store.DonationTable, d.Account, d.ID, d.Number, d.Campaign, string(d.State), string(d.Doubt), string(d.Settled), d.Fault, string(wish), text.FoldEmail(d.Wish.Email),
 		d.Charged, d.Covered, d.Currency, d.Provider, live, d.Attempt, d.Session, d.Payment, d.Plan, d.Gift, d.GiftPlan,
 		d.Version, store.Seconds(d.LookedAt), store.Seconds(d.DueAt), d.Manage, store.Seconds(d.ManageUntil), d.CardSession, store.Seconds(d.CreatedAt), store.Seconds(d.UpdatedAt))
 	return nil

@@ -18,9 +18,10 @@ import (
 	"donorbook/internal/store"
 )
 
-// Pages are the addresses that a giver comes back to.
+// Pages are what is known of the pages of a giver: the addresses to come back to, and whether the form came with a proof, such as a solved puzzle.
 type Pages struct {
 	Success, Cancel func(d *donate.Donation) string
+	Proven          bool
 }
 
 const (
@@ -31,18 +32,18 @@ const (
 	cannotStart = doc.Rule("The payment could not be started, and nothing was charged. %v")
 )
 
-// openLimit bounds what strangers can begin at once.
+// openLimit bounds what strangers can begin at once without a proof.
 var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
 
 const (
-	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') LIMIT 10001) AS begun`
+	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') AND provider <> '' LIMIT 10001) AS begun`
 
 	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND created_at > $3 LIMIT 5000) AS page),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND created_at > $3 LIMIT 5000) AS everywhere)`
 	sqlPaidLately = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = 'paid' AND created_at > $2 LIMIT 50000) AS paid`
 )
 
-// checkCrowd refuses to begin more in a minute than people do, as when someone tries cards from many addresses. All nodes count the same rows, one after the other.
+// checkCrowd refuses to begin more in a minute than people do, as when someone tries cards from many addresses, for those who came without a proof. All nodes count the same rows, one after the other.
 func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
 	var page, all int64
 	_, err := t.Conn.One(func(r db.Row) { page, all = r.Int(0), r.Int(1) }, sqlStarts, account, campaign, store.Seconds(now.Add(-time.Minute)))
@@ -58,9 +59,9 @@ func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
 
 // Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
 // that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
-// same form may be sent again. donate.ErrCrowd is that so many begin that some must wait a minute.
+// same form may be sent again. donate.ErrCrowd is that so many begin that a proof is needed, such as a solved puzzle.
 func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, to Pages) (d donate.Donation, h donate.Handover, err error) {
-	made, err := s.begin(ctx, account, c, id, w)
+	made, err := s.begin(ctx, account, c, id, w, to.Proven)
 	if err != nil || made.Provider == "" || made.IsOver() || made.State == donate.Processing {
 		if made != nil {
 			d = made.Donation
@@ -82,7 +83,7 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 }
 
 // begin writes the donation, before the provider is asked for the first time.
-func (s *DonationStore) begin(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish) (made *row, err error) {
+func (s *DonationStore) begin(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, proven bool) (made *row, err error) {
 	if !donate.IsID(id) {
 		id = donate.NewID()
 	}
@@ -110,19 +111,20 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 			case same != nil:
 				id = donate.NewID()
 			}
-			if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
-				return err
-			}
-			if err := checkCrowd(t, number, c.ID, now); err != nil {
-				return err
+			if !proven {
+				if err := t.CheckLimit(openLimit, 1, sqlBegun, number); err != nil {
+					return errors.Join(donate.ErrCrowd, err)
+				}
+				if err := checkCrowd(t, number, c.ID, now); err != nil {
+					return err
+				}
 			}
 			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}
 			made.Charged, made.Covered = o.Price(&w)
-			if w.Way == donate.Online {
-				made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)
-			} else {
-				made.State = donate.Processing
+			if w.Way != donate.Online {
+				return s.promise(t, made)
 			}
+			made.Provider, made.Live, made.DueAt = o.Provider, o.Live, now.Add(firstLook)
 			return s.insert(t, made)
 		})
 	})

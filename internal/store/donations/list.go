@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
-// listed is the condition of a filter.
-func listed(account int64, f donate.Filter) (where string, args []any) {
+// listed is the condition of a filter. unconfirmed is from when on promises are listed that no one has confirmed; whoever
+// looks for one finds it.
+func listed(account int64, f donate.Filter, unconfirmed time.Time) (where string, args []any) {
 	conditions, args := []string{"account_id = $1"}, []any{account}
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -40,7 +43,11 @@ func listed(account int64, f donate.Filter) (where string, args []any) {
 		add("number =", number)
 	} else if f.Find != "" {
 		conditions = append(conditions, "email <> ''")
-		add("email =", strings.ToLower(strings.TrimSpace(f.Find)))
+		add("email =", text.FoldEmail(strings.TrimSpace(f.Find)))
+	}
+	if f.Find == "" {
+		add("(provider <> '' OR state <> 'started' OR created_at >", store.Seconds(unconfirmed))
+		conditions[len(conditions)-1] += ")"
 	}
 	if !f.From.IsZero() {
 		add("created_at >=", f.From.Unix())
@@ -55,7 +62,7 @@ const sqlListed = `SELECT ` + donationColumns + ` FROM donation WHERE account_id
 
 // Donations is one page of the donations of an account, newest first. A total of more than donate.Listed is one more than that: they are not counted further. Where the page begins is found in the index that has the order.
 func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.Filter, page crm.PageRequest) (found []donate.Donation, result store.ListResult, err error) {
-	where, args := listed(account, f)
+	where, args := listed(account, f, s.base.Now().Add(-donate.ConfirmTime))
 	limit := ` LIMIT $` + strconv.Itoa(len(args)+1)
 	found, err = store.Snapshot(ctx, s.base, func(c db.Conn) (all []donate.Donation, err error) {
 		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (SELECT 1`+where+limit+`) AS first`, append(args, int64(donate.Listed+1))...); err != nil || page.Skip() >= result.Total {

@@ -1,7 +1,6 @@
 package donations
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,9 +59,15 @@ func (s *DonationStore) AskToManage(ctx context.Context, account int64, id strin
 		if err == nil && len(found) > 0 && len(found[0].Emails) > 0 {
 			to = found[0].Emails[0].Value
 		}
-		return cmp.Or(err, s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(s.idOf(t.Conn, account), id, ""), to, nil))
+		if err != nil {
+			return err
+		}
+		public, err := s.idOf(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		return s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
 	})
-	s.gifts.Wake()
 	return err
 }
 
@@ -126,6 +131,7 @@ type Managed struct {
 	Donation donate.Donation
 	Plan     giving.Plan
 	Offer    donate.Offer // for the limits of another amount
+	OnlyEnds bool         // the link came with a thank-you: it lasts, and ends the gift
 
 	key string // of what is asked of the provider by this link
 }
@@ -143,7 +149,8 @@ func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d 
 		return m, nil, err
 	}
 	hash := access.HashToken(secret)
-	if !d.opens(hash, s.base.Now()) {
+	m.OnlyEnds = d.GiftPlan != "" && d.Proves(donate.EndLink, secret)
+	if !m.OnlyEnds && !d.opens(hash, s.base.Now()) {
 		return m, nil, errNoLink
 	}
 	m.key = hash[:16]
@@ -197,6 +204,9 @@ func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate
 	if err != nil {
 		return m, err
 	}
+	if m.OnlyEnds && kind != donate.CancelPlan {
+		return m, errNoLink
+	}
 	change := donate.Change{Kind: kind, Key: "plan " + d.ID + " " + string(kind) + " " + m.key}
 	if !slices.Contains(allowed[kind], m.Plan.Status) {
 		return m, doc.NewInvalid("", noPlanChange)
@@ -225,6 +235,9 @@ func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate
 // NewCard is the provider's page for another card. back is the address of the page with the link.
 func (s *DonationStore) NewCard(ctx context.Context, link, back string) (donate.Handover, error) {
 	m, d, err := s.managed(ctx, link)
+	if err == nil && m.OnlyEnds {
+		err = errNoLink
+	}
 	if err != nil {
 		return donate.Handover{}, err
 	}

@@ -2,8 +2,11 @@ package donations
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
@@ -16,7 +19,12 @@ import (
 )
 
 // about is what a mail about a donation is for.
-func about(d *row) string { return "donation " + d.ID }
+func about(d *row) string { return aboutPrefix + d.ID }
+
+const aboutPrefix = "donation "
+
+// aboutDonation is the donation that a mail is about.
+func aboutDonation(m mail.Mail) string { return strings.TrimPrefix(m.About, aboutPrefix) }
 
 // tellArrived thanks the giver for money that has arrived, and tells the staff.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
@@ -35,11 +43,18 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if to == "" {
 		return nil
 	}
-	amount := text.MoneyExact(g.Donated(), g.Currency)
+	id, err := s.idOf(t.Conn, a.Account)
+	if err != nil {
+		return err
+	}
+	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()), Says: []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
-		Action: mail.Say("See the gift"), Path: "/console/" + s.idOf(t.Conn, a.Account) + "/gifts/" + g.Code}
+		Action: mail.Say("See the gift"), Path: "/console/" + id + "/gifts/" + g.Code}
 	if g.Test {
 		m.Says = append(m.Says, mail.Say("This is a test: no money was moved, and the gift counts nowhere."))
+	}
+	if covered := g.Payment().FeeCovered; covered != 0 {
+		m.Says = append(m.Says, mail.Say(text.MoneyExact(covered, g.Currency)+" of that covers the fee."))
 	}
 	if g.Dedication != nil {
 		m.Says = append(m.Says, mail.Say("It honors {}.", g.Dedication.Name))
@@ -74,12 +89,15 @@ func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now tim
 }
 
 // idOf is the public id of an account.
-func (s *DonationStore) idOf(c db.Conn, account int64) string {
+func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
 	found, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, []int64{account})
-	if err != nil || len(found) == 0 {
-		return ""
+	if err == nil && len(found) == 0 {
+		err = crm.ErrNotFound
 	}
-	return found[0].ID
+	if err != nil {
+		return "", err
+	}
+	return found[0].ID, nil
 }
 
 // tellDeclined tells a giver that the card of a monthly gift was declined, and how to mend that.
@@ -88,24 +106,96 @@ func (s *DonationStore) tellDeclined(t *store.Tx, account access.Account, d *row
 	return s.gifts.Queue(t, account.Number, mail.Declined, about(d), p.Giver.Email, &mail.Message{
 		Subject: mail.Say("Your monthly gift to {} could not be paid", account.Name),
 		Says: []mail.Line{mail.Say("Hello {},", p.Giver.Name()), mail.Say("your card was declined for your monthly gift of "+amount+" to {}. We will try again in a few days.", account.Name),
-			mail.Say("You don’t have to do anything if you know why. To use another card, or to change or stop your gift, ask for a link here:")},
-		Action: mail.Say("Change my gift"), Path: donate.ManagePath + donate.ManageLink(account.ID, d.ID, ""),
+			mail.Say("You don’t have to do anything if you know why. Here you can end your gift, or get a link to change it or to use another card:")},
+		Action: mail.Say("Change or end my gift"), Path: endPath(account.ID, d),
 	})
 }
 
-// upkeep is what a thank-you says beside the rest where the gift comes again: how to change and to stop that.
+// refundNews is how old a refund may be of which the giver is told: a backup that was restored, or a payment that a person
+// takes over, may bring old ones.
+const refundNews = 7 * 24 * time.Hour
+
+// tellRefund tells a giver that money goes back which the books have not known of. A dispute is told by the giver's bank,
+// and while a person must look nobody is told anything.
+func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift, o *donate.Outcome) error {
+	if d != nil && d.Doubt.And(o.Doubt).HoldsThanks() {
+		return nil
+	}
+	for _, e := range o.Entries {
+		isRefund := slices.ContainsFunc(l.is.Payment.Refunds, func(r donate.Refund) bool {
+			return e.Reference == l.is.Provider+" "+r.ID
+		})
+		if isRefund && e.Amount < 0 && l.now.Sub(e.At) < refundNews {
+			return l.s.gifts.TellRefund(t, a, g)
+		}
+	}
+	return nil
+}
+
+// tellEnded tells the giver of a plan that a payment provider took the gifts of that nothing more is charged. A test has
+// charged no one.
+func (s *DonationStore) tellEnded(t *store.Tx, a *store.Account, p *giving.Plan) error {
+	d, err := find(t.Conn, a.Account, [2]string{sqlByGiftPlan, p.Code})
+	if err != nil || d == nil || d.IsTest() {
+		return err
+	}
+	return s.gifts.TellGiver(t, a, p.Contact, mail.Ended, about(d))
+}
+
+// writeEnded says that a monthly gift has ended, nil where it has not.
+func (s *DonationStore) writeEnded(
+	ctx context.Context, number int64, m mail.Mail, _ mail.Message,
+) (*mail.Message, error) {
+	d, err := s.row(ctx, number, aboutDonation(m))
+	if err != nil {
+		return nil, unless(crm.ErrNotFound, err)
+	}
+	p, err := s.gifts.Plan(ctx, number, d.GiftPlan)
+	if err != nil || p.Status != giving.Ended {
+		return nil, unless(crm.ErrNotFound, err)
+	}
+	account, err := s.gifts.AccountByNumber(ctx, number)
+	often := strings.ToLower(giving.Words[p.Frequency])
+	return &mail.Message{
+		Subject: mail.Say("Your "+often+" gift to {} has ended", account.Name),
+		Says: []mail.Line{
+			mail.Say("Hello {},", p.Giver.Name()),
+			mail.Say("your "+often+" gift of "+text.MoneyExact(p.Amount, p.Currency)+" to {} has ended. Nothing more will be charged.",
+				account.Name),
+			mail.Say("Thank you for everything you gave. If you didn’t expect this, or want to give again, please contact us."),
+		},
+	}, err
+}
+
+// endPath is a link to a monthly gift that works for as long as the gift does. It ends the gift; whoever wants to change it
+// gets a link by email from there.
+func endPath(account string, d *row) string {
+	return donate.ManagePath + donate.ManageLink(account, d.ID, d.Proof(donate.EndLink))
+}
+
+// upkeep is what a thank-you says beside the rest where the gift comes again: how to change and to end that.
 func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.Message, error) {
-	provider, _ := g.Provider()
-	if g.PlanCode == "" || provider == "" {
+	if g.PlanCode == "" {
 		return nil, nil
 	}
-	d, err := find(c, account, [2]string{sqlByGiftPlan, g.PlanCode}, [2]string{sqlByGift, g.Code})
-	if err != nil || d == nil {
+	var d *row
+	if provider, _ := g.Provider(); provider != "" {
+		var err error
+		if d, err = find(c, account, [2]string{sqlByGiftPlan, g.PlanCode}, [2]string{sqlByGift, g.Code}); err != nil {
+			return nil, err
+		}
+	}
+	if d == nil {
+		return &mail.Message{Says: []mail.Line{mail.Say("To change or end your recurring gift, please contact us.")}}, nil
+	}
+	id, err := s.idOf(c, account)
+	if err != nil {
 		return nil, err
 	}
+	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	return &mail.Message{
-		Says:   []mail.Line{mail.Say("You give " + text.MoneyExact(g.Payment().Amount, g.Currency) + " every month. The link at the end of this mail lets you change or stop your gift, or use another card.")},
-		Action: mail.Say("Change my gift"), Path: donate.ManagePath + donate.ManageLink(s.idOf(c, account), d.ID, ""),
+		Says:   []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end your gift, or use another card.")},
+		Action: mail.Say("Change or end my gift"), Path: endPath(id, d),
 	}, nil
 }
 
@@ -114,7 +204,7 @@ const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
-	err := s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	return s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
@@ -123,16 +213,14 @@ func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, 
 		}
 		return err
 	})
-	s.gifts.Wake()
-	return err
 }
 
-// TellOfDeclines tells the owners that someone tries cards on their donation pages, and that these are closed for a while.
+// TellOfDeclines tells the owners that someone tries cards on their donation pages, and what these do about it.
 func (s *DonationStore) TellOfDeclines(ctx context.Context, account access.Account) error {
 	return s.tellOwners(ctx, account, &mail.Message{
 		Subject: mail.Say("Someone may be trying out cards on your donation pages"),
 		Says: []mail.Line{mail.Say("Many cards were declined within a few minutes on the donation pages of {}. Thieves try stolen cards with small gifts.", account.Name),
-			mail.Say("The pages take no cards for ten minutes. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
+			mail.Say("Until this ends, donors who pay online confirm their email address first. You don’t have to do anything now. If it goes on, look for small gifts of strangers at your payment provider, and refund them.")},
 		Action: mail.Say("See the donations"), Path: "/console/" + account.ID + "/donations",
 	})
 }
@@ -151,5 +239,17 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 		Says: []mail.Line{mail.Say("The payment provider refuses the key of {}. It says: {}", account.Name, fault),
 			mail.Say("Until it is mended, your pages offer the other ways to give, if there are any. Nothing that was given is lost.")},
 		Action: mail.Say("Mend the connection"), Path: "/console/" + account.ID + "/settings/donations",
+	})
+}
+
+// SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
+func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
+	return s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+		return s.gifts.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
+			Subject: mail.Say("Continue with your gift to {}", account.Name),
+			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
+			Action:  mail.Say("Continue with my gift"), Path: path,
+			After: []mail.Line{mail.Say("The link works for two hours. If you didn’t start a gift, you can ignore this email.")},
+		})
 	})
 }

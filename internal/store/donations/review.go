@@ -80,7 +80,7 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 
 // ResolveReview notes that a person has looked at a donation for a reason: it is not raised again, and where it was the last one, who gave is thanked.
 func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string, reason donate.Doubt) (donate.Donation, error) {
-	made, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
+	return s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
 		was := d.Doubt
 		d.Settled, d.Doubt = d.Settled.And(was.But(was.But(reason))), was.But(reason)
 		if !was.HoldsThanks() || d.Doubt.HoldsThanks() {
@@ -88,8 +88,6 @@ func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id str
 		}
 		return s.thankHeld(t, a, d, s.base.Now())
 	})
-	s.gifts.Wake()
-	return made, err
 }
 
 const notPaidHere doc.Rule = "This payment began on a page of yours, and is recorded already."
@@ -154,7 +152,7 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if begun := text.WallClock(d.CreatedAt, zone).Truncate(24 * time.Hour); giving.GiftClock(in.Time(), zone).Before(begun) {
 			return doc.NewInvalid("transacted_at", beforePromise, begun.Format("January 2, 2006"))
 		}
-		if d.Provider != "" || d.State != donate.Processing {
+		if !d.IsPromise() {
 			return doc.NewInvalid("", notPromised)
 		}
 		doubt, err := archivedGiver(t, a, &in)
@@ -172,7 +170,6 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		d.State, d.Gift = donate.Paid, g.Code
 		return s.tellArrived(t, a, d, &g.Gift, now)
 	})
-	s.gifts.Wake()
 	return made, err
 }
 

@@ -121,13 +121,13 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 			if isLate = d != nil && d.Version != seen && !d.LookedAt.Before(began.Add(-skew).Truncate(time.Second)); isLate {
 				return nil
 			}
-			if d, err = l.write(t, a, d, inputs); err == nil && l.done != nil {
+			own := *l // what it makes of the snapshot is of this unit of work, which may be done again
+			if d, err = own.write(t, a, d, inputs); err == nil && l.done != nil {
 				err = l.done(t)
 			}
 			return err
 		})
 	})
-	l.s.gifts.Wake()
 	return d, isLate, err
 }
 
@@ -243,6 +243,9 @@ func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.Store
 				return nil, nil, err
 			}
 			gift = &changed
+			if err := l.tellRefund(t, a, d, gift, o); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	plan, err = l.followPlan(t, a, d, o)
@@ -345,10 +348,15 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 		return &now, nil
 	}
 	was := found.Plan.Status
-	if err := gifts.SavePlan(t, a, found, &now); err != nil || d == nil || was == giving.PastDue || now.Status != giving.PastDue {
-		return &now, err
+	err = gifts.SavePlan(t, a, found, &now)
+	switch {
+	case err != nil || now.Status == was:
+	case now.Status == giving.Ended:
+		err = l.s.tellEnded(t, a, &now)
+	case d != nil && now.Status == giving.PastDue:
+		err = l.s.tellDeclined(t, l.account, d, &now)
 	}
-	return &now, l.s.tellDeclined(t, l.account, d, &now)
+	return &now, err
 }
 
 // note is what the donation itself keeps of a look.

@@ -395,8 +395,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
 		_, campaignErr := campaignOf(t, a, &in)
 		_, planErr := planOf(t, a, in.Plan)
-		var contact *crm.Contact
-		var contactErr error
+		contact, contactErr := (*crm.Contact)(nil), error(nil)
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
 			row, err := activeContact(t, a, *in.Contact, false)
 			if contactErr = err; err == nil {
@@ -418,33 +417,37 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 			return g, store.Fault("contact_id", doc.PlansContact)
 		}
 		return g, store.Fault("plan_id", doc.OtherGiver)
-	})
+	}, nil)
 }
 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
 // that a person saw, "" for whatever is there.
 func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund)
+	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund, s.TellRefund)
 }
 
 // UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
 func (s *GiftStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.UndoRefund)
+	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.UndoRefund, nil)
 }
 
-func (s *GiftStore) moveMoney(ctx context.Context, account int64, code string, amount *int64, seen string, move func(giving.Gift, *int64, time.Time) (giving.Gift, error)) (GiftDocument, error) {
+func (s *GiftStore) moveMoney(
+	ctx context.Context, account int64, code string, amount *int64, seen string,
+	move func(giving.Gift, *int64, time.Time) (giving.Gift, error), then afterChange,
+) (GiftDocument, error) {
 	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
 		return move(g, amount, now)
-	})
+	}, then)
 }
 
+// afterChange is what is done after a gift was changed, in the same unit of work; nil for nothing.
+type afterChange func(t *store.Tx, a *store.Account, changed *giving.Gift) error
+
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-// follow does what else becomes of it.
-func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error),
-	follow ...func(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error) (GiftDocument, error) {
+func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error), then afterChange) (GiftDocument, error) {
 	id := CodeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
@@ -462,20 +465,15 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		}
 		if err != nil {
 			return made, err
-		}
-		if !old.Thanks.Done() {
+		} else if !old.Thanks.Done() {
 			nameThanker(t, &changed)
 		}
 		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
-		before := old.Gift
-		err = SaveGift(t, a, old, &made.Gift, now)
-		for _, do := range follow {
-			if err == nil {
-				err = do(t, a, &before, &made.Gift, now)
-			}
+		if err = SaveGift(t, a, old, &made.Gift, now); err == nil && then != nil {
+			err = then(t, a, &made.Gift)
 		}
 		return made, err
 	})

@@ -87,6 +87,19 @@ func (s *GiftStore) GiftRecord(ctx context.Context, account int64, code string) 
 	})
 }
 
+// GiftsCalled are gifts by their public ids.
+func (s *GiftStore) GiftsCalled(ctx context.Context, account int64, codes []string) (map[string]*giving.Gift, error) {
+	ids := store.Collect(codes, func(code string) int64 { return CodeID(account, code) })
+	return store.Snapshot(ctx, s.Base, func(c db.Conn) (map[string]*giving.Gift, error) {
+		found, err := giftRecords(c, SQLGiftsByID, account, ids)
+		called := make(map[string]*giving.Gift, len(found))
+		for i := range found {
+			called[found[i].Code] = &found[i].Gift
+		}
+		return called, err
+	})
+}
+
 // GiftNumbered finds a gift by the number that receipts show, without its history.
 func (s *GiftStore) GiftNumbered(ctx context.Context, account, number int64) (GiftRecord, error) {
 	if number < 1 || number > doc.MaxSeq {
@@ -228,7 +241,7 @@ func (s *GiftStore) Gifts(ctx context.Context, account int64, scope campaign.Sco
 		}
 		p.Before, p.N, p.Start = p.Before+p.N, 0, len(p.Dst)
 		if err = s.Read(ctx, func(c db.Conn) error { return ask(c, f.ids) }); err == nil && p.N < len(f.ids) {
-			err = p.Rest(ctx, s.Base, f.ids, ask)
+			err = p.Rest(ctx, s.Base, account, f.ids, ask)
 		}
 	}
 	return p.Dst, result, err
@@ -372,13 +385,42 @@ func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []in
 	return set.Count(), func(from, to int64) []int64 { return contacts.IDsOf(part.Account, set.Page(from, to)) }, err
 }
 
-// ContactGiving is what a contact has given, in the account's currency.
+// ContactGiving is what a contact has paid, in the account's currency, with the fees that they covered.
 type ContactGiving struct {
 	Currency    string
 	Total       giving.Sums
 	Years       [GivingYears]int64 // the last of which is this one
 	First, Last time.Time          // zero where nothing counts
 	Largest     int64
+	Covered     int64 // what of the total covered fees
+	WithoutFees bool  // of so many gifts, covered fees are not counted
+}
+
+// Sums are of what was donated. What was paid beyond that stands in the gifts alone: those of people are few.
+const (
+	sqlPaid  = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
+	mostPaid = 1_000
+)
+
+// addCovered adds the fees that a contact has covered.
+func (g *ContactGiving) addCovered(c db.Conn, account, contact int64, year int) error {
+	if g.WithoutFees = g.Total.Gifts > mostPaid; g.WithoutFees {
+		return nil
+	}
+	return c.Each(func(r db.Row) error {
+		_, gift := ScanGift(r)
+		covered := gift.LeftCovered()
+		if gift.Damage != nil || gift.Currency != g.Currency || covered == 0 {
+			return nil // a check tells of damage
+		}
+		g.Covered += covered
+		g.Total.Amount += covered
+		g.Largest = max(g.Largest, gift.Left())
+		if at := GivingYears - 1 - (year - gift.Local.Year()); at >= 0 && at < GivingYears {
+			g.Years[at] += covered
+		}
+		return nil
+	}, sqlPaid, account, contact)
 }
 
 // GivingYears are how many years a contact's giving is told of.
@@ -410,6 +452,9 @@ func (s *GiftStore) ContactGiving(ctx context.Context, account, contact int64) (
 				g.Years[i] = r.Int(3 + i)
 			}
 		}, fmt.Sprintf(contactGave, sums), args...)
+		if err == nil {
+			err = g.addCovered(c, account, contact, year)
+		}
 		return g, err
 	})
 }

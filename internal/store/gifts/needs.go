@@ -144,12 +144,16 @@ type GiftStore struct {
 
 	// Upkeep is what a thank-you says beside the rest for a gift that comes again by itself, nil for nothing.
 	Upkeep func(c db.Conn, account int64, g *giving.Gift) (*mail.Message, error)
+
+	// PlanEnded hears of a plan that a person has ended, in the same unit of work.
+	PlanEnded func(t *store.Tx, a *store.Account, p *giving.Plan) error
 }
 
 func New(contacts *contacts.ContactStore, campaigns *campaigns.CampaignStore) *GiftStore {
 	s := &GiftStore{Base: contacts.Base, ContactStore: contacts, CampaignStore: campaigns}
 	s.WriteLate(mail.Thanks, s.completeThanks)
 	s.OnFailure(mail.Thanks, s.thankAgain)
+	s.WriteLate(mail.Refunded, s.writeRefund)
 	s.OnBounce(contacts.MarkBounced)
 	return s
 }

@@ -217,7 +217,11 @@ func (s *GiftStore) UpdatePlan(ctx context.Context, account int64, code string, 
 		if string(made.AppendBody(nil)) == string(old.Body) {
 			return made, nil
 		}
-		return made, SavePlan(t, a, old, &made.Plan)
+		err = SavePlan(t, a, old, &made.Plan)
+		if err == nil && s.PlanEnded != nil && made.Status == giving.Ended && old.Status != giving.Ended {
+			err = s.PlanEnded(t, a, &made.Plan)
+		}
+		return made, err
 	})
 }
 

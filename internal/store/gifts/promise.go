@@ -24,7 +24,7 @@ type Promise struct {
 
 const (
 	sqlPromise = `SELECT id, campaign_id, wish, code FROM donation WHERE account_id = $1 AND number = $2 AND provider = '' AND wish <> '{}'`
-	sqlKept    = `UPDATE donation SET state = 'paid', code = $3 WHERE account_id = $1 AND id = $2 AND state = 'processing' AND provider = ''`
+	sqlKept    = `UPDATE donation SET state = 'paid', code = $3 WHERE account_id = $1 AND id = $2 AND state IN ('started', 'processing') AND provider = ''`
 	sqlUnkept  = `UPDATE donation SET state = 'processing', code = '', updated_at = $3 WHERE account_id = $1 AND code = $2 AND code <> '' AND provider = ''`
 )
 

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/derived"
 )
 
@@ -161,7 +162,12 @@ func aboutPledge(t *store.Tx, a *store.Account, in *giving.GiftInput) (made Gift
 	if err != nil || found == nil {
 		return made, true, err
 	}
+	giver, err := contacts.Row(t, a, found.Contact)
 	switch {
+	case err != nil:
+		return made, true, err
+	case giver != nil && in.Giver.PersonName().Contradicts(giver.Contact.PersonName()): // another system calls its own pledge so
+		return made, true, nil
 	case in.Filed.WriteOff:
 		isKnown := false
 		made.Gift, isKnown = found.WriteOff(*in.ExternalID, *in.Amount)
@@ -221,13 +227,13 @@ func payEarlier(t *store.Tx, a *store.Account, pledge *giving.Gift, now time.Tim
 	return err
 }
 
-// payPledge makes the pledge smaller that a row of a file names with a payment that has come.
+// payPledge makes the pledge smaller that a row of a file names with a payment that has come. One of another giver is a pledge that another system calls so.
 func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
 	if filed == nil {
 		return nil
 	}
 	found, err := giftReferred(t, a, filed.Pledge)
-	if err != nil || found == nil || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
+	if err != nil || found == nil || found.Contact != payment.Contact || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
 	paid := found.PayPledge(payment.Payment().Amount, now)
@@ -241,7 +247,7 @@ func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, later bool
 			continue
 		}
 		pledge, err := giftReferred(t, a, id.Value)
-		if err != nil || pledge == nil || later && pledge.ID < payment.ID || pledge.Currency != payment.Currency {
+		if err != nil || pledge == nil || pledge.Contact != payment.Contact || later && pledge.ID < payment.ID || pledge.Currency != payment.Currency {
 			return err
 		}
 		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {

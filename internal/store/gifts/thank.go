@@ -94,7 +94,7 @@ const (
 // ThankFor notes that someone has thanked for a gift, and sends the mail where that is how. Of several who do so at once, one does.
 func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, how Thank) (GiftDocument, error) {
 	now := s.Now()
-	made, err := store.Answered(ctx, s.Base, account, store.Needs{Gifts: []int64{CodeID(account, code)}}, func(t *store.Tx, a *store.Account) (made GiftDocument, err error) {
+	return store.Answered(ctx, s.Base, account, store.Needs{Gifts: []int64{CodeID(account, code)}}, func(t *store.Tx, a *store.Account) (made GiftDocument, err error) {
 		old, err := byCode(t, a, &Of(a).Gifts, code)
 		if err != nil {
 			return made, err
@@ -108,8 +108,6 @@ func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, ho
 		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
 		return made, s.thank(t, a, &made.Gift, how, now)
 	})
-	s.Wake()
-	return made, err
 }
 
 // thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
@@ -118,7 +116,6 @@ func (s *GiftStore) thankAtOnce(t *store.Tx, a *store.Account, g *giving.Gift, n
 	if errors.As(err, new(*doc.Invalid)) {
 		return nil
 	}
-	s.Wake()
 	return err
 }
 

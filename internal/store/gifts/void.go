@@ -28,7 +28,10 @@ const (
 // VoidGift voids a gift that no payment provider has the money of. seen is the version of the gift that a person saw, "" for
 // whatever is there.
 func (s *GiftStore) VoidGift(ctx context.Context, account int64, code, reason, seen string) (GiftDocument, error) {
+	var before giving.Gift
+	var at time.Time
 	return s.changeGift(ctx, account, code, store.Needs{}, func(t *store.Tx, a *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
+		before, at = g, now
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
@@ -43,10 +46,10 @@ func (s *GiftStore) VoidGift(ctx context.Context, account int64, code, reason, s
 		}
 		voided.Void.NextBill, err = dueAgain(t, a, &g)
 		return voided, err
-	}, func(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
+	}, func(t *store.Tx, a *store.Account, after *giving.Gift) error {
 		return first(
-			func() error { return UnpayPledge(t, a, before, false, now) },
-			func() error { return BreakPromise(t, a, after, now) },
+			func() error { return UnpayPledge(t, a, &before, false, at) },
+			func() error { return BreakPromise(t, a, after, at) },
 			func() error { return movePlan(t, a, after, after.Void.NextBill, true) },
 		)
 	})
@@ -54,12 +57,15 @@ func (s *GiftStore) VoidGift(ctx context.Context, account int64, code, reason, s
 
 // UndoVoid makes a gift again what it was before it was voided, with all that followed from it.
 func (s *GiftStore) UndoVoid(ctx context.Context, account int64, code, seen string) (GiftDocument, error) {
-	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g giving.Gift, _ time.Time) (giving.Gift, error) {
+	var before giving.Gift
+	var at time.Time
+	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
+		before, at = g, now
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
 		return g.Unvoided()
-	}, func(t *store.Tx, a *store.Account, before, after *giving.Gift, now time.Time) error {
+	}, func(t *store.Tx, a *store.Account, after *giving.Gift) error {
 		return first(
 			func() error {
 				if after.Receipt == "" {
@@ -67,7 +73,7 @@ func (s *GiftStore) UndoVoid(ctx context.Context, account int64, code, seen stri
 				}
 				return t.Run(sqlVoidReceipt, a.Account, thanks.ReceiptID(after.Receipt), int64(0), int64(0))
 			},
-			func() error { return payPledges(t, a, after, now) },
+			func() error { return payPledges(t, a, after, at) },
 			func() error { return KeepPromise(t, a, &Promise{ID: before.Void.Promise}, after.Code) },
 			func() error { return movePlan(t, a, after, before.Void.NextBill, false) },
 		)

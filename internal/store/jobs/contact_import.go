@@ -182,6 +182,28 @@ type ImportRow struct {
 	RejectedRow
 }
 
+// fresh is a row to decide about, which makes of it what fits the account: a unit of work that is done again begins with what was read.
+func (row *ImportRow) fresh() *ImportRow {
+	is := *row
+	if row.contact != nil {
+		contact := *row.contact
+		is.contact = &contact
+	}
+	if row.Gift != nil {
+		gift, read := *row.Gift, *row.Gift.GiftRow
+		gift.GiftRow = &read
+		if read.Filed != nil {
+			filed := *read.Filed
+			read.Filed = &filed
+		}
+		is.Gift = &gift
+	}
+	if row.match != nil {
+		is.match = row.match.fresh()
+	}
+	return &is
+}
+
 // personName is the name of the contact, or of the giver.
 func (row *ImportRow) personName() crm.PersonName {
 	switch {
@@ -449,7 +471,7 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx
 		}
 		r.givers.beginUnit()
 		for i := range u.Rows {
-			row := &u.Rows[i]
+			row := u.Rows[i].fresh()
 			out, err := r.decide(t, a, row, progress.Before, now)
 			if err != nil {
 				return err

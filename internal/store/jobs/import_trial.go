@@ -94,7 +94,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 	}
 	now := r.store.Now()
 	for i := range u.Rows {
-		row := &u.Rows[i]
+		row := u.Rows[i].fresh()
 		if row.Gift != nil {
 			for _, value := range row.Gift.Unknown {
 				r.trial.explain(value)

@@ -261,7 +261,6 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	now := w.Now()
-	defer w.Wake()
 	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, job *Job) error {
 		at := next
 		at.Left = maps.Clone(progress.Left)

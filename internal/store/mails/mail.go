@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
@@ -17,8 +16,6 @@ const (
 	sqlMails    = mailColumns + ` ORDER BY created_at DESC, id LIMIT $2`
 	sqlAboutAll = mailColumns + ` AND about = ANY($2) AND about <> ''`
 	sqlAbout    = mailColumns + ` AND about = $2 AND about <> '' ORDER BY created_at DESC, id LIMIT 1`
-
-	sqlWaitingResets = `SELECT COUNT(*) FROM mail WHERE account_id = $1 AND due_at <> 0 AND kind = $2`
 )
 
 // MailStore is the outbox of a node.
@@ -84,42 +81,23 @@ func (s *MailStore) Queue(t *store.Tx, account int64, kind mail.Kind, about, to 
 	}
 	now := store.Seconds(s.Now())
 	t.Insert(store.MailTable, account, 1+text.RandomBelow(maxMailID), string(kind), about, address.String(), body, "", int64(0), now, now, int64(0))
+	t.Then(s.wake)
 	return nil
 }
 
-// Wake lets the sender know that a mail was queued.
-func (s *MailStore) Wake() {
+// wake lets the sender know that a mail was queued.
+func (s *MailStore) wake() {
 	select {
 	case s.queued <- struct{}{}:
 	default: // it is awake
 	}
 }
 
-// resetLimit is how many people can wait for a link at once. The sender is done with unknown addresses at once.
-var resetLimit = doc.Limit{Max: 1_000, Reached: "Too many people asked for a new password at once. Try again in a few minutes."}
-
-// AskForReset queues the mail with a link for a new password. Whether anyone has the address is found out when the mail is sent: the person who asks must not learn it, neither from the answer nor from the time it takes.
-func (s *MailStore) AskForReset(ctx context.Context, email string) error {
-	if _, ok := mail.ParseAddress(email); !ok {
-		return doc.NewInvalid("email", doc.EmailForm)
-	}
-	err := s.UpdateShared(ctx, serversOwn, func(t *store.Tx) error {
-		if err := t.CheckLimit(resetLimit, 1, sqlWaitingResets, int64(serversOwn), string(mail.Reset)); err != nil {
-			return err
-		}
-		return s.Queue(t, serversOwn, mail.Reset, "", email, nil)
-	})
-	s.Wake()
-	return err
-}
-
 // SendTest queues a mail that shows whether mail arrives.
 func (s *MailStore) SendTest(ctx context.Context, account int64, organization, to string) error {
-	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		return s.Queue(t, account, mail.Test, "", to, TestMessage(organization))
 	})
-	s.Wake()
-	return err
 }
 
 // TestMessage is what a test says.

@@ -109,7 +109,7 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 		err = problem("has a negative number under kept")
 	}
 	return func(w *accountWriter) error {
-		made := c
+		made := c.WithDerivedKeys() // the file may be of an earlier release
 		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
 		rows := find.ContactRows(&made, w.a.Account)
 		w.stage(made.ID, rows, func() error {

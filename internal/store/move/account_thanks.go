@@ -36,7 +36,9 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 }
 
 const (
-	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about = 'gift ' || g.id AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
+	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about >= 'gift ' || g.id AND m.about < 'gift ' || g.id || '!' AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
+		UNION SELECT m.id AS id, m.id AS head FROM gift g JOIN donation d ON d.account_id = $1 AND d.code = g.code AND d.code <> '' JOIN mail m ON m.account_id = $1 AND m.about = 'donation ' || d.id AND m.about <> ''
+			WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
 		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about >= 'contact ' || c.id AND m.about < 'contact ' || c.id || '!' AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
 	sqlMailsByID   = `SELECT id, kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`

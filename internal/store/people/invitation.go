@@ -52,7 +52,6 @@ func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by acc
 	if err != nil {
 		return access.Invitation{}, "", err
 	}
-	s.Wake()
 	return invitation, token, nil
 }
 

@@ -16,7 +16,7 @@ import (
 
 const (
 	sqlReset       = `SELECT user_id FROM password_reset WHERE hash = $1 AND expires_at > $2`
-	sqlResetsOf    = `SELECT COUNT(*) FROM password_reset WHERE user_id = $1 AND expires_at > $2`
+	sqlAskedLately = `UPDATE mail SET about = about WHERE account_id = 0 AND about = $1 AND created_at > $2`
 	sqlEndResets   = `DELETE FROM password_reset WHERE user_id = $1`
 	sqlSweepResets = `DELETE FROM password_reset WHERE expires_at <= $1`
 )
@@ -41,7 +41,30 @@ func invitationMessage(i access.Invitation, token string, zone *time.Location) *
 // aboutUser is what a mail to a user about themselves is for.
 func aboutUser(user int64) string { return "user " + strconv.FormatInt(user, 10) }
 
-// writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address or enough links are on their way. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
+// AskForReset queues the mail with a link for a new password, or has the one that waits leave anew. A user gets one in access.ResetPause at most: a link works for much longer, so that strangers who
+// ask for a user only see to it that the user has one.
+//
+// The person who asks must not learn whether anyone has the address, neither from the answer nor from the time it takes. So all addresses that nobody has share one mail, which the sender drops, and each request reads the
+// user and writes one row.
+func (s *PeopleStore) AskForReset(ctx context.Context, email string) error {
+	if _, ok := mail.ParseAddress(email); !ok {
+		return doc.NewInvalid("email", doc.EmailForm)
+	}
+	user, err := s.userByEmail(ctx, email)
+	if err != nil && !errors.Is(err, crm.ErrNotFound) {
+		return err
+	}
+	about := "reset " + strconv.FormatInt(user.ID, 10)
+	return s.UpdateShared(ctx, 0, func(t *store.Tx) error {
+		lately, err := t.Exec(sqlAskedLately, about, store.Seconds(s.Now().Add(-access.ResetPause)))
+		if err != nil || lately > 0 {
+			return err
+		}
+		return errors.Join(s.Withdraw(t, 0, about), s.Queue(t, 0, mail.Reset, about, email, nil))
+	})
+}
+
+// writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
 func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ mail.Message) (*mail.Message, error) {
 	user, err := s.userByEmail(ctx, m.To)
 	if errors.Is(err, crm.ErrNotFound) {
@@ -51,16 +74,11 @@ func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ ma
 		return nil, err
 	}
 	token, hash := access.NewToken()
-	now, enough := s.Now(), false
 	err = s.updateUser(ctx, user.ID, func(t *store.Tx, _ userRow) error {
-		open, err := t.Int(sqlResetsOf, user.ID, store.Seconds(now))
-		if enough = open >= access.MaxResets; err != nil || enough {
-			return err
-		}
-		t.Insert(store.ResetTable, hash, user.ID, store.Seconds(now.Add(access.ResetTime)))
+		t.Insert(store.ResetTable, hash, user.ID, store.Seconds(s.Now().Add(access.ResetTime)))
 		return nil
 	})
-	if err != nil || enough {
+	if err != nil {
 		return nil, err
 	}
 	return &mail.Message{

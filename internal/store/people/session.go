@@ -87,7 +87,6 @@ func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string,
 		}
 		return t.Run(sqlTouchMember, session.Account, user, store.Seconds(now))
 	})
-	s.Wake()
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
 		return "", crm.ErrUnauthenticated

@@ -120,6 +120,16 @@ func (s *PeopleStore) Setup(ctx context.Context, token string, in access.SetupIn
 		if err := AddMember(t, account.Number, user, access.Owner, s.Now()); err != nil {
 			return err
 		}
+		if in.NoReturn {
+			settings := access.AccountSettings{}
+			if exists {
+				if settings, err = AccountSettings(t.Conn, account.Number); err != nil {
+					return err
+				}
+			}
+			settings.NoReturn = true
+			SaveSettings(t, account.Number, settings)
+		}
 		return t.Run(sqlEndSetups)
 	})
 	return user, account, err

@@ -214,7 +214,6 @@ func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc
 	if err != nil {
 		return err
 	}
-	defer s.Wake()
 	return s.updateProfile(ctx, user.ID, func(t *store.Tx, now userRow) (d doc.Difference, err error) {
 		if may != nil {
 			err = may(t, now)

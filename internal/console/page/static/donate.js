@@ -1,4 +1,4 @@
-// The form of a gift: the total beside the button, and a puzzle that costs those who send many forms their time. Without this script the form works all the same.
+// The form of a gift: the total beside the button, and a puzzle that costs those who send many forms their time. Without this script the form works too; when many people send it, by way of a link in an email.
 "use strict";
 
 const form = document.querySelector("[data-donate]");
@@ -61,5 +61,6 @@ if (form) {
       await solved;
       form.submit();
     });
+    if (settings.harder) form.requestSubmit();
   }
 }

@@ -1,0 +1,62 @@
+package giving
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"donorbook/internal/crm/text"
+)
+
+// What a gift is called follows from its ledger: whatever was refunded and undone.
+func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	g := Gift{Status: Pending, Currency: "USD", Entries: []Entry{{ID: "payment", Amount: 50_00, CapturedAt: now}}}
+	called := func(want string) {
+		t.Helper()
+		if got := Words[g.Standing()]; got != want {
+			t.Errorf("the gift is called %q, want %q: %+v", got, want, g.Entries)
+		}
+	}
+	refund := func(dollars int64) {
+		t.Helper()
+		made, err := g.Refund(new(dollars*text.ScaleOf(text.SentDecimals)), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g = made
+	}
+	called("Pledged")
+	g.Status = Succeeded
+	called("Received")
+	refund(20)
+	called("Partly refunded")
+	refund(30)
+	called("Refunded")
+	made, err := g.UndoRefund(nil, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g = made
+	called("Received")
+	g = g.Withdraw()
+	called("Canceled")
+}
+
+// A statement says what was paid, and how much of it covered fees, less refunds.
+func TestAStatementSaysWhatCoveredFees(t *testing.T) {
+	now := time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+	g := Gift{Status: Succeeded, Currency: "USD", Method: "card", Local: now, Entries: []Entry{{ID: "payment", Amount: 529_94, FeeCovered: 4_94}}}
+	s := Statement{Year: 2026, Currency: "USD"}
+	s.Add(&g, "", false)
+	says := strings.Join(s.Says("Harbor", false), "\n")
+	if s.Total() != "$529.94" || !strings.Contains(says, "$4.94 of the total covered processing fees.") {
+		t.Errorf("total %s: %s", s.Total(), says)
+	}
+	none := Statement{Year: 2026, Currency: "USD"}
+	plain := Gift{Status: Succeeded, Currency: "USD", Method: "card", Local: now, Entries: []Entry{{ID: "payment", Amount: 10_00}}}
+	none.Add(&plain, "", false)
+	if says := strings.Join(none.Says("Harbor", false), "\n"); strings.Contains(says, "fees") {
+		t.Errorf("no fee was covered: %s", says)
+	}
+}
