@@ -211,7 +211,8 @@ func (m *maker) settle(ctx context.Context, account access.Account) error {
 	}
 	noReturn := true
 	return m.store.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{
-		Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors, NoReturn: &noReturn,
+		Timezone: &zone, Address: &address, TaxID: &taxID, Logo: &logo, Email: &email, PublicDonors: &donors,
+		NoReturn: &noReturn,
 	})
 }
 

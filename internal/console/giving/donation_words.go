@@ -60,8 +60,8 @@ func stateOptions() (all []page.Option) {
 	return all
 }
 
-// donationMarks say what became of a donation, and of the gift that it is now, nil for none: what was paid may have gone
-// back.
+// donationMarks say what became of a donation, and of the gift that it is now, nil for none: what was paid may have
+// gone back.
 func donationMarks(d *donate.Donation, g *giving.Gift) (marks []page.Mark) {
 	for _, s := range donationStates {
 		switch {

@@ -106,7 +106,8 @@ func titlesOf[T any](r *Request, all []T, campaign func(*T) int64) (map[int64]st
 	return titles, err
 }
 
-// LeftOf is what a list says of a gift: what is left of what was paid, with the covered fee, or what was promised or tried.
+// LeftOf is what a list says of a gift: what is left of what was paid, with the covered fee, or what was promised or
+// tried.
 func LeftOf(g *giving.Gift) int64 {
 	if g.Status == giving.Succeeded && !g.Test {
 		return g.Left()

@@ -63,7 +63,8 @@ func (g *Gifts) thanksPage(v *visit) error {
 		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
-		view.Mailed, view.Refunded = made.Thanks.How == giving.ThankedMail, err == nil && made.Refunded() > 0 && made.Left() == 0
+		view.Mailed = made.Thanks.How == giving.ThankedMail
+		view.Refunded = err == nil && made.Standing() == giving.Refunded
 	}
 	if promised {
 		view.Transfer, view.Unconfirmed = g.transfer(v, &d), !d.IsConfirmed()
@@ -79,7 +80,8 @@ func (g *Gifts) named(v *visit, find func(ctx context.Context, account int64, id
 	sent := v.r.URL.Query().Get("d")
 	id, proof := sent[:min(idLength, len(sent))], sent[min(idLength, len(sent)):]
 	known, err := g.Store.DonationByID(v.r.Context(), v.account.Number, id)
-	if errors.Is(err, crm.ErrNotFound) || err == nil && (known.Campaign != v.campaign.ID || !known.Proves(donate.PageLink, proof)) {
+	isOurs := err == nil && known.Campaign == v.campaign.ID && known.Proves(donate.PageLink, proof)
+	if errors.Is(err, crm.ErrNotFound) || err == nil && !isOurs {
 		return donate.Donation{}, nil
 	}
 	if err != nil || find == nil {

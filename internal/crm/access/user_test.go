@@ -52,7 +52,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 		{"Harbor Light", "CCCCCCCCCCCCCCCC", []crmtest.Said{{"organization", "The organization field must be an organization without contacts, or the name of a new one. " +
 			"For an organization with contacts, the server's administrator creates the first owner with donorbook user create."}}},
 	} {
-		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, ""}
+		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, "", false}
 		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate(known))); diff != "" {
 			t.Errorf("%q, %q:\n%s", test.organization, test.account, diff)
 		}

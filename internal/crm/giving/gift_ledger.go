@@ -112,8 +112,8 @@ const (
 	PartlyRefunded = "partly_refunded"
 )
 
-// Standing is what has become of a gift until now, by its status and its ledger. Whatever tells people about a gift says
-// this, in the words that Words has for it.
+// Standing is what has become of a gift until now, by its status and its ledger. Whatever tells people about a gift
+// says this, in the words that Words has for it.
 func (g *Gift) Standing() string {
 	switch refunded := g.Refunded(); {
 	case g.Status != Succeeded || refunded <= 0:

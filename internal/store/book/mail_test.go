@@ -267,7 +267,7 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 		now = now.Add(2 * time.Minute)
 		s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { return errors.New("no answer") }))
 		ask("ada@example.org")
-		if _, err := s.SendDue(t.Context(), "https://donors.example.org", func(error) {}); err != nil {
+		if err := s.SendDue(t.Context(), "https://donors.example.org", func(error) {}); err != nil {
 			t.Fatal(err)
 		}
 		s.UseRelay(office)

@@ -15,8 +15,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// listed is the condition of a filter. unconfirmed is from when on promises are listed that no one has confirmed; whoever
-// looks for one finds it.
+// listed is the condition of a filter. unconfirmed is from when on promises are listed that no one has confirmed; a
+// search finds all.
 func listed(account int64, f donate.Filter, unconfirmed time.Time) (where string, args []any) {
 	conditions, args := []string{"account_id = $1"}, []any{account}
 	add := func(condition string, value any) {

@@ -106,17 +106,18 @@ func (s *DonationStore) tellDeclined(t *store.Tx, account access.Account, d *row
 	return s.gifts.Queue(t, account.Number, mail.Declined, about(d), p.Giver.Email, &mail.Message{
 		Subject: mail.Say("Your monthly gift to {} could not be paid", account.Name),
 		Says: []mail.Line{mail.Say("Hello {},", p.Giver.Name()), mail.Say("your card was declined for your monthly gift of "+amount+" to {}. We will try again in a few days.", account.Name),
-			mail.Say("You don’t have to do anything if you know why. Here you can end your gift, or get a link to change it or to use another card:")},
+			mail.Say("You don’t have to do anything if you know why. Here you can end your gift, or get a link to change it or to " +
+				"use another card:")},
 		Action: mail.Say("Change or end my gift"), Path: endPath(account.ID, d),
 	})
 }
 
-// refundNews is how old a refund may be of which the giver is told: a backup that was restored, or a payment that a person
-// takes over, may bring old ones.
+// refundNews is how old a refund may be of which the giver is told: a backup that was restored, or a payment that a
+// person takes over, may bring old ones.
 const refundNews = 7 * 24 * time.Hour
 
-// tellRefund tells a giver that money goes back which the books have not known of. A dispute is told by the giver's bank,
-// and while a person must look nobody is told anything.
+// tellRefund tells a giver that money goes back which the books have not known of. A dispute is told by the giver's
+// bank, and while a person must look nobody is told anything.
 func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift, o *donate.Outcome) error {
 	if d != nil && d.Doubt.And(o.Doubt).HoldsThanks() {
 		return nil
@@ -194,7 +195,8 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	return &mail.Message{
-		Says:   []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end your gift, or use another card.")},
+		Says: []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end " +
+			"your gift, or use another card.")},
 		Action: mail.Say("Change or end my gift"), Path: endPath(id, d),
 	}, nil
 }

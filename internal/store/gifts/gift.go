@@ -420,32 +420,6 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 	}, nil)
 }
 
-// RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
-// that a person saw, "" for whatever is there.
-func (s *GiftStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund, s.TellRefund)
-}
-
-// UndoRefund takes back a part of what was refunded of a gift, or all of it where amount is nil.
-func (s *GiftStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
-	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.UndoRefund, nil)
-}
-
-func (s *GiftStore) moveMoney(
-	ctx context.Context, account int64, code string, amount *int64, seen string,
-	move func(giving.Gift, *int64, time.Time) (giving.Gift, error), then afterChange,
-) (GiftDocument, error) {
-	return s.changeGift(ctx, account, code, store.Needs{}, func(_ *store.Tx, _ *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
-		if seen != "" && seen != g.Version() {
-			return g, crm.ErrChanged
-		}
-		return move(g, amount, now)
-	}, then)
-}
-
-// afterChange is what is done after a gift was changed, in the same unit of work; nil for nothing.
-type afterChange func(t *store.Tx, a *store.Account, changed *giving.Gift) error
-
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
 func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, n store.Needs, decide func(*store.Tx, *store.Account, giving.Gift, time.Time) (giving.Gift, error), then afterChange) (GiftDocument, error) {
 	id := CodeID(account, code)
