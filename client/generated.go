@@ -276,7 +276,7 @@ type TransactionFilter struct {
 	CampaignID       *int64     `query:"campaign_id"`       // only transactions for this campaign
 	CampaignCode     *string    `query:"campaign_code"`     // only transactions for the campaign with this code, which is its slug or one that it had before
 	PlanID           *string    `query:"plan_id"`           // only transactions of this plan
-	Status           *string    `query:"status"`            // only transactions with this status (succeeded, pending, failed or cancelled)
+	Status           *string    `query:"status"`            // only transactions with this status (succeeded, pending, failed, cancelled or voided)
 	Method           *string    `query:"method"`            // only transactions with this method (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
 	ExternalID       *string    `query:"external_id"`       // only the transaction with this external id
 	Thanks           *string    `query:"thanks"`            // with waiting, only transactions that someone still has to thank for
@@ -326,6 +326,20 @@ func (s Transactions) UndoRefund(ctx context.Context, id string, amount Money) (
 	return call[Transaction](ctx, s.c, http.MethodPost, at("/v1/transactions/{id}/refund/undo", id), struct {
 		Amount Money `json:"amount,omitzero"`
 	}{amount})
+}
+
+// Void voids a gift that was entered by mistake, such as one that was typed twice. It stays readable with the status voided and counts
+// nowhere: no sum, no campaign, no statement has it, and lists have it only with status=voided.
+func (s Transactions) Void(ctx context.Context, id string, reason string) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, at("/v1/transactions/{id}/void", id), struct {
+		Reason string `json:"reason"`
+	}{reason})
+}
+
+// UndoVoid makes a voided gift again what it was: it counts, its receipt is valid under the same number, and what it has paid for is paid.
+// A thank-you that was not sent is due again (thanks is waiting).
+func (s Transactions) UndoVoid(ctx context.Context, id string) (Transaction, error) {
+	return call[Transaction](ctx, s.c, http.MethodPost, at("/v1/transactions/{id}/void/undo", id), nil)
 }
 
 // Donations are the calls about donations.
@@ -695,40 +709,41 @@ type CampaignChange struct {
 
 // Transaction is a gift.
 type Transaction struct {
-	ID                 string        `json:"id"`                     // identifies the transaction
-	Number             string        `json:"number"`                 // number of the transaction in your account, for receipts
-	CampaignID         int64         `json:"campaign_id"`            // the campaign that the gift is for, zero for none
-	CampaignCode       string        `json:"campaign_code"`          // the campaign's slug, zero for none
-	PlanID             string        `json:"plan_id"`                // the plan that the gift belongs to, zero for none
-	ContactID          int64         `json:"contact_id"`             // the contact who gave
-	FirstName          string        `json:"first_name"`             // given name of the donor, as it was when the gift was made
-	LastName           string        `json:"last_name"`              // family name of the donor, as it was then
-	Company            string        `json:"company"`                // company of the donor, as it was then
-	Email              string        `json:"email"`                  // email address of the donor, as it was then
-	Phone              string        `json:"phone"`                  // phone number of the donor, as it was then
-	Address            *Address      `json:"address"`                // postal address of the donor, as it was then; zero for none
-	Status             string        `json:"status"`                 // status of the gift; pending is a pledge (succeeded, pending, failed or cancelled)
-	Method             string        `json:"method"`                 // how the gift was made (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
-	Amount             Money         `json:"amount"`                 // what was paid
-	Fee                Money         `json:"fee"`                    // the payment provider's fee
-	FeeCovered         Money         `json:"fee_covered"`            // the part of the fee that the donor covered
-	Donated            Money         `json:"donated"`                // what the donor meant to give: amount less fee_covered
-	Payout             Money         `json:"payout"`                 // net of fees: amount less fee
-	Currency           string        `json:"currency"`               // ISO 4217 code of the currency of all amounts
-	TransactedAt       time.Time     `json:"transacted_at"`          // when the gift was made
-	CreatedAt          time.Time     `json:"created_at"`             // when the gift was recorded
-	Dedication         *Dedication   `json:"dedication"`             // whom the gift honors, zero for no one
-	Transactions       []LedgerEntry `json:"transactions"`           // the ledger of the gift: the payment, then each refund
-	LineItems          []LineItem    `json:"line_items"`             // what the payment is for
-	CommunicationOptIn bool          `json:"communication_opt_in"`   // whether the donor wants to hear from your organization
-	ExternalID         string        `json:"external_id"`            // id of the gift in the system that it came from, unique in your account
-	CheckNumber        string        `json:"check_number"`           // number of the check
-	CheckDepositedAt   time.Time     `json:"check_deposited_at"`     // when the check was deposited
-	Note               string        `json:"note"`                   // a note about the gift
-	Thanks             string        `json:"thanks,omitzero"`        // whether someone has thanked for the gift, and how (waiting, mail, letter, other or none)
-	ThankedAt          time.Time     `json:"thanked_at,omitzero"`    // when
-	ThankedBy          string        `json:"thanked_by,omitzero"`    // who, as the history names them
-	Receipt            string        `json:"receipt,omitzero"`       // the number of its receipt
+	ID                 string        `json:"id"`                   // identifies the transaction
+	Number             string        `json:"number"`               // number of the transaction in your account, for receipts
+	CampaignID         int64         `json:"campaign_id"`          // the campaign that the gift is for, zero for none
+	CampaignCode       string        `json:"campaign_code"`        // the campaign's slug, zero for none
+	PlanID             string        `json:"plan_id"`              // the plan that the gift belongs to, zero for none
+	ContactID          int64         `json:"contact_id"`           // the contact who gave
+	FirstName          string        `json:"first_name"`           // given name of the donor, as it was when the gift was made
+	LastName           string        `json:"last_name"`            // family name of the donor, as it was then
+	Company            string        `json:"company"`              // company of the donor, as it was then
+	Email              string        `json:"email"`                // email address of the donor, as it was then
+	Phone              string        `json:"phone"`                // phone number of the donor, as it was then
+	Address            *Address      `json:"address"`              // postal address of the donor, as it was then; zero for none
+	Status             string        `json:"status"`               // status of the gift; pending is a pledge, and voided was entered by mistake and counts nowhere (succeeded, pending, failed, cancelled or voided)
+	Method             string        `json:"method"`               // how the gift was made (card, ach, direct_debit, bank_transfer, check, cash, paypal, venmo, donor_advised_fund, stock, in_kind or other)
+	Amount             Money         `json:"amount"`               // what was paid
+	Fee                Money         `json:"fee"`                  // the payment provider's fee
+	FeeCovered         Money         `json:"fee_covered"`          // the part of the fee that the donor covered
+	Donated            Money         `json:"donated"`              // what the donor meant to give: amount less fee_covered
+	Payout             Money         `json:"payout"`               // net of fees: amount less fee
+	Currency           string        `json:"currency"`             // ISO 4217 code of the currency of all amounts
+	TransactedAt       time.Time     `json:"transacted_at"`        // when the gift was made
+	CreatedAt          time.Time     `json:"created_at"`           // when the gift was recorded
+	Dedication         *Dedication   `json:"dedication"`           // whom the gift honors, zero for no one
+	Transactions       []LedgerEntry `json:"transactions"`         // the ledger of the gift: the payment, then each refund
+	LineItems          []LineItem    `json:"line_items"`           // what the payment is for
+	CommunicationOptIn bool          `json:"communication_opt_in"` // whether the donor wants to hear from your organization
+	ExternalID         string        `json:"external_id"`          // id of the gift in the system that it came from, unique in your account
+	CheckNumber        string        `json:"check_number"`         // number of the check
+	CheckDepositedAt   time.Time     `json:"check_deposited_at"`   // when the check was deposited
+	Note               string        `json:"note"`                 // a note about the gift
+	Thanks             string        `json:"thanks,omitzero"`      // whether someone has thanked for the gift, and how (waiting, mail, letter, other or none)
+	ThankedAt          time.Time     `json:"thanked_at,omitzero"`  // when
+	ThankedBy          string        `json:"thanked_by,omitzero"`  // who, as the history names them
+	Receipt            string        `json:"receipt,omitzero"`     // the number of its receipt
+	Voided             Void          `json:"voided,omitzero"`
 	Benefit            string        `json:"benefit,omitzero"`       // only if it was set
 	BenefitValue       Money         `json:"benefit_value,omitzero"` // its value, in the currency of the gift
 	Livemode           bool          `json:"livemode"`               // false for a gift of a payment provider's test mode, which counts nowhere
@@ -1035,6 +1050,17 @@ type LineItem struct {
 	Price       Money  `json:"price"`       // amount of one
 	Discount    Money  `json:"discount"`    // amount taken off
 	Total       Money  `json:"total"`       // amount of all
+}
+
+// Void is who has voided the gift, when and why, and what is restored if that is undone.
+type Void struct {
+	At           time.Time `json:"at"`             // when
+	By           string    `json:"by"`             // who, as the history names them
+	Reason       string    `json:"reason"`         // why
+	Status       string    `json:"status"`         // the status before (succeeded, pending, failed or cancelled)
+	Receipt      string    `json:"receipt"`        // the number of the receipt that was valid
+	DonationID   string    `json:"donation_id"`    // the promise on a page of yours that the gift has kept
+	NextBillDate time.Time `json:"next_bill_date"` // when the next gift of its plan was due, if that is earlier now
 }
 
 // FieldChange is a field with its values before and after a change.

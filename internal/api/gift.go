@@ -70,6 +70,18 @@ func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code
 	})
 }
 
+func (a *API) voidTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+	reason, err := decode(a, w, r, c, giving.DecodeVoid)
+	if err != nil {
+		return made, err
+	}
+	return a.store.VoidGift(c.by(r), c.who.Account, c.code, reason, "")
+}
+
+func (a *API) undoVoid(_ http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
+	return a.store.UndoVoid(c.by(r), c.who.Account, c.code, "")
+}
+
 // giftInput reads and checks the body of a create or an update.
 func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (giving.GiftInput, error) {
 	read := giving.DecodeGift

@@ -93,6 +93,8 @@ var operations = []operation{
 	{route: "PATCH /v1/transactions/{id}", name: "updateTransaction", also: "PUT putTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: changes((*API).updateTransaction)},
 	{route: "POST /v1/transactions/{id}/refund", name: "refundTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).RefundGift)},
 	{route: "POST /v1/transactions/{id}/refund/undo", name: "undoRefund", permission: access.TransactionsWrite, id: giftID, tagged: true, body: maybeBody, handle: movesMoney((*book.Book).UndoRefund)},
+	{route: "POST /v1/transactions/{id}/void", name: "voidTransaction", permission: access.TransactionsWrite, id: giftID, tagged: true, body: neededBody, handle: changes((*API).voidTransaction)},
+	{route: "POST /v1/transactions/{id}/void/undo", name: "undoVoid", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: changes((*API).undoVoid)},
 	{route: "GET /v1/donations", name: "listDonations", permission: access.TransactionsRead, query: paged(donate.FilterParameters), handle: lists((*API).listDonations)},
 	{route: "GET /v1/receipts", name: "listReceipts", permission: access.TransactionsRead, query: paged([]string{"year"}), handle: lists((*API).listReceipts)},
 	{route: "POST /v1/transactions/{id}/receipt", name: "issueReceipt", permission: access.TransactionsWrite, id: giftID, tagged: true, handle: changes((*API).issueReceipt)},

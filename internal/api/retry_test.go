@@ -78,6 +78,8 @@ var repeatable = map[string]struct{ target, body string }{
 	"updateTemplate":    {"/v1/templates/first", `{"subject":"Thanks, {first_name}"}`},
 	"putTemplate":       {"/v1/templates/large", `{"amount":1000}`},
 	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
+	"voidTransaction":   {"/v1/transactions/{gift}/void", `{"reason":"Typed twice"}`},
+	"undoVoid":          {"/v1/transactions/{gift}/void/undo", ""},
 	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
 	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
 	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},

@@ -587,3 +587,25 @@ func TestSuggestionsWhileTyping(t *testing.T) {
 		}
 	})
 }
+
+// TestAGiftThatWasTypedTwiceIsVoided: a person is asked why, the list has it only where someone asks for what was voided, and
+// the undo brings it back.
+func TestAGiftThatWasTypedTwiceIsVoided(t *testing.T) {
+	onSite(t, func(t *testing.T, s *site) {
+		p := s.member(s.organization("Harbor"), access.Editor)
+		contact := s.contact(p, "Zoë", "Okafor")
+		gift := p.give(contact, "50", "2026-01-31")
+		p.sees(p.get(gift), "Void gift")
+		asked := p.get(gift + "/void")
+		p.sees(asked, "Void $50 from Zoë Okafor?", "It leaves every total, list and statement", "You can undo this.")
+		p.sees(p.post(gift+"/void", "reason", " ", "seen", seen(asked)), "Reason is required")
+		voided := p.follow(gift+"/void", "reason", "Typed twice", "seen", seen(asked))
+		p.sees(voided, "$50 from Zoë Okafor was voided.", "Voided on", "Typed twice", "counts nowhere", "Undo void", "from Received to Voided", "Status Voided")
+		p.doesNotSee(voided, "Thank donor", "Edit gift", "Refund gift")
+		p.doesNotSee(p.get(p.org("/gifts")), "Zoë")
+		p.sees(p.get(contact), "voided a gift of $50")
+		p.sees(p.get(p.org("/gifts?status=voided")), "1 gift voided", "Voided", "Zoë Okafor")
+		p.sees(p.follow(gift+"/void/undo", "seen", seen(voided)), "Void undone. This gift counts again.", "Void gift", "Status Received")
+		p.sees(p.get(p.org("/gifts?status=succeeded")), "$50 from 1 gift")
+	})
+}

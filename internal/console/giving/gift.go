@@ -89,7 +89,7 @@ func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter) error
 		}
 		return "one contact"
 	}
-	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, r.Currency())
+	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, r.Currency(), view.Value("status"))
 	if slices.ContainsFunc(found, func(g gifts.GiftRecord) bool { return g.Net() > 0 && g.LeftCovered() > 0 }) {
 		view.Found += " (covered fees not counted)"
 	}
@@ -97,9 +97,12 @@ func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter) error
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
-func foundGifts(t gifts.GiftTotals, currency string) string {
+func foundGifts(t gifts.GiftTotals, currency, status string) string {
 	if t.Total == 0 {
 		return ""
+	}
+	if status == string(giving.Voided) {
+		return page.Plural(t.Total, "gift") + " voided"
 	}
 	const why = " excluded: failed, refunded or pledged"
 	if t.Gifts == 0 {
@@ -136,6 +139,8 @@ type giftView struct {
 	History page.Timeline
 	Contact giftContact
 
+	MayVoid  bool   // no payment provider has the money
+	VoidedBy string // who has voided it
 	Provider string // that refunds the gift; "" where a refund is only noted
 }
 
@@ -180,6 +185,16 @@ func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 		return err
 	}
 	view.Provider = providerName(provider)
+	if _, refused := g.VoidedBy(giving.Void{}, ""); refused == nil {
+		view.MayVoid = true
+	}
+	if g.Void != nil {
+		people, err := r.PeopleOf()
+		if err != nil {
+			return err
+		}
+		view.VoidedBy = people.Called(g.Void.By)
+	}
 	view.Refund.SetUnsent("amount", text.MoneyInput(g.Left(), g.Currency))
 	view.Receive.SetUnsent("transacted_at", r.Today().Format(time.DateOnly))
 	view.Receive.Blame("transacted_at", "transacted_at", receivedOn)

@@ -359,6 +359,10 @@ func mentionWords(a *history.Activity) string {
 		return "corrected a gift of " + amount
 	case was != "":
 		return "corrected the amount of a gift from " + text.MoneyOf(was, gift.Currency) + " to " + amount
+	case gift.Status == string(giving.Voided):
+		return "voided a gift of " + amount
+	case gift.Was == string(giving.Voided):
+		return "undid the void of a gift of " + amount
 	case gift.Status == string(giving.Cancelled):
 		return "canceled a gift of " + amount
 	case gift.Status != string(giving.Succeeded):

@@ -42,6 +42,7 @@ type Gift struct {
 	Thanks     Thanks
 	Benefit    Benefit
 	Receipt    string // number of the receipt that is valid for it
+	Void       *Void  // nil unless it was voided
 }
 
 // GiftStatus is what became of a gift.
@@ -56,7 +57,7 @@ const (
 
 // GiftStatuses and NumberedMethods are in the order in which the database numbers them; Methods are in the order in which people choose.
 var (
-	GiftStatuses    = []GiftStatus{Succeeded, Pending, Failed, Cancelled}
+	GiftStatuses    = []GiftStatus{Succeeded, Pending, Failed, Cancelled, Voided}
 	NumberedMethods = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "stock", "in_kind", "other", "donor_advised_fund"}
 	Methods         = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "donor_advised_fund", "stock", "in_kind", "other"}
 )
@@ -169,7 +170,7 @@ var giftHead = doc.Table[*Gift, *GiftInput]{
 	giverText("email", "Email", func(g *Gift) *string { return &g.Giver.Email }, func(in *GiftInput) **string { return &in.Email }),
 	giverText("phone", "Phone", func(g *Gift) *string { return &g.Giver.Phone }, func(in *GiftInput) **string { return &in.Phone }),
 	giverAddress(),
-	giftText("status", "Status", doc.Among(text.Strings(GiftStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
+	giftText("status", "Status", doc.Among(text.Strings(SentStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
 	giftText("method", "Method", doc.Among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
 	paymentMethod(),
 	giftMoney("amount", "Amount", doc.MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
@@ -391,7 +392,7 @@ func (g *Gift) AppendBody(dst []byte) []byte {
 	if dst = g.appendThanks(dst); g.Receipt != "" {
 		dst = doc.AppendText(append(dst, `,"receipt":`...), g.Receipt)
 	}
-	return append(dst, '}')
+	return append(g.appendVoid(dst), '}')
 }
 
 // loadIDs reads the ids of a stored gift.
@@ -456,6 +457,9 @@ func GiftChanges(before, after *Gift) (changes []GiftChange) {
 	}
 	if before.Thanks.How != after.Thanks.How {
 		changes = append(changes, GiftChange{"thanks", before.Thanks.How, after.Thanks.How})
+	}
+	if was, is := before.Void.quotedReason(), after.Void.quotedReason(); was != is {
+		changes = append(changes, GiftChange{"void_reason", was, is})
 	}
 	if before.Receipt != after.Receipt {
 		changes = append(changes, GiftChange{"receipt", quoted(before.Receipt), quoted(after.Receipt)})

@@ -42,6 +42,9 @@ func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, 
 	if in.Seen != "" && in.Seen != g.Version() {
 		return g, crm.ErrChanged
 	}
+	if err := g.CheckVoided(); err != nil {
+		return g, err
+	}
 	var v doc.Invalid
 	old := g
 	g.Entries = slices.Clone(g.Entries)
@@ -170,4 +173,30 @@ func (g *Gift) correct(in *GiftInput, wrong []string, v *doc.Invalid, now time.T
 		reversal.CapturedAt = now.UTC().Truncate(time.Second)
 	}
 	*g = g.with(reversal, is)
+}
+
+// agrees tells whether everything that an input says is so. A fee may have become known since.
+func (in *GiftInput) agrees(g *Gift) bool {
+	amount := func(sent *int64, is int64) bool {
+		units, ok := text.MinorUnits(value(sent), g.Currency)
+		return sent == nil || ok && units == is
+	}
+	same := *g
+	GiftTable.Merge(&same, in, g.CreatedAt)
+	same.Giver = in.giver(g.Giver)
+	if !in.deposited.IsZero() {
+		same.Deposited = in.deposited
+	}
+	if g.Void != nil { // it says what it was before
+		was, _ := g.Unvoided()
+		was.Receipt = g.Receipt
+		g, same.Void = &was, nil
+		if value(in.Status) == "" {
+			same.Status = was.Status
+		}
+	}
+	_, isDay, _ := text.ParseMoment(*in.GivenAt)
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
+		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
+		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }

@@ -15,6 +15,10 @@ var erasedGiver = Giver{FirstName: crm.ErasedFirstName, LastName: crm.ErasedLast
 // knows the gift by: a file that is imported again must not bring the person back.
 func (g Gift) Erase() Gift {
 	g.Giver, g.Dedication, g.Check, g.Note = erasedGiver, nil, "", ""
+	if g.Void != nil {
+		silent := *g.Void
+		silent.Reason, g.Void = "", &silent
+	}
 	return g
 }
 
@@ -23,14 +27,14 @@ func PersonalPart(field string) string {
 	switch field {
 	case "first_name", "last_name", "company", "email", "phone", "address":
 		return "giver"
-	case "dedication", "check_number", "note":
+	case "dedication", "check_number", "note", "void_reason":
 		return field
 	}
 	return ""
 }
 
 // PersonalParts are all of them.
-var PersonalParts = []string{"giver", "dedication", "check_number", "note"}
+var PersonalParts = []string{"giver", "dedication", "check_number", "note", "void_reason"}
 
 // EraseParts is Erase for some parts of a gift that has become another contact's: they are from the time when it was the person's.
 func (g Gift) EraseParts(parts []string) Gift {
@@ -45,6 +49,8 @@ func (g Gift) EraseParts(parts []string) Gift {
 			g.Check = erased.Check
 		case "note":
 			g.Note = erased.Note
+		case "void_reason":
+			g.Void = erased.Void
 		}
 	}
 	return g

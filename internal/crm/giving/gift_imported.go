@@ -14,8 +14,12 @@ const noonAhead = 26 * time.Hour
 
 // CheckImported refuses a gift that no one could have recorded.
 func (g *Gift) CheckImported(now time.Time) error {
-	status, dedication := string(g.Status), g.Dedication
-	if g.Status == Cancelled || g.Status == Failed { // it may have been a promise for a later day
+	was, dedication := g.Status, g.Dedication
+	if g.Void != nil && was == Voided {
+		was = g.Void.Was
+	}
+	status := string(was)
+	if was == Cancelled || was == Failed { // it may have been a promise for a later day
 		status = string(Pending)
 	}
 	in := GiftInput{
@@ -25,7 +29,7 @@ func (g *Gift) CheckImported(now time.Time) error {
 	check := doc.NewChecker(nil, false)
 	check.Now = now.Add(noonAhead)
 	GiftTable.Check(check, doc.Place{}, &in)
-	doc.CheckKept(check, map[string]string{"status": string(g.Status), "method": g.Method, "currency": g.Currency})
+	doc.CheckKept(check, map[string]string{"status": string(was), "method": g.Method, "currency": g.Currency})
 	if g.At.IsZero() || g.CreatedAt.IsZero() {
 		check.Add("transacted_at", doc.Required)
 	}
@@ -35,6 +39,11 @@ func (g *Gift) CheckImported(now time.Time) error {
 	g.Giver.check(check)
 	if check.TooMany("external_ids", len(g.IDs), maxIDs); !slices.Equal(g.IDs, cleanIDs(g.IDs)) {
 		check.Add("external_ids", doc.TooLong, maxReference)
+	}
+	if (g.Void != nil) != (g.Status == Voided) {
+		check.Add("voided", "must be there where the status is voided, and nowhere else")
+	} else if g.Void != nil {
+		check.CheckText(doc.Place{}, "voided", g.Void.Reason, doc.MaxText)
 	}
 	if len(check.Faults) == 0 { // the ledger is in the currency
 		g.checkLedger(&check.Invalid)

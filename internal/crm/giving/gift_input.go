@@ -181,7 +181,7 @@ func (in *GiftInput) read(r *doc.Reader, key string) {
 		if in.Thanks = r.TextSent(); *in.Thanks == "" {
 			in.Thanks = nil
 		}
-	case "thanked_at", "thanked_by", "receipt":
+	case "thanked_at", "thanked_by", "receipt", "voided":
 		r.Skip()
 	case "send_receipt":
 		in.SendReceipt = r.Boolean()
@@ -483,24 +483,6 @@ func (in *GiftInput) Differs(g *Gift) doc.Rule {
 		return "belongs to %v, which differs from what was sent"
 	}
 	return ""
-}
-
-// agrees tells whether everything that an input says is so. A fee may have become known since.
-func (in *GiftInput) agrees(g *Gift) bool {
-	amount := func(sent *int64, is int64) bool {
-		units, ok := text.MinorUnits(value(sent), g.Currency)
-		return sent == nil || ok && units == is
-	}
-	same := *g
-	GiftTable.Merge(&same, in, g.CreatedAt)
-	same.Giver = in.giver(g.Giver)
-	if !in.deposited.IsZero() {
-		same.Deposited = in.deposited
-	}
-	_, isDay, _ := text.ParseMoment(*in.GivenAt)
-	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
-		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
-		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }
 
 // value is what was sent, or nothing.

@@ -132,6 +132,8 @@ func (g Gift) Refund(sent *int64, now time.Time) (Gift, error) {
 func (g Gift) refund(id string, sent *int64, at time.Time) (Gift, error) {
 	left := g.Left()
 	switch {
+	case g.Void != nil:
+		return g, g.CheckVoided()
 	case g.Status != Succeeded:
 		return g, doc.NewInvalid("status", doc.NotPaid, g.Status)
 	case left <= 0:
@@ -159,6 +161,9 @@ func (g Gift) giveBack(id string, amount int64, at time.Time) Gift {
 // The ledger keeps the refund, and gets an entry against it.
 func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 	refunded := g.Refunded()
+	if err := g.CheckVoided(); err != nil {
+		return g, err
+	}
 	if refunded <= 0 {
 		return g, doc.NewInvalid("amount", doc.NothingRefunded)
 	}

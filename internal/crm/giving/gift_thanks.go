@@ -83,6 +83,8 @@ func (g *Gift) loadThanks(r *doc.Reader, key string) bool {
 		g.Thanks.By = r.Text()
 	case "receipt":
 		g.Receipt = r.Text()
+	case "voided":
+		g.loadVoid(r)
 	default:
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 
 // Words are what people call the values of gifts and plans.
 var Words = map[string]string{
-	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled",
+	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled", "voided": "Voided",
 	Refunded: "Refunded", PartlyRefunded: "Partly refunded",
 	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
 	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",

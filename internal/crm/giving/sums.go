@@ -13,7 +13,7 @@ import (
 
 // Sums is the sums of some gifts in one currency: of a contact, of a campaign, of a contact to a campaign, or of a month.
 type Sums struct {
-	Entries   int64 // all gifts, whatever became of them
+	Entries   int64 // all gifts that were not voided, whatever became of them
 	Gifts     int64 // that count: succeeded, with something left
 	Amount    int64 // what was donated less refunds, in the smallest unit of the currency
 	Recurring int64 // the part of it that belongs to plans
@@ -116,16 +116,20 @@ type Share struct {
 	At                int64 // when it was given, by the organization's clock
 	Net               int64
 	Recurring         bool
+	Voided            bool
 }
 
 func ShareOf(g *Gift) Share {
-	return Share{g.Campaign, g.Contact, g.Currency, g.Local.Unix(), g.Net(), g.PlanCode != ""}
+	return Share{g.Campaign, g.Contact, g.Currency, g.Local.Unix(), g.Net(), g.PlanCode != "", g.Status == Voided}
 }
 
-// Cells are the names of all sums that a gift is part of: what its contact gave in all, its month, what the contact gave to its campaign, and what everyone gave to that.
+// Cells are the names of all sums that a gift is part of, none for one that was voided: what its contact gave in all, its month, what the contact gave to its campaign, and what everyone gave to that.
 func (s Share) Cells() []string {
 	month := Month(time.Unix(s.At, 0))
-	if s.Campaign == 0 {
+	switch {
+	case s.Voided:
+		return nil
+	case s.Campaign == 0:
 		return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0)}
 	}
 	return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0), Cell(s.Campaign, 0, s.Currency, s.Contact), CampaignCell(s.Campaign, s.Currency)}

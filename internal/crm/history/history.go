@@ -122,6 +122,7 @@ type MentionedGift struct {
 	Before    json.Number `json:"before,omitempty"` // the amount that was corrected
 	Currency  string      `json:"currency"`
 	Status    string      `json:"status"`
+	Was       string      `json:"was,omitempty"` // the status before, of a gift whose void was undone
 	Frequency string      `json:"frequency,omitempty"`
 }
 
@@ -129,6 +130,9 @@ type MentionedGift struct {
 func GiftMention(before, after *giving.Gift) string {
 	mention := MentionedGift{Gift: after.Code, Currency: after.Currency, Status: string(after.Status)}
 	amount := after.Payment().Amount
+	if before != nil && before.Status == giving.Voided {
+		mention.Was = string(giving.Voided)
+	}
 	if before != nil && len(after.Entries) > len(before.Entries) {
 		if refunded := after.Refunded() - before.Refunded(); refunded != 0 {
 			amount = refunded

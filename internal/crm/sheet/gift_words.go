@@ -158,7 +158,7 @@ const (
 	noStatus       = "none"
 )
 
-var statusMeanings = append(text.Strings(giving.GiftStatuses), refunded, partlyRefunded, disputed, testStatus)
+var statusMeanings = append(text.Strings(giving.SentStatuses), refunded, partlyRefunded, disputed, testStatus)
 
 // statusWords are what people and systems call the states of gifts.
 var statusWords = inflected(byWord(map[string]string{

@@ -29,11 +29,14 @@ type oracleGift struct {
 	thanks           string // how someone has thanked; "" where no one did
 	receipt          bool   // it has one
 	paid             bool   // through a payment provider
+	voided           bool
+	reason           string // why it was voided last
+	reasonOf         int64  // the contact that it was of then
 }
 
 // net is what counts.
 func (g *oracleGift) net() int64 {
-	if g.status != giving.Succeeded {
+	if g.status != giving.Succeeded || g.voided {
 		return 0
 	}
 	return g.amount - g.refunded
@@ -134,6 +137,34 @@ func (o *oracle) refund(st oracleStep) {
 	}
 }
 
+// void voids a gift, and the next time it undoes that. Money that a provider has stays.
+func (o *oracle) void(st oracleStep) {
+	code := o.pickGift(st.A)
+	if code == "" || o.contacts[o.root(o.gifts[code].of)].erased {
+		return
+	}
+	g := o.gifts[code]
+	if g.voided {
+		if _, err := o.s.UndoVoid(o.Context(), o.account.Number, code, ""); err != nil {
+			o.fault("undo void", "%v", err)
+		}
+		g.voided = false
+		o.say("undo void of %s", code)
+		return
+	}
+	o.names++
+	reason := fmt.Sprintf("v%s%d.", o.word, o.names)
+	_, err := o.s.VoidGift(o.Context(), o.account.Number, code, reason, "")
+	if g.paid != (err != nil) {
+		o.fault("void", "of %s: %v", code, err)
+	}
+	if err != nil {
+		return
+	}
+	g.voided, g.reason, g.reasonOf = true, reason, g.of
+	o.say("void %s: %s", code, reason)
+}
+
 // correct changes a gift: how much it was, whose it is, or what it was for.
 func (o *oracle) correct(st oracleStep) {
 	code, id := o.pickGift(st.A), o.giver(st.B)
@@ -141,7 +172,7 @@ func (o *oracle) correct(st oracleStep) {
 		return
 	}
 	g := o.gifts[code]
-	if root := o.contacts[o.root(g.of)]; root.erased || root.archived {
+	if root := o.contacts[o.root(g.of)]; root.erased || root.archived || g.voided {
 		return
 	}
 	is, body := *g, ""
@@ -268,6 +299,15 @@ func (o *oracle) ledger() {
 	}
 	for code, want := range o.gifts {
 		g, there := all[code]
+		if there == want.voided {
+			o.fault("list", "%s is there: %v, and it is voided: %v", code, there, want.voided)
+		}
+		if want.voided {
+			found, err := o.s.GiftRecord(o.Context(), o.account.Number, code)
+			if g, there = found.Gift, err == nil; g.Status != giving.Voided {
+				o.fault("void", "%s is %s, %v", code, g.Status, err)
+			}
+		}
 		if owner := o.root(want.of); !there || g.Net() != want.net() || g.Contact != owner || g.Campaign != want.campaign {
 			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(), g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
 		}
@@ -328,6 +368,9 @@ func (o *oracle) notes(person []int64) (notes []string) {
 	for _, g := range o.gifts {
 		if g.note != "" && (slices.Contains(person, g.first) || slices.Contains(person, g.of)) {
 			notes = append(notes, g.note)
+		}
+		if g.reason != "" && (slices.Contains(person, g.reasonOf) || slices.Contains(person, g.of)) {
+			notes = append(notes, g.reason)
 		}
 	}
 	return notes

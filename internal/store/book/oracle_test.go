@@ -334,7 +334,7 @@ type oracle struct {
 var oracleOps = map[string]func(*oracle, oracleStep){
 	"":       func(*oracle, oracleStep) {},
 	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
-	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
+	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "void": (*oracle).void, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
 	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk, "undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport, "sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
 	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce, "post": (*oracle).post, "donate": (*oracle).donate, "erase": (*oracle).erase, "age": (*oracle).age,
 }

@@ -24,7 +24,7 @@ const (
 
 	sqlValidReceipts = `SELECT id, gift_id, amount FROM receipt WHERE account_id = $1 AND voided_at = 0`
 
-	sqlCheckGifts = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
+	sqlCheckGifts = `SELECT contact_id, campaign_id, plan_id, currency, net, given_at, status FROM gift WHERE account_id = $1 AND contact_id > $2 AND contact_id <= $3`
 )
 
 // ledgerRow is a gift or a plan, with the row that it stands in.
@@ -136,8 +136,10 @@ type givenSums struct {
 // given adds up what follows from the gifts of the contacts after one id, up to another, by the columns of the gifts. The sums of the account are added up meanwhile.
 func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 	all := make(map[int64]*givenSums)
+	voided := giving.Gift{Status: giving.Voided}
 	err := d.conn.Scan(func(r db.Row) {
-		rows := find.ShareRows(giving.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), At: r.Int(5), Net: r.Int(4), Recurring: r.Int(2) != 0})
+		rows := find.ShareRows(giving.Share{Campaign: r.Int(1), Contact: r.Int(0), Currency: r.Text(3), At: r.Int(5), Net: r.Int(4), Recurring: r.Int(2) != 0,
+			Voided: r.Int(6) == voided.StatusNumber()})
 		g := all[r.Int(0)]
 		if g == nil {
 			g = &givenSums{sums: make(map[string]giving.Sums)}

@@ -160,6 +160,9 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 			return err
 		}
 		g, err := gifts.RecordGift(t, a, &in, now)
+		if err == nil {
+			err = g.CheckVoided() // one that was received before
+		}
 		if err != nil {
 			return err
 		}

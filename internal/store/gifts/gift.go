@@ -381,7 +381,7 @@ func afterGift(t *store.Tx, a *store.Account, before, after *giving.Gift, now ti
 	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.Void == nil) && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
 		return payPlan(t, a, after, now)
 	}
 	return nil
@@ -395,8 +395,7 @@ func (s *GiftStore) UpdateGift(ctx context.Context, account int64, code string, 
 	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *store.Tx, a *store.Account, g giving.Gift, now time.Time) (giving.Gift, error) {
 		_, campaignErr := campaignOf(t, a, &in)
 		_, planErr := planOf(t, a, in.Plan)
-		var contact *crm.Contact
-		var contactErr error
+		contact, contactErr := (*crm.Contact)(nil), error(nil)
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
 			row, err := activeContact(t, a, *in.Contact, false)
 			if contactErr = err; err == nil {
@@ -440,8 +439,7 @@ func (s *GiftStore) changeGift(ctx context.Context, account int64, code string, 
 		}
 		if err != nil {
 			return made, err
-		}
-		if !old.Thanks.Done() {
+		} else if !old.Thanks.Done() {
 			nameThanker(t, &changed)
 		}
 		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}

@@ -157,11 +157,17 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 	if f.Waiting {
 		conditions, led = append(conditions, "g.thank <> 0"), true
 	}
+	switch {
+	case f.Status == giving.Voided:
+		conditions, led = append(conditions, "g."+isVoided), true
+	case f.Status == "" && !f.Counted && !f.Waiting: // the others have none
+		conditions = append(conditions, "NOT g."+isVoided)
+	}
 	lead("g.id <> 0")
 	if f.Recurring {
 		conditions = append(conditions, "g.plan_id <> 0")
 	}
-	if f.Status != "" {
+	if f.Status != "" && f.Status != giving.Voided {
 		g := giving.Gift{Status: f.Status}
 		add("g.status = $%d", g.StatusNumber())
 	}
@@ -352,6 +358,8 @@ func (part GiftPart) Weight(c db.Conn) (int64, error) {
 		f = giving.GiftFilter{Campaign: f.Campaign}
 	case f.Waiting:
 		f = giving.GiftFilter{Waiting: true}
+	case f.Status == giving.Voided:
+		f = giving.GiftFilter{Status: giving.Voided}
 	default:
 		row, err := store.ReadTally(c, part.Account)
 		return row.GiftSeq, err
@@ -363,9 +371,9 @@ func (part GiftPart) Weight(c db.Conn) (int64, error) {
 
 // Find counts the gifts of a part and lists those from one place on and up to another.
 func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []int64, err error) {
-	if part.Filter.IsEmpty() { // numbered densely
-		row, err := store.ReadTally(c, part.Account)
-		return row.GiftSeq, func(from, to int64) []int64 { return SeqIDs(part.Account, from+1, to) }, err
+	if part.Filter.IsEmpty() {
+		all, err := readEachGift(c, part.Account)
+		return all.count(), all.ids, err
 	}
 	// One walk through an index, in whatever order it has: a set needs no sorting, and knows its pages.
 	var set db.Set

@@ -78,7 +78,11 @@ func (s *GiftStore) IssueReceipt(ctx context.Context, account int64, code string
 			return made, err
 		}
 		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
-		if err := store.Matches(ctx, made.ETag); err != nil || old.Receipt != "" {
+		err = store.Matches(ctx, made.ETag)
+		if err == nil {
+			err = old.CheckVoided()
+		}
+		if err != nil || old.Receipt != "" {
 			return made, err
 		}
 		if _, err = issueReceipt(t, a, &made.Gift, "", now); err == nil {

@@ -240,14 +240,14 @@ func payPledge(t *store.Tx, a *store.Account, payment *giving.Gift, filed *givin
 	return SaveGift(t, a, found, &paid, now)
 }
 
-// UnpayPledge takes back what a payment that is withdrawn has made of a pledge that came after it. One that came before has a change of its own for that.
-func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, now time.Time) error {
+// UnpayPledge takes back what a payment that is withdrawn has made of a pledge. later is that of one that came after it: one that came before has a change of its own for that.
+func UnpayPledge(t *store.Tx, a *store.Account, payment *giving.Gift, later bool, now time.Time) error {
 	for _, id := range payment.IDs {
 		if id.Source != giving.PledgeSource || payment.Net() <= 0 {
 			continue
 		}
 		pledge, err := giftReferred(t, a, id.Value)
-		if err != nil || pledge == nil || pledge.Contact != payment.Contact || pledge.ID < payment.ID || pledge.Currency != payment.Currency {
+		if err != nil || pledge == nil || pledge.Contact != payment.Contact || later && pledge.ID < payment.ID || pledge.Currency != payment.Currency {
 			return err
 		}
 		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {

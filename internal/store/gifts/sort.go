@@ -131,8 +131,8 @@ func sortByTime(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest
 // count is how many gifts a part has.
 func (part GiftPart) count(c db.Conn) (int64, error) {
 	if part.Filter.IsEmpty() {
-		row, err := store.ReadTally(c, part.Account)
-		return row.GiftSeq, err
+		all, err := readEachGift(c, part.Account)
+		return all.count(), err
 	}
 	condition, args := giftCondition(part.Account, part.Filter)
 	return c.Int(`SELECT COUNT(*) FROM gift g`+condition, args...)

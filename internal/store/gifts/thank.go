@@ -99,6 +99,9 @@ func (s *GiftStore) ThankFor(ctx context.Context, account int64, code string, ho
 		if err != nil {
 			return made, err
 		}
+		if err := old.CheckVoided(); err != nil {
+			return made, err
+		}
 		if was := old.Thanks; was.Done() && how.How != giving.ToThank && !how.Again {
 			return made, store.Fault("thanks", thankedBefore, cmp.Or(was.By, "someone"), was.At.Format("January 2, 2006"))
 		}

@@ -340,6 +340,9 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
+		if own.Void != nil {
+			return RowSkipped, gifts.GiftDocument{Gift: own.Gift, Existing: true}, own.Void.Says(), nil
+		}
 		return RowUnchanged, gifts.GiftDocument{Gift: own.Gift, Existing: true}, "", nil
 	}
 	if row.Reason != "" && row.Gift.IsNoGift() {
@@ -372,6 +375,8 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge + " has not been paid yet: the pledge has its amount.", nil
 	case made.Skipped:
 		return RowSkipped, made, "", nil
+	case made.Existing && made.Void != nil:
+		return RowSkipped, made, made.Void.Says(), nil
 	case made.Updated, row.Gift.IsRefund() && !made.Existing && !made.Waits:
 		return RowMerged, made, "", nil
 	case made.Existing:

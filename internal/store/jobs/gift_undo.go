@@ -54,7 +54,7 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 	}
 	u.T.Author.Undoes = c.Revision
 	if err = gifts.SaveGift(u.T, u.A, g, &before, u.Now); err == nil && isRecorded {
-		err = errors.Join(gifts.UnpayPledge(u.T, u.A, &g.Gift, u.Now), gifts.BreakPromise(u.T, u.A, &g.Gift, u.Now))
+		err = errors.Join(gifts.UnpayPledge(u.T, u.A, &g.Gift, true, u.Now), gifts.BreakPromise(u.T, u.A, &g.Gift, u.Now))
 	}
 	return true, err
 }

@@ -13,4 +13,4 @@ const (
 // All is the schema, step by step, from the baseline on.
 //
 // account_id leads every key of tenant data, so that the rows of one account can live on one machine.
-var All = []db.Step{{SQL: baselineSQL}, {SQL: step14SQL, Fill: fillStep14}}
+var All = []db.Step{{SQL: baselineSQL}, {SQL: step14SQL, Fill: fillStep14}, {SQL: step15SQL}}
