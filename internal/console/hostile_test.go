@@ -58,9 +58,7 @@ func (s *site) estate(name string) estate {
 	e.field = s.field(e.owner, name+" field", custom.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
 	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
-	changes, _, err := s.store.Timeline(ctx, e.account.Number, history.ContactNoun, e.contact, crm.PageRequest{Page: 1, PerPage: 1})
-	must(err)
-	e.change = changes[0].Revision
+	e.change = s.latestChange(e)
 	twin := contact("Twin")
 	merged, err := s.store.Merge(ctx, e.account.Number, e.contact, crm.MergeInput{Contact: twin}, "US")
 	must(err)
@@ -159,7 +157,7 @@ func address(pattern string, org string, e estate) string {
 		id = e.archived
 	case strings.Contains(path, "/campaigns/"):
 		id = e.campaign
-	case strings.Contains(path, "/keys/"):
+	case strings.Contains(path, "/api-keys/"):
 		id = e.key
 	case strings.Contains(path, "/segments/"):
 		id = e.segment
@@ -445,6 +443,17 @@ func TestStoredScriptStaysText(t *testing.T) {
 	}
 }
 
+// latestChange is the last change of the active contact.
+func (s *site) latestChange(e estate) int64 {
+	s.t.Helper()
+	first := crm.PageRequest{Page: 1, PerPage: 1}
+	changes, _, err := s.store.Timeline(s.t.Context(), e.account.Number, history.ContactNoun, e.contact, first)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return changes[0].Revision
+}
+
 // harmless fails if a page has a tag or an attribute that can only come from stored text.
 func harmless(t *testing.T, where, body string) {
 	t.Helper()
@@ -474,6 +483,7 @@ func (s *site) hostileEstate(text string) estate {
 		s.t.Fatal(err)
 	}
 	e.contact = d.ID
+	e.change = s.latestChange(e)
 	address := "https://example.org/?" + url.QueryEscape(text)
 	event := &campaign.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text, Details: text,
 		Livestream: &campaign.Livestream{URL: address, Type: text, Location: text, Platform: text}}

@@ -221,8 +221,11 @@ func (s *Site) Show(w http.ResponseWriter, name, part string, p View) error {
 }
 
 // pagePiece is how much of a page is held before it is sent. Most pages are shorter, so that one that fails becomes
-// another page.
-const pagePiece = 64 << 10
+// another page. A longer one counts as longPage until its client has all of it: what it shows is in memory for as long.
+const (
+	pagePiece = 64 << 10
+	longPage  = 512 << 10
+)
 
 // pageWriter sends a page as it is made, in pieces.
 type pageWriter struct {
@@ -234,6 +237,11 @@ type pageWriter struct {
 
 func (p *pageWriter) Write(b []byte) (int, error) {
 	if len(p.piece)+len(b) > pagePiece {
+		if !p.begun {
+			if err := web.Hold(p.w, longPage); err != nil {
+				return 0, err
+			}
+		}
 		if err := p.send(); err != nil {
 			return 0, err
 		}
