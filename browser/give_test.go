@@ -103,9 +103,9 @@ func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
 	p.signIn("demo@example.org", s.prints(`with the password (\S+)`))
 	home := p.path()
 	p.visit(home + "/gifts?test=yes")
-	p.sees("Wilma Wader", "$100", "Kay Board")
+	p.sees("Wilma Wader", "$103.30", "Kay Board")
 	p.picture("console")
-	p.in("main").click("$100 from Wilma Wader")
+	p.in("main").click("$103.30 from Wilma Wader")
 	for _, width := range []int64{390, 1024} {
 		p.width(width)
 		if over, err := evaluate[string](p, overlaps); err != nil || over != "" {

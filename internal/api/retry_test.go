@@ -79,7 +79,7 @@ var repeatable = map[string]struct{ target, body string }{
 	"putTemplate":       {"/v1/templates/large", `{"amount":1000}`},
 	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
 	"voidTransaction":   {"/v1/transactions/{gift}/void", `{"reason":"Typed twice"}`},
-	"undoVoid":          {"/v1/transactions/{gift}/void/undo", ""},
+	"undoVoid":          {"/v1/transactions/{voided}/void/undo", ""},
 	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
 	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
 	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
@@ -134,12 +134,14 @@ func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
 	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
 	s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
+	voided := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":8,"method":"cash","transacted_at":"2026-01-31"}`)
+	s.ask(t, "POST", "/v1/transactions/"+codeOf(t, voided.body)+"/void", key, `{"reason":"Typed twice"}`)
 	plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
 	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 	other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
-	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
+	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{voided}", codeOf(t, voided.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
 }
 
 // openOptions opens a store of the engine that is closed when the test ends.

@@ -292,39 +292,6 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	return c, nil
 }
 
-// DecodeContact reads the body of a create. Keys that are unknown or read-only are ignored. Faults of
-// type come back together with the input, so that Validate can add its own and tell them all at once.
-func DecodeContact(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
-	return decodeContact(r, true)
-}
-
-// DecodeContactChange reads the body of an update in the same way.
-func DecodeContactChange(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
-	return decodeContact(r, false)
-}
-
-func decodeContact(r *doc.Reader, isNew bool) (in ContactInput, faults *doc.Invalid, err error) {
-	var short shorthand
-	r.Document(func(key string) {
-		switch {
-		case key == "force_create" && !isNew:
-			r.Ignore()
-		case key == "force_create":
-			in.ForceCreate = r.Literal()
-		case key == "external_id":
-			in.readAddedID(r)
-		case !short.read(r, key):
-			ContactTable.Read(r, key, &in)
-		}
-	})
-	if err := r.End(); r.Err != nil {
-		return ContactInput{}, nil, err
-	}
-	short.expand(r, &in)
-	in.SentAs = r.SentAs
-	return in, &r.Fault, nil
-}
-
 // ReadContactForm takes a whole form but for its tags. What is empty was cleared. States and countries may be typed by name.
 func ReadContactForm(form doc.Form) (in ContactInput) {
 	headTable.Take(form, doc.Place{}, &in)

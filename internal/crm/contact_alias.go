@@ -257,3 +257,36 @@ func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 	others := slices.DeleteFunc(slices.Clone(list[1:]), func(a Address) bool { return a.normal() == normal })
 	return append([]Address{first.keep(list[0], now)}, others...)
 }
+
+// DecodeContact reads the body of a create. Keys that are unknown or read-only are ignored. Faults of
+// type come back together with the input, so that Validate can add its own and tell them all at once.
+func DecodeContact(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
+	return decodeContact(r, true)
+}
+
+// DecodeContactChange reads the body of an update in the same way.
+func DecodeContactChange(r *doc.Reader) (in ContactInput, faults *doc.Invalid, err error) {
+	return decodeContact(r, false)
+}
+
+func decodeContact(r *doc.Reader, isNew bool) (in ContactInput, faults *doc.Invalid, err error) {
+	var short shorthand
+	r.Document(func(key string) {
+		switch {
+		case key == "force_create" && !isNew:
+			r.Ignore()
+		case key == "force_create":
+			in.ForceCreate = r.Literal()
+		case key == "external_id":
+			in.readAddedID(r)
+		case !short.read(r, key):
+			ContactTable.Read(r, key, &in)
+		}
+	})
+	if err := r.End(); r.Err != nil {
+		return ContactInput{}, nil, err
+	}
+	short.expand(r, &in)
+	in.SentAs = r.SentAs
+	return in, &r.Fault, nil
+}
