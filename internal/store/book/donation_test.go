@@ -239,7 +239,7 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		if got := shop.mails(w.Email); len(got) != 1 {
 			t.Errorf("the giver has the mails %q", got)
 		}
-		if got := shop.mails("staff@example.org"); len(got) != 1 || !strings.Contains(got[0], "$50.00") {
+		if got := shop.mails("staff@example.org"); len(got) != 1 || !strings.Contains(got[0], "$51.81") {
 			t.Errorf("the staff has the mails %q", got)
 		}
 		if _, again, err := s.Give(t.Context(), shop.account, &shop.campaign, d.ID, w, donations.Pages{Success: back, Cancel: back}); err != nil || again.URL != "" {

@@ -42,7 +42,7 @@ const (
 		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about >= 'contact ' || c.id AND m.about < 'contact ' || c.id || '!' AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
 	sqlMailsByID   = `SELECT id, kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
-	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about = $2 AND about <> ''`
+	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about IN ($2, $3) AND about <> ''`
 )
 
 // mailData are the mails about a person and their gifts, for as long as they are known. They follow the gifts, and are erased with them.

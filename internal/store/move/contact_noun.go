@@ -191,8 +191,7 @@ func (p *erasedPiece) erasePlan(r heldRecord, erase func(giving.Plan) giving.Pla
 
 // eraseGift takes out of a gift what tells of a person.
 func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gift) {
-	p.write(sqlForgetMails, gifts.AboutGift(r.id))
-	p.write(sqlForgetMails, gifts.AboutRefund(r.id))
+	p.write(sqlForgetMails, gifts.AboutGift(r.id), gifts.AboutRefund(r.id))
 	p.needs.Gifts = append(p.needs.Gifts, r.id)
 	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
 		g, err := gifts.Of(a).Gifts.Get(t, a.Account, r.id)
