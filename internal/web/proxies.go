@@ -140,8 +140,9 @@ func FromThisMachine(r *http.Request) bool {
 
 // isLoopbackName tells whether a Host header names this machine and no other one. HTTP/1.0 needs none.
 func isLoopbackName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
+	colon := strings.LastIndexByte(host, ':')
+	if colon >= 0 && (strings.IndexByte(host, ':') == colon || host[colon-1] == ']') {
+		host = host[:colon] // net.SplitHostPort would allocate an error for a host without a port
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
