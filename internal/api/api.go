@@ -196,6 +196,9 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, permission access.Pe
 	if !ok {
 		return who, web.TooManyRequests(wait)
 	}
+	if err := web.InTurn(w, r); err != nil {
+		return who, err
+	}
 	if who.Permissions&permission == 0 {
 		w.Header().Set("X-Required-Permission", strings.Join(permission.Names(), ", "))
 		return who, crm.ErrForbidden

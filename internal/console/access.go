@@ -20,7 +20,9 @@ func (c *Console) identify(w http.ResponseWriter, r *http.Request) (access.Sessi
 	switch {
 	case err == nil:
 		web.NoteUser(w, session.User.ID)
-		err = page.CountRequest(w, c.users, session.User.ID, c.site.Now())
+		if err = page.CountRequest(w, c.users, session.User.ID, c.site.Now()); err == nil {
+			err = web.InTurn(w, r)
+		}
 	case errors.Is(err, crm.ErrUnauthenticated):
 		if limited := c.site.CountStranger(w, r); limited != nil {
 			err = limited

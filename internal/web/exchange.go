@@ -19,6 +19,8 @@ type exchange struct {
 	user    int64
 	err     error
 	budget  *budget
+	turns   *turns
+	inTurn  bool // it has a place
 	health  *Health
 	holds   []hold // of the budget
 	quiet   bool   // a probe, which is logged only if it fails
@@ -90,6 +92,7 @@ func (x *exchange) WriteHeader(status int) {
 // begin is called before the headers are sent. A server that stops closes the connection after this answer, even if it was asked before.
 func (x *exchange) begin(status int) {
 	x.status = status
+	x.leaveTurn()
 	if x.health.isStopping() {
 		x.w.Header()["Connection"] = connectionClose
 	}
@@ -139,7 +142,7 @@ func (x *exchange) Flush() { _ = x.FlushError() }
 // FlushError is what http.ResponseController calls.
 func (x *exchange) FlushError() error {
 	if x.status == 0 {
-		x.status = http.StatusOK
+		x.begin(http.StatusOK)
 	}
 	return http.NewResponseController(x.w).Flush()
 }

@@ -33,7 +33,7 @@ func (p *Plumbing) Wrap(next HandlerFunc) http.Handler {
 	if log == nil {
 		log = slog.Default()
 	}
-	return &wrapper{Plumbing: *p, log: log.Handler(), next: next, budget: newBudget()}
+	return &wrapper{Plumbing: *p, log: log.Handler(), next: next, budget: newBudget(), turns: newTurns()}
 }
 
 type wrapper struct {
@@ -41,10 +41,11 @@ type wrapper struct {
 	log    slog.Handler
 	next   HandlerFunc
 	budget *budget
+	turns  *turns
 }
 
 func (p *wrapper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{w: w, start: time.Now(), budget: p.budget, health: p.Health}
+	x := &exchange{w: w, start: time.Now(), budget: p.budget, turns: p.turns, health: p.Health}
 	defer p.finish(x, r)
 	p.Metrics.begin()
 	x.err = p.serve(x, r)
@@ -132,6 +133,7 @@ func (p *wrapper) fail(x *exchange, r *http.Request) {
 
 // finish runs at the end of every request, also of one that panicked: it logs, counts and releases what the request held.
 func (p *wrapper) finish(x *exchange, r *http.Request) {
+	x.leaveTurn()
 	x.letGo()
 	panicked := recover()
 	if panicked == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/crmtest"
@@ -156,7 +157,7 @@ func fileOfEveryCell(of *sheet.Sheet, needed map[string]string) (mapping sheet.M
 	var plain, strange []string
 	for _, cell := range crmtest.Cells() {
 		switch {
-		case strings.ContainsAny(cell, "\x00\x01\xff"): // a file that begins with such bytes is no table
+		case strings.ContainsAny(cell, "\x00\x01") || !utf8.ValidString(cell): // a file that begins with such bytes is no table
 			strange = append(strange, cell)
 		case len(cell) < 20_000:
 			plain = append(plain, cell)
