@@ -49,7 +49,7 @@ func (w *thanker) step(ctx context.Context, c *client.Client) (alive bool, err e
 	return w.gifts[len(w.gifts)-1].finish(ctx, c)
 }
 
-// TestKillWhileGiftsAreThanked: after twenty times kill -9, each gift has one thank-you and one valid receipt, and no number is missing.
+// TestKillWhileGiftsAreThanked: after twenty times kill -9, each gift has one thank-you, each refund one email, each gift one valid receipt, and no number is missing.
 func TestKillWhileGiftsAreThanked(t *testing.T) { eachEngine(t, killWhileGiftsAreThanked) }
 
 func killWhileGiftsAreThanked(t *testing.T, e engine) {
@@ -89,7 +89,7 @@ func killWhileGiftsAreThanked(t *testing.T, e engine) {
 	}
 	p := serve(t, data, mailing(port)...)
 	c := p.api(key)
-	thanked, gifts := map[string]string{}, 0
+	wanted, mails, gifts := map[string]int{}, 0, 0
 	valid := map[string]int{}
 	for _, w := range all {
 		for _, g := range w.gifts {
@@ -98,8 +98,12 @@ func killWhileGiftsAreThanked(t *testing.T, e engine) {
 					t.Fatal(err)
 				}
 			}
-			if gifts++; g.thanked {
-				thanked[g.email] = g.id
+			gifts++
+			for _, isTold := range []bool{g.thanked, g.refunded} {
+				if isTold {
+					wanted[g.email]++
+					mails++
+				}
 			}
 			valid[g.id] = 0
 		}
@@ -124,17 +128,17 @@ func killWhileGiftsAreThanked(t *testing.T, e engine) {
 	}
 	p.stop()
 	office.sendRest(t, store.Options{Data: data, Database: databaseOf(data)}, port)
-	mails := map[string]int{}
+	got := map[string]int{}
 	for _, to := range office.to {
-		mails[to]++
+		got[to]++
 	}
-	for email := range thanked {
-		if mails[email] != 1 {
-			t.Errorf("%s got %d mails", email, mails[email])
+	for email, n := range wanted {
+		if got[email] != n {
+			t.Errorf("%s got %d mails, not %d", email, got[email], n)
 		}
 	}
-	if len(mails) != len(thanked) || len(office.to) != len(thanked) || office.twice() > (kills+1)*atOnce {
-		t.Errorf("%d mails for %d gifts of %d, %d of them again", len(office.to), len(thanked), gifts, office.twice())
+	if len(got) != len(wanted) || len(office.to) != mails || office.twice() > (kills+1)*atOnce {
+		t.Errorf("%d mails for %d gifts, not %d; %d of them again", len(office.to), gifts, mails, office.twice())
 	}
 	t.Logf("%d gifts, %d mails, %d again", gifts, len(office.to), office.twice())
 	wantSound(t, data)

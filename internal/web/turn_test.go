@@ -42,6 +42,7 @@ func TestOneCallerReadsAFewThingsAtOnce(t *testing.T) {
 		}
 		turns.leave(caller{user: 1})
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if most != readsOfCaller || len(order) != 100 {
 			t.Errorf("%d reads at once, %d in all", most, len(order))
 		}
