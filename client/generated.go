@@ -273,6 +273,7 @@ type Transactions struct{ c *Client }
 type TransactionFilter struct {
 	Scope            string     `query:"scope"`             // whose transactions to list (benefiting, chapters, all, owned, beneficiary or chapter)
 	ContactID        *int64     `query:"contact_id"`        // only transactions of this contact
+	Email            *string    `query:"email"`             // only transactions of contacts with this email address, written in any way
 	CampaignID       *int64     `query:"campaign_id"`       // only transactions for this campaign
 	CampaignCode     *string    `query:"campaign_code"`     // only transactions for the campaign with this code, which is its slug or one that it had before
 	PlanID           *string    `query:"plan_id"`           // only transactions of this plan
@@ -436,6 +437,7 @@ type Plans struct{ c *Client }
 // PlanFilter says what to list, and in which order. Filters combine; one that is not set is none.
 type PlanFilter struct {
 	ContactID    *int64  `query:"contact_id"`    // only plans of this contact
+	Email        *string `query:"email"`         // only plans of contacts with this email address, written in any way
 	CampaignID   *int64  `query:"campaign_id"`   // only plans for this campaign
 	CampaignCode *string `query:"campaign_code"` // only plans for the campaign with this code, which is its slug or one that it had before
 	Status       *string `query:"status"`        // only plans with this status (active, paused, past_due or ended)
@@ -748,6 +750,8 @@ type Transaction struct {
 	BenefitValue       Money         `json:"benefit_value,omitzero"` // its value, in the currency of the gift
 	Livemode           bool          `json:"livemode"`               // false for a gift of a payment provider's test mode, which counts nowhere
 	ExternalIDs        []ExternalID  `json:"external_ids,omitzero"`  // all IDs that imported files have for the gift, if there is more than one
+	IsRecurring        bool          `json:"is_recurring"`           // whether the gift belongs to a plan
+	RefundedAt         time.Time     `json:"refunded_at"`            // when the last of the money was refunded, zero while some of it is left
 }
 
 // TransactionInput is a gift to record.
@@ -891,6 +895,7 @@ type Plan struct {
 	CreatedAt    time.Time `json:"created_at"`     // when the plan was recorded
 	CanceledAt   time.Time `json:"canceled_at"`    // when the plan ended, zero until then
 	ExternalID   string    `json:"external_id"`    // id of the plan in the system that it came from, unique among your plans
+	FeeCovered   Money     `json:"fee_covered"`    // the part of the amount that covers the payment provider's fee
 }
 
 // PlanInput is a plan to create.
@@ -910,6 +915,7 @@ type PlanInput struct {
 	StartAt      string `json:"start_at,omitzero"`       // when the plan starts: a date or a time, from 1900 to 2199
 	NextBillDate string `json:"next_bill_date,omitzero"` // when the next gift is due, by default at the start
 	ExternalID   string `json:"external_id,omitzero"`    // id of the plan in the system that it came from, unique among your plans
+	FeeCovered   Money  `json:"fee_covered,omitzero"`    // the part of the amount that covers the payment provider's fee, less than the amount
 }
 
 // PlanChange is what to change of a plan.
@@ -923,6 +929,7 @@ type PlanChange struct {
 	StartAt      Optional[string] `json:"start_at,omitzero"`       // when the plan starts: a date or a time, from 1900 to 2199
 	NextBillDate Optional[string] `json:"next_bill_date,omitzero"` // when the next gift is due
 	ExternalID   Optional[string] `json:"external_id,omitzero"`    // id of the plan in the system that it came from, unique among your plans
+	FeeCovered   Optional[Money]  `json:"fee_covered,omitzero"`    // the part of the amount that covers the payment provider's fee, less than the amount
 }
 
 // Email is an email address of a contact.

@@ -59,6 +59,8 @@ type wireGift struct {
 	CheckDepositedAt   *wireTime       `json:"check_deposited_at"`
 	Note               *string         `json:"note"`
 	Livemode           bool            `json:"livemode"`
+	IsRecurring        bool            `json:"is_recurring"`
+	RefundedAt         *wireTime       `json:"refunded_at"`
 }
 
 type wireAddress struct {

@@ -154,13 +154,13 @@ var (
 		{"payout", `50`}, {"currency", `"USD"`}, {"transacted_at", `"2026-01-31T12:00:00+00:00"`}, {"created_at", `{now}`}, {"dedication", `null`},
 		{"transactions", `[@entry()]`}, {"line_items", `[@item()]`}, {"custom_fields", `[]`}, {"utm_parameters", `null`}, {"attribution_data", `null`},
 		{"session_id", `null`}, {"communication_opt_in", `false`}, {"external_id", `null`}, {"check_number", `null`}, {"check_deposited_at", `null`},
-		{"note", `null`}, {"livemode", `true`},
+		{"note", `null`}, {"livemode", `true`}, {"is_recurring", `false`}, {"refunded_at", `null`},
 	}
 	planKeys = []field{
 		{"id", `"{code}"`}, {"contact_id", `{id}`}, {"first_name", `"Ann"`}, {"last_name", `"Lee"`}, {"email", `null`}, {"phone", `null`},
 		{"campaign_id", `null`}, {"frequency", `"monthly"`}, {"status", `"active"`}, {"method", `"card"`}, {"amount", `25`}, {"currency", `"USD"`},
 		{"start_at", `"2026-01-31T00:00:00+00:00"`}, {"next_bill_date", `"2026-01-31T00:00:00+00:00"`}, {"created_at", `{now}`}, {"canceled_at", `null`},
-		{"external_id", `null`},
+		{"external_id", `null`}, {"fee_covered", `0`},
 	}
 )
 

@@ -194,7 +194,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if round > 0 && strings.Contains(old.Path, "/activities") {
 				continue // they have the create of the first round
 			}
-			if want := marked.ReplaceAllStringFunc(old.Body, withOpposites); got.status != old.Status || got.body != want {
+			if want := marked.ReplaceAllStringFunc(old.Body, withOpposites); got.status != old.Status || sinceThen.ReplaceAllString(got.body, "}") != want {
 				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(want))
 			}
 		}
@@ -226,6 +226,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 
 // Since release 0.10, a contact also has the email that bounced, and the opposites of its marks.
 var marked = regexp.MustCompile(`"do_not_mail":(\w+),"do_not_email":(\w+),"do_not_call":(\w+),"deceased":\w+`)
+
+// Since release 0.11, gifts and plans have more keys at their end.
+var sinceThen = regexp.MustCompile(`,"(is_recurring":\w+,"refunded_at":("[^"]+"|null)|fee_covered":0)}`)
 
 func withOpposites(marks string) string {
 	of := marked.FindStringSubmatch(marks)

@@ -3,6 +3,7 @@
 package giving
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -365,12 +366,25 @@ func livemode() doc.Field[*Gift, *GiftInput] {
 	return f
 }
 
-// AppendGift appends the wire form of a gift whose stored body is given. The slug of its campaign may change, so it is put in here.
+// AppendGift appends the wire form of a gift whose stored body is given. The slug of its campaign may change, so it is put in here, and so is
+// what follows from the body.
 func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, body []byte) []byte {
 	dst = append(append(append(dst, `{"id":"`...), code...), `","number":"`...)
 	dst = append(append(dst, GiftNumber(id)...), `","campaign_id":`...)
 	dst = append(idKind.Append(dst, campaign), `,"campaign_code":`...)
-	return append(doc.AppendText(dst, slug), body...)
+	dst = append(append(doc.AppendText(dst, slug), body[:len(body)-1]...), `,"is_recurring":`...)
+	dst = strconv.AppendBool(dst, !bytes.HasPrefix(body, []byte(`,"plan_id":null`)))
+	return append(crm.ContactTime.Append(append(dst, `,"refunded_at":`...), refundedIn(id, body)), '}')
+}
+
+// refundedIn is since when nothing is left of a gift. Most have one entry, which is no refund: their documents need not be read.
+func refundedIn(id int64, body []byte) (at time.Time) {
+	if isRefund := []byte(`"refunded":true`); bytes.Contains(body, isRefund) {
+		if g, err := ParseGift(id, "", 0, body); err == nil {
+			at = g.Payment().RefundedAt
+		}
+	}
+	return at
 }
 
 // AppendBody appends everything of the wire form that follows the campaign. This is what the store keeps.

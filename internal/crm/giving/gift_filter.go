@@ -1,10 +1,12 @@
 package giving
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -13,6 +15,7 @@ import (
 type GiftFilter struct {
 	Contact, Campaign int64
 	CampaignCode      string // the slug of a campaign, which the store looks up
+	Email             string // the match key of an email of the contact
 	Plan              string // public id
 	Recurring         bool   // of any plan
 	Status            GiftStatus
@@ -50,6 +53,7 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 	"contact_id":    func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Contact = FilterID(v, name, text) },
 	"campaign_id":   func(f *GiftFilter, v *doc.Invalid, name, text string) { f.Campaign = FilterID(v, name, text) },
 	"campaign_code": func(f *GiftFilter, _ *doc.Invalid, _, text string) { f.CampaignCode = text },
+	"email":         func(f *GiftFilter, _ *doc.Invalid, _, text string) { f.Email = emailKey(text) },
 	"plan_id": func(f *GiftFilter, v *doc.Invalid, name, text string) {
 		if f.Plan = text; !IsCode(text) {
 			v.Add(name, doc.CodeForm)
@@ -77,7 +81,7 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 
 // GiftParameters are the names of the query parameters by which a list of gifts is filtered.
 func GiftParameters() []string {
-	return []string{"contact_id", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "thanks", "transacted_after", "transacted_before"}
+	return []string{"contact_id", "email", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "thanks", "transacted_after", "transacted_before"}
 }
 
 // ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
@@ -171,6 +175,13 @@ func FilterID(v *doc.Invalid, name, value string) int64 {
 		id = -1
 	}
 	return id
+}
+
+// emailKey is the match key of an email. That of a text that is none belongs to no contact.
+func emailKey(sent string) string {
+	sent = strings.ReplaceAll(sent, " ", "+") // a + that was not escaped
+	normal, _ := text.NormalEmail(sent)
+	return crm.EmailPrefix + cmp.Or(normal, sent)
 }
 
 // FilterTime reads a day or a time that a list is filtered by.

@@ -69,8 +69,8 @@ func atProvider(reference string) (provider, id string) {
 }
 
 // Followed is a plan as its payment provider has it now; next is a day.
-func (p Plan) Followed(status PlanStatus, amount int64, method string, next, canceled time.Time) Plan {
-	p.Status, p.Amount = status, amount
+func (p Plan) Followed(status PlanStatus, amount, covered int64, method string, next, canceled time.Time) Plan {
+	p.Status, p.Amount, p.Covered = status, amount, covered
 	if slices.Contains(Methods, method) {
 		p.Method = method
 	}

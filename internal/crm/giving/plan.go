@@ -21,6 +21,7 @@ type Plan struct {
 	Status     PlanStatus
 	Method     string
 	Amount     int64 // in the smallest unit of the currency
+	Covered    int64 // the part of it that covers the fee
 	Currency   string
 	StartAt    time.Time
 	NextBill   time.Time // zero once it has ended
@@ -53,8 +54,12 @@ type PlanInput struct {
 	start, next       time.Time
 }
 
-// PlanTable is a plan, field by field.
-var PlanTable = doc.Table[*Plan, *PlanInput]{
+// PlanTable is a plan, field by field. Where no fee is covered, the stored document ends before the tail.
+var PlanTable = slices.Concat(planHead, planTail)
+
+var planTail = doc.Table[*Plan, *PlanInput]{planCovered()}
+
+var planHead = doc.Table[*Plan, *PlanInput]{
 	doc.Sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact }, func(in *PlanInput) **int64 { return &in.Contact }),
 	planGiver("first_name", "First name", func(p *Plan) *string { return &p.Giver.FirstName }, func(in *PlanInput) **string { return &in.Giver.FirstName }),
 	planGiver("last_name", "Last name", func(p *Plan) *string { return &p.Giver.LastName }, func(in *PlanInput) **string { return &in.Giver.LastName }),
@@ -85,6 +90,12 @@ func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) *
 func planAmount() doc.Field[*Plan, *PlanInput] {
 	f := money("amount", "Amount", doc.MoneyRange, func(p *Plan) (int64, string) { return p.Amount, p.Currency }, func(in *PlanInput) **int64 { return &in.Amount })
 	f.Load = func(r *doc.Reader, p *Plan) { p.Amount = value(readMoney(r, doc.MoneyRange)) }
+	return f
+}
+
+func planCovered() doc.Field[*Plan, *PlanInput] {
+	f := money("fee_covered", "Fee covered by the donor", doc.FeeRange, func(p *Plan) (int64, string) { return p.Covered, p.Currency }, func(in *PlanInput) **int64 { return &in.FeeCovered })
+	f.Load = func(r *doc.Reader, p *Plan) { p.Covered = value(readMoney(r, doc.FeeRange)) }
 	return f
 }
 
@@ -184,7 +195,7 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 	return p.settle(in, now)
 }
 
-// settle makes the amount one of the currency and lets the times follow the status.
+// settle makes the amounts those of the currency and lets the times follow the status.
 func (p Plan) settle(in *PlanInput, now time.Time) (Plan, error) {
 	if in.Amount != nil {
 		units, ok := text.MinorUnits(*in.Amount, p.Currency)
@@ -192,6 +203,16 @@ func (p Plan) settle(in *PlanInput, now time.Time) (Plan, error) {
 			return p, doc.NewInvalid("amount", doc.TooFine, text.Decimals(p.Currency), p.Currency)
 		}
 		p.Amount = units
+	}
+	if in.FeeCovered != nil {
+		units, ok := text.MinorUnits(*in.FeeCovered, p.Currency)
+		if !ok {
+			return p, doc.NewInvalid("fee_covered", doc.TooFine, text.Decimals(p.Currency), p.Currency)
+		}
+		p.Covered = units
+	}
+	if p.Covered >= p.Amount {
+		return p, doc.NewInvalid("fee_covered", doc.CoveredOverAmount)
 	}
 	switch {
 	case p.Status != Ended:
@@ -262,11 +283,16 @@ func (p *Plan) Overdue(now time.Time) bool {
 // Append appends the wire form.
 func (p *Plan) Append(dst []byte) []byte {
 	dst = append(append(append(dst, `{"id":"`...), p.Code...), '"')
-	return p.AppendBody(dst)
+	return append(PlanTable.Append(dst, p), '}')
 }
 
 // AppendBody appends everything of the wire form that follows the id. This is what the store keeps.
-func (p *Plan) AppendBody(dst []byte) []byte { return append(PlanTable.Append(dst, p), '}') }
+func (p *Plan) AppendBody(dst []byte) []byte {
+	if dst = planHead.Append(dst, p); p.Covered != 0 {
+		dst = planTail.Append(dst, p)
+	}
+	return append(dst, '}')
+}
 
 // ParsePlan reads a stored body back.
 func ParsePlan(id int64, code string, body []byte) (Plan, error) {
@@ -275,6 +301,7 @@ func ParsePlan(id int64, code string, body []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan %d: %w", id, err)
 	}
 	p.Amount, _ = text.MinorUnits(p.Amount, p.Currency)
+	p.Covered, _ = text.MinorUnits(p.Covered, p.Currency)
 	return p, nil
 }
 

@@ -12,6 +12,7 @@ import (
 type PlanFilter struct {
 	Contact, Campaign  int64
 	CampaignCode       string // the slug of a campaign, which the store looks up
+	Email              string // the match key of an email of the contact
 	Status             PlanStatus
 	Method, ExternalID string
 	Frequency          string
@@ -19,7 +20,7 @@ type PlanFilter struct {
 }
 
 // sharedFilters are the query parameters that a list of plans has in common with one of gifts.
-var sharedFilters = []string{"contact_id", "campaign_id", "campaign_code", "method", "external_id"}
+var sharedFilters = []string{"contact_id", "email", "campaign_id", "campaign_code", "method", "external_id"}
 
 // PlanParameters are the names of the query parameters by which a list of plans is filtered.
 func PlanParameters() []string { return append(slices.Clone(sharedFilters), "status", "frequency") }
@@ -30,7 +31,7 @@ func ParsePlanFilter(value func(name string) string) (PlanFilter, error) {
 	var shared GiftFilter
 	shared.read(&v, value, sharedFilters)
 	f := PlanFilter{
-		Contact: shared.Contact, Campaign: shared.Campaign, CampaignCode: shared.CampaignCode, Method: shared.Method, ExternalID: shared.ExternalID,
+		Contact: shared.Contact, Campaign: shared.Campaign, CampaignCode: shared.CampaignCode, Email: shared.Email, Method: shared.Method, ExternalID: shared.ExternalID,
 		Status: PlanStatus(value("status")), Frequency: value("frequency"),
 	}
 	if f.Status != "" && !slices.Contains(PlanStatuses, f.Status) {
@@ -49,7 +50,7 @@ func (f PlanFilter) IsEmpty() bool {
 	return f == PlanFilter{}
 }
 
-// Matches tells whether a plan passes. The store has looked up the campaign.
+// Matches tells whether a plan passes. The store has looked up the campaign and the email.
 func (f PlanFilter) Matches(p *Plan) bool {
 	return (f.Contact == 0 || f.Contact == p.Contact) && (f.Campaign == 0 || f.Campaign == p.Campaign) && (f.Status == "" || f.Status == p.Status) &&
 		(f.Method == "" || f.Method == p.Method) && (f.Frequency == "" || f.Frequency == p.Frequency) && (f.ExternalID == "" || f.ExternalID == p.ExternalID)

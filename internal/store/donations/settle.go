@@ -325,7 +325,8 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 		return nil, err
 	}
 	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(a.Day(o.Plan.StartAt).Format(time.DateOnly))}
-	made.Amount, made.Status, made.ExternalID = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), nil, nil
+	made.Amount, made.FeeCovered = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), new(donate.Sent(o.Plan.Covered, o.Plan.Currency))
+	made.Status, made.ExternalID = nil, nil
 	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
 		return nil, err
 	}
@@ -343,7 +344,7 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 	if err != nil || found == nil {
 		return nil, err
 	}
-	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Covered, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
 		return &now, nil
 	}

@@ -123,6 +123,9 @@ func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err 
 	return records, err
 }
 
+// withKey are the contacts that have a match key.
+const withKey = "(SELECT id FROM contact_index WHERE account_id = $1 AND key = $%d)"
+
 // clockSpan is more than any clock is ahead of UTC or behind it, in seconds.
 const clockSpan = 15 * 60 * 60
 
@@ -134,7 +137,7 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		args = append(args, value)
 		conditions = append(conditions, fmt.Sprintf(condition, len(args)))
 	}
-	led := f.ExternalID != "" || f.Contact != 0
+	led := f.ExternalID != "" || f.Contact != 0 || f.Email != ""
 	lead := func(condition string) {
 		if !led {
 			conditions = append(conditions, condition)
@@ -143,6 +146,9 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 	}
 	if f.Contact != 0 {
 		add("g.contact_id = $%d", f.Contact)
+	}
+	if f.Email != "" {
+		add("g.contact_id IN "+withKey, f.Email)
 	}
 	if f.Plan != "" { // of another account with the same number, it is none of ours
 		lead("g.plan_id <> 0")
@@ -352,6 +358,8 @@ func (part GiftPart) Weight(c db.Conn) (int64, error) {
 		return 0, nil
 	case f.Contact != 0:
 		f = giving.GiftFilter{Contact: f.Contact}
+	case f.Email != "":
+		f = giving.GiftFilter{Email: f.Email}
 	case f.Plan != "":
 		f = giving.GiftFilter{Plan: f.Plan}
 	case f.Campaign != 0:

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -309,6 +310,8 @@ func planKeys(c db.Conn, w store.Admit, account int64, f giving.PlanFilter) (key
 	switch status := (giving.Plan{Status: f.Status}); {
 	case f.Contact != 0:
 		condition, args = condition+" AND contact_id = $2", append(args, f.Contact)
+	case f.Email != "":
+		condition, args = condition+" AND contact_id IN "+fmt.Sprintf(withKey, 2), append(args, f.Email)
 	case f.Campaign != 0:
 		condition, args = condition+" AND campaign_id <> 0 AND campaign_id = $2", append(args, f.Campaign)
 	case f.Status != "":
