@@ -145,15 +145,18 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}}); err != nil {
+				t.Fatal(err)
+			}
 			w := wish(1)
-			w.Frequency = "monthly"
+			w.Frequency, w.Cover = "monthly", true
 			d, session := shop.give(w)
 			shop.stripe.Pay(session, stripetest.Card)
 			shop.arrive()
 			d = shop.look(d.ID)
 			p, err := s.Plan(t.Context(), shop.account.Number, d.GiftPlan)
-			if err != nil {
-				t.Fatal(err)
+			if err != nil || p.Amount != 51_81 || p.Covered != 1_81 {
+				t.Fatalf("%d of %d cover the fee: %v", p.Covered, p.Amount, err)
 			}
 			begun, next := shop.stripe.Period(d.Plan)
 			for what, days := range map[string][2]time.Time{"begins": {p.StartAt, begun}, "is due": {p.NextBill, next}} {

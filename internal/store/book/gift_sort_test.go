@@ -87,7 +87,7 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			giver := create(t, s, chapter.Number, `{"first_name":"A","last_name":"B"}`).ID
+			giver := create(t, s, chapter.Number, `{"first_name":"A","last_name":"B","emails":[{"value":"a@b.org"}]}`).ID
 			random := rand.New(rand.NewPCG(5, 6))
 			for i := range 120 {
 				at := s.Now().Add(-time.Duration(random.IntN(5*24*3600)) * time.Second).Truncate(time.Hour)
@@ -110,6 +110,8 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{Contact: contact}, own)
 			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{From: s.Now().AddDate(0, 0, -3)}, own)
 			checkSorts(t, s, account.Number, campaign.ChapterCampaigns, giving.GiftFilter{Method: "cash"}, below)
+			checkSorts(t, s, chapter.Number, campaign.OwnCampaigns, giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, below)
+			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, nil)
 			for _, by := range giftSorts {
 				if by.By == giving.ByCreation { // all were recorded in the same second
 					continue
@@ -145,7 +147,7 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ann, bob := create(t, s, account.Number, `{"first_name":"Ann","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Bob","last_name":"B"}`).ID
+		ann, bob := create(t, s, account.Number, `{"first_name":"Ann","last_name":"B","emails":[{"value":"ann@lee.example"}]}`).ID, create(t, s, account.Number, `{"first_name":"Bob","last_name":"B"}`).ID
 		for _, body := range []string{
 			fmt.Sprintf(`{"contact_id":%d,"amount":30,"frequency":"monthly","method":"card","start_at":"2026-03-01","external_id":"p-1"}`, ann),
 			fmt.Sprintf(`{"contact_id":%d,"amount":10,"frequency":"yearly","method":"card","start_at":"2026-02-01","campaign_code":%q}`, ann, roof.Slug),
@@ -172,6 +174,8 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 			"sort=-start_at":                     "30 10 2000 20",
 			"sort=created_at status=paused":      "20 2000",
 			"contact_id=" + fmt.Sprint(ann):      "30 10",
+			"email=Ann@Lee.example":              "30 10",
+			"email=ann@lee.example status=ended": "",
 			"campaign_id=" + fmt.Sprint(roof.ID): "10",
 			"campaign_code=" + roof.Slug:         "10",
 			"campaign_code=none":                 "",

@@ -48,13 +48,14 @@ func findSorted(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest
 }
 
 // sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts, which all go on
-// with the time. Nothing but the documents has amounts, and no index has the gifts of several accounts: those are read and sorted when it is their turn.
+// with the time. Nothing but the documents has amounts, and no index has the gifts of several accounts, or of several
+// contacts with one email: those are read and sorted when it is their turn.
 func sortGifts(c db.Conn, w store.Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	switch sort := parts[0].Filter.Sort; {
 	case len(parts) > 1:
 	case sort.InOrder():
 		return sortByID(c, w, parts, page)
-	case sort.By == giving.ByTime:
+	case sort.By == giving.ByTime && parts[0].Filter.Email == "":
 		return sortByTime(c, w, parts, page)
 	}
 	return sortInMemory(c, w, parts, page)
