@@ -173,7 +173,8 @@ func WriteJSON(w http.ResponseWriter, status int, body []byte) error {
 }
 
 // budget limits the memory of large bodies and answers while slow clients send or read them. Small ones are free: the number of
-// connections limits them. One account cannot use up what others need.
+// connections limits them. No owner gets more than what was free for another, so that several who take what
+// they can get leave something.
 type budget struct {
 	mu     sync.Mutex
 	used   int
@@ -194,7 +195,7 @@ func newBudget() *budget { return &budget{owners: make(map[owner]int)} }
 func (b *budget) take(o owner, bytes int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+bytes > budgetTotal || b.owners[o]+bytes > budgetShare {
+	if b.owners[o]+bytes > min(budgetShare, budgetTotal-b.used) {
 		return false
 	}
 	b.used += bytes

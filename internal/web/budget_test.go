@@ -34,6 +34,21 @@ func TestABudgetIsSharedByAccounts(t *testing.T) {
 	}
 }
 
+// Owners who take all that they get, piece by piece, leave something for another.
+func TestGreedyOwnersLeaveRoomForAnother(t *testing.T) {
+	const piece = 1 << 20
+	for greedy := range int64(7) {
+		b := newBudget()
+		for o := (owner{account: 1}); o.account <= greedy; o.account++ {
+			for b.take(o, piece) {
+			}
+		}
+		if !b.take(owner{account: 99}, piece) {
+			t.Errorf("%d owners took all of it", greedy)
+		}
+	}
+}
+
 // slowWriter records what it was given, and the deadline.
 type slowWriter struct {
 	http.ResponseWriter
