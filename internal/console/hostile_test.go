@@ -20,6 +20,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/rig"
 	"donorbook/internal/store/jobs"
+	"donorbook/internal/store/mails"
 )
 
 // estate is an organization with one of everything that an address can refer to.
@@ -524,9 +525,21 @@ func TestGuessingIsThrottled(t *testing.T) {
 	a := p.post("/console/signin", "email", "Ana@example.org", "password", testPassword)
 	p.wantStatus(a, http.StatusTooManyRequests)
 	p.sees(a, "Too many attempts. Try again in")
-	if a.header.Get("Retry-After") == "" {
-		t.Error("nobody says how long to wait")
+	if a.header.Get("Retry-After") == "" || strings.Contains(a.words(), "Forgot") {
+		t.Errorf("it does not say how long to wait, or names an email that the server cannot send: %s", a.words())
 	}
+	s.store.UseRelay(new(mails.Shelf))
+	p.sees(p.post("/console/signin", "email", "ana@example.org", "password", testPassword), "Or go back and choose “Forgot your password?”")
+	p.post("/console/forgot", "email", "ana@example.org")
+	if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	_, link, _ := strings.Cut(p.get("/console/mails").body, `href="/console/reset/`)
+	token, _, _ := strings.Cut(link, `"`)
+	if a := p.post("/console/reset/"+token, "password", "another good password"); a.status != http.StatusSeeOther {
+		t.Errorf("the link of who forgot leads to %d %s", a.status, a.words())
+	}
+	p.sees(p.get("/console/profile"), "ana@example.org")
 }
 
 // After signing in, the browser goes to a page of the console and nowhere else.

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/web"
 )
 
 // Entrance leads to the organization that was open last, or to any.
@@ -130,6 +131,9 @@ func SignIn(r *page.Request) error {
 	token, user, err := checkPassword(r, r.Form.Value("email"), r.Form.Secret("password"))
 	if outcome, ok := page.OutcomeOf(err); ok {
 		r.Options.SignIn(outcome)
+		if limited := new(web.Error); outcome == page.Throttled && r.Store.Mails() && errors.As(err, &limited) {
+			limited.Message += " Or go back and choose “Forgot your password?”: the link in that email works at once."
+		}
 	}
 	if errors.Is(err, crm.ErrUnauthenticated) {
 		r.Form.Fail("", "Wrong email or password.")

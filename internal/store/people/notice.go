@@ -83,7 +83,7 @@ func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ ma
 	}
 	return &mail.Message{
 		Subject: mail.Say("Set a new password"),
-		Says:    []mail.Line{mail.Say("Hello {},", user.Name), mail.Say("Somebody, probably you, asked for a new password for your user on Donorbook.")},
+		Says:    []mail.Line{mail.Say("Hello {},", user.Name), mail.Say("Someone, probably you, asked for a new password for your user on Donorbook.")},
 		Action:  mail.Say("Set a new password"), Path: "/console/reset/" + token,
 		After: []mail.Line{mail.Say("The link works once and for 30 minutes. If you didn’t ask for it, you can ignore this mail: your password stays as it is.")},
 	}, nil
