@@ -103,6 +103,7 @@ const (
 	IDForm        Rule = "must be an id, which is a whole number"
 	PlansContact  Rule = "must be the contact of the gift's plan, unless you also set plan_id to null"
 	CodeForm      Rule = "must be an id, which is 16 letters and digits"
+	ProvidersID   Rule = "must stay %q, by which the payment provider is asked about it"
 	Reserved      Rule = "must not begin with %q, which is reserved for that payment provider"
 	OtherGiver    Rule = "must be a plan of the contact who gave"
 	GiftTime      Rule = "must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00"

@@ -54,7 +54,7 @@ func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, 
 	} else if cmp.Or(status, g.Status) != Pending && in.future {
 		v.Add("transacted_at", doc.NotInFuture)
 	}
-	checkReserved(&v, value(in.ExternalID), g.ExternalID)
+	checkReference(&v, in.ExternalID, g.ExternalID)
 	if len(v.Faults) > 0 {
 		doc.SortFaults(&v, giftFields)
 		return old, &v

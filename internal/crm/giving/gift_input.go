@@ -291,15 +291,20 @@ var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "ad
 func referenceKind() doc.Kind[string] {
 	return doc.String(maxReference).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
 		if c.IsNew {
-			checkReserved(&c.Invalid, *value, "")
+			checkReference(&c.Invalid, value, "")
 		}
 	})
 }
 
-// checkReserved refuses a reference that a payment provider alone may give, unless it is there already.
-func checkReserved(v *doc.Invalid, reference, old string) {
-	if provider, found := providerOf(reference); found && reference != old {
+// checkReference keeps the references by which gifts and plans are found at a payment provider: no one else gives one, or takes it away.
+func checkReference(v *doc.Invalid, sent *string, old string) {
+	if sent == nil || *sent == old {
+		return
+	}
+	if provider, found := providerOf(*sent); found {
 		v.Add("external_id", doc.Reserved, provider+":")
+	} else if _, found := providerOf(old); found {
+		v.Add("external_id", doc.ProvidersID, old)
 	}
 }
 

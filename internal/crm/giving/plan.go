@@ -184,7 +184,7 @@ func (p Plan) Change(in *PlanInput, now time.Time) (Plan, error) {
 	if in.Contact != nil && *in.Contact != old.Contact {
 		v.Add("contact_id", "cannot be changed: end the plan and make another one")
 	}
-	checkReserved(&v, p.ExternalID, old.ExternalID)
+	checkReference(&v, &p.ExternalID, old.ExternalID)
 	if p.Currency != old.Currency {
 		v.Add("currency", "cannot be changed: end the plan and make another one")
 	}

@@ -236,6 +236,15 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		if g.Status != giving.Succeeded || g.Payment().Amount != 51_81 || g.Payment().FeeCovered != 1_81 || g.Payment().Fee == 0 || g.Dedication == nil || !g.OptIn || g.Campaign != shop.campaign.ID || g.Giver.Email != w.Email || g.Test {
 			t.Errorf("the gift is %+v", g.Gift)
 		}
+		for _, sent := range []string{`null`, `"mine"`} {
+			_, err := s.UpdateGift(t.Context(), shop.account.Number, g.Code, giftInput(t, `{"external_id":`+sent+`}`, false, s.Now()))
+			if err == nil || !strings.Contains(err.Error(), g.ExternalID) {
+				t.Errorf("the payment of a gift is forgotten: %v", err)
+			}
+		}
+		if _, err := s.UpdateGift(t.Context(), shop.account.Number, g.Code, giftInput(t, `{"external_id":"`+g.ExternalID+`"}`, false, s.Now())); err != nil {
+			t.Errorf("the gift as it was: %v", err)
+		}
 		if got := shop.mails(w.Email); len(got) != 1 {
 			t.Errorf("the giver has the mails %q", got)
 		}
