@@ -287,33 +287,6 @@ func (in *GiftInput) checkNew(c *doc.Checker) {
 // providers are payment providers; references that begin with one and a colon are theirs.
 var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless", "pretend"}
 
-// referenceKind is the id of a gift in the system that it came from.
-func referenceKind() doc.Kind[string] {
-	return doc.String(maxReference).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
-		if c.IsNew {
-			checkReference(&c.Invalid, value, "")
-		}
-	})
-}
-
-// checkReference keeps the references by which gifts and plans are found at a payment provider: no one else gives one, or takes it away.
-func checkReference(v *doc.Invalid, sent *string, old string) {
-	if sent == nil || *sent == old {
-		return
-	}
-	if provider, found := providerOf(*sent); found {
-		v.Add("external_id", doc.Reserved, provider+":")
-	} else if _, found := providerOf(old); found {
-		v.Add("external_id", doc.ProvidersID, old)
-	}
-}
-
-// providerOf is the payment provider that a reference is from, as it is written.
-func providerOf(reference string) (provider string, found bool) {
-	provider, _, found = strings.Cut(reference, ":")
-	return provider, found && slices.Contains(providers, strings.ToLower(provider))
-}
-
 func (in *GiftInput) checkMoney(c *doc.Checker) {
 	if in.Amount != nil && (*in.Amount < 0 || *in.Amount == 0 && value(in.Method) != InKind || *in.Amount > text.MaxSentMoney) {
 		c.AddAt(doc.Place{}, "amount", doc.MoneyRange)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"donorbook/internal/crm/doc"
 )
 
 // Settled is a gift of a payment provider with the status that its payment has, and the fee, each where it became known: "" and 0 are that they stay.
@@ -82,4 +84,31 @@ func (p Plan) Followed(status PlanStatus, amount, covered int64, method string, 
 		p.NextBill, p.CanceledAt = time.Time{}, canceled.UTC().Truncate(time.Second)
 	}
 	return p
+}
+
+// referenceKind is the id of a gift in the system that it came from.
+func referenceKind() doc.Kind[string] {
+	return doc.String(maxReference).And(func(c *doc.Checker, at doc.Place, name string, value *string) {
+		if c.IsNew {
+			checkReference(&c.Invalid, value, "")
+		}
+	})
+}
+
+// checkReference keeps the references by which gifts and plans are found at a payment provider: no one else gives one, or takes it away.
+func checkReference(v *doc.Invalid, sent *string, old string) {
+	if sent == nil || *sent == old {
+		return
+	}
+	if provider, found := providerOf(*sent); found {
+		v.Add("external_id", doc.Reserved, provider+":")
+	} else if _, found := providerOf(old); found {
+		v.Add("external_id", doc.ProvidersID, old)
+	}
+}
+
+// providerOf is the payment provider that a reference is from, as it is written.
+func providerOf(reference string) (provider string, found bool) {
+	provider, _, found = strings.Cut(reference, ":")
+	return provider, found && slices.Contains(providers, strings.ToLower(provider))
 }
