@@ -1,3 +1,5 @@
+//go:build drill
+
 // Package donorbook_test checks the repository as a whole: its documents' commands and the arrows between its packages.
 package donorbook_test
 

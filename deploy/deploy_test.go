@@ -1,3 +1,5 @@
+//go:build drill
+
 // Package deploy_test runs the example files of this directory for real: the program as the systemd unit starts it, nginx
 // with nginx.conf, and PostgreSQL. Only ports, paths and certificates are replaced.
 package deploy_test
@@ -5,8 +7,6 @@ package deploy_test
 import (
 	"bytes"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -121,32 +120,6 @@ func example(t *testing.T, name string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-var ports = struct {
-	sync.Mutex
-	taken map[int]bool
-}{taken: map[int]bool{}}
-
-// freeAddress is a place to listen on, outside of the range that the system gives to outgoing connections: a node that is
-// restarted must find its port free.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	ports.Lock()
-	defer ports.Unlock()
-	for range 1000 {
-		port := 10_000 + rand.IntN(20_000)
-		address := fmt.Sprintf("127.0.0.1:%d", port)
-		l, err := net.Listen("tcp", address)
-		if err != nil || ports.taken[port] {
-			continue
-		}
-		l.Close()
-		ports.taken[port] = true
-		return address
-	}
-	t.Fatal("no port is free")
-	return ""
-}
-
 // process is a program that runs until it is told to end.
 type process struct {
 	t      *testing.T
@@ -231,7 +204,7 @@ func newNode(t *testing.T, database string, flags ...string) *node {
 	t.Helper()
 	dir := newDir(t)
 	settings := writeFile(t, filepath.Join(dir, "donorbook.toml"), example(t, "donorbook.toml", "/var/lib/donorbook", dir))
-	address := freeAddress(t)
+	address := rig.FreeAddress()
 	line := strings.NewReplacer(
 		"/usr/local/bin/donorbook", binary, "/etc/donorbook/donorbook.toml", settings,
 		"127.0.0.1:808%i", address, "127.0.0.1:946%i", "127.0.0.1:0",

@@ -1,3 +1,5 @@
+//go:build drill
+
 package deploy_test
 
 import (

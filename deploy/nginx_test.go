@@ -1,3 +1,5 @@
+//go:build drill
+
 package deploy_test
 
 import (
@@ -18,6 +20,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // proxy is an nginx with the example's settings.
@@ -31,7 +35,7 @@ type proxy struct {
 // startNginx starts nginx in front of two nodes.
 func startNginx(t *testing.T, nodes []*node) *proxy {
 	t.Helper()
-	p := &proxy{dir: newDir(t), secure: freeAddress(t), plain: freeAddress(t)}
+	p := &proxy{dir: newDir(t), secure: rig.FreeAddress(), plain: rig.FreeAddress()}
 	cert, key := p.certificate(t)
 	_, securePort, _ := net.SplitHostPort(p.secure)
 	_, plainPort, _ := net.SplitHostPort(p.plain)

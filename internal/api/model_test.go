@@ -20,10 +20,9 @@ import (
 // The model test sends random sequences of requests through HTTP and through a model of the contract that is simple enough to
 // trust, and compares every status and body. For a longer run: -rapid.checks=1000 -rapid.steps=200.
 func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
+	onEach(t, bothEngines, func(t *testing.T, s *server) {
 		brief(t, "rapid.checks", map[string]string{"sqlite": "8", "postgres": "3"}[s.engine])
 		brief(t, "rapid.steps", "90")
-		brief(t, "rapid.nofailfile", "true") // a failure prints the seed that repeats it
 		rapid.Check(t, func(r *rapid.T) {
 			m := &machine{server: s, t: t}
 			for range 2 {

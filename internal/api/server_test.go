@@ -77,9 +77,9 @@ type server struct {
 	rateLimit int
 }
 
-// engines are the databases that the tests run on. Each has one server with the usual settings, for all tests that only need
+// bothEngines are the databases of the tests that say what an engine must do, and engines those of all others. Each has one server with the usual settings, for all tests that only need
 // their own accounts: an API is slow to create, because it renders its reference page.
-var engines = []*engine{
+var bothEngines = []*engine{
 	{name: "sqlite", open: func() (o store.Options, remove func(), err error) {
 		o.Data, err = os.MkdirTemp("", "donorbook-api-test-")
 		return o, func() { _ = os.RemoveAll(o.Data) }, err
@@ -93,6 +93,8 @@ var engines = []*engine{
 	}},
 }
 
+var engines = rig.OfBoth(bothEngines)
+
 type engine struct {
 	name  string
 	open  func() (o store.Options, remove func(), err error)
@@ -104,6 +106,9 @@ type engine struct {
 // server is the engine's shared one.
 func (e *engine) server(t testing.TB) *server {
 	t.Helper()
+	if e.name == rig.Postgres.Name {
+		rig.Cluster(t)
+	}
 	e.once.Do(func() {
 		options, remove, err := e.open()
 		if err != nil {
@@ -131,6 +136,11 @@ func (e *engine) server(t testing.TB) *server {
 
 // eachEngine runs a test on every engine.
 func eachEngine(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	onEach(t, engines, test)
+}
+
+func onEach(t *testing.T, engines []*engine, test func(t *testing.T, s *server)) {
 	t.Helper()
 	for _, e := range engines {
 		t.Run(e.name, func(t *testing.T) { test(t, e.server(t)) })
@@ -168,7 +178,7 @@ func (c withServers) Run() int {
 	if linesThatName.Load() > 0 {
 		code = 1
 	}
-	for _, e := range engines {
+	for _, e := range bothEngines {
 		if e.close == nil {
 			continue
 		}

@@ -21,7 +21,7 @@ const (
 	postgres engine = "postgres"
 )
 
-var engines = []engine{sqlite, postgres}
+var engines = rig.OfBoth([]engine{sqlite, postgres})
 
 // eachEngine runs a test on every engine, in parallel.
 func eachEngine(t *testing.T, test func(*testing.T, engine)) {

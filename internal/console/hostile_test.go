@@ -214,7 +214,7 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 
 // TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has no rejected rows yet.
 func TestEveryPageOpensOnEachEngine(t *testing.T) {
-	for _, engine := range rig.Engines {
+	for _, engine := range rig.Both {
 		t.Run(engine.Name, func(t *testing.T) {
 			s := siteOn(t, engine)
 			e := s.estate("Harbor")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"donorbook/internal/rig"
 )
 
 func TestANewerSchemaIsRefused(t *testing.T) {
@@ -280,8 +282,8 @@ func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 		fresh := squashed(1)
 		if fresh.Dir != "" {
 			fresh.Dir = t.TempDir()
-		} else if fresh.URL, err = Cluster.Database(); err != nil {
-			t.Fatal(err)
+		} else {
+			fresh.URL = rig.Database(t)
 		}
 		if found := versions(fresh); !slices.Equal(found, []int64{1, 2, 3}) {
 			t.Errorf("a new one has the versions %v", found)

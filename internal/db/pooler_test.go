@@ -1,3 +1,5 @@
+//go:build drill
+
 package db_test
 
 import (
@@ -20,21 +22,19 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
 
 func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	t.Parallel()
-	pooler, err := db.Cluster.Pooler(8)
+	pooler, err := rig.Cluster(t).Pooler(8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pooler.Remove)
-	direct, err := db.Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := rig.Database(t)
 	url := pooler.URL(databaseName(direct)) + "&pooler=transaction"
 	atOnce(3, func(int) { // nodes that start together
 		s, err := book.Open(t.Context(), store.Options{Database: url})
@@ -120,7 +120,7 @@ func startProxy(t *testing.T, url string) (p *proxy, through string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &proxy{Listener: listener, server: "127.0.0.1:" + db.Cluster.Port}
+	p = &proxy{Listener: listener, server: "127.0.0.1:" + rig.Cluster(t).Port}
 	p.open.Go(func() {
 		for {
 			client, err := p.Accept()
@@ -263,10 +263,7 @@ func farewell(code string) []byte {
 // is no retry: the change may be there already.
 func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
 	t.Parallel()
-	url, err := db.Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	p, through := startProxy(t, url)
 	s := open(t, store.Options{Database: through})
 	account := newAccount(t, s).Number
@@ -302,10 +299,7 @@ func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *t
 // it is retried and the client does not notice.
 func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	url, err := db.Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	other, err := pgx.Connect(ctx, url)
@@ -365,10 +359,7 @@ func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 // other.
 func TestConcurrentCampaignLocksAccountsInAscendingOrder(t *testing.T) {
 	t.Parallel()
-	url, err := db.Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	s := open(t, store.Options{Database: url})
 	beneficiary, owner := newAccount(t, s), newAccount(t, s)
 	if beneficiary.Number > owner.Number {

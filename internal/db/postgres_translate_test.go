@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"donorbook/internal/rig"
+
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -11,10 +13,7 @@ import (
 // on another connection.
 func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	url, err := Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	d := openTiny(t, tinyOptions(Options{URL: url}))
 	for _, test := range []struct {
 		routine string
@@ -36,10 +35,7 @@ func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 // A distributed engine whose worker is gone says so with the code of its own faults. Those stay faults.
 func TestAServerThatHasLostAnotherIsUnavailable(t *testing.T) {
 	t.Parallel()
-	url, err := Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	d := openTiny(t, tinyOptions(Options{URL: url}))
 	c, err := d.engine.writer(t.Context())
 	if err != nil {
@@ -60,10 +56,7 @@ func TestAServerThatHasLostAnotherIsUnavailable(t *testing.T) {
 // What a real server reports in both cases.
 func TestAChangedTableIsNotNoticedAndAnImpossibleStatementIs(t *testing.T) {
 	t.Parallel()
-	url, err := Cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := rig.Database(t)
 	d := openTiny(t, tinyOptions(Options{URL: url}))
 	every := func() error {
 		_, err := d.readAll(t, `SELECT * FROM person WHERE id = $1`, int64(1))
@@ -75,7 +68,7 @@ func TestAChangedTableIsNotNoticedAndAnImpossibleStatementIs(t *testing.T) {
 		}
 	}
 	// As a newer node does when it migrates.
-	err = d.write(t.Context(), 1, func(tx *Tx) error {
+	err := d.write(t.Context(), 1, func(tx *Tx) error {
 		_, err := tx.Exec(`ALTER TABLE person ADD COLUMN more BIGINT NOT NULL DEFAULT 0`)
 		return err
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // A schema that is just large enough to test everything a database must do.
@@ -78,11 +80,7 @@ func eachOptions(t *testing.T, test func(t *testing.T, o Options)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url, err := Cluster.Database()
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, tinyOptions(Options{URL: url}))
+		test(t, tinyOptions(Options{URL: rig.Database(t)}))
 	})
 }
 

@@ -4,9 +4,12 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/user"
@@ -14,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -23,7 +27,7 @@ import (
 
 // Cluster is a PostgreSQL server of a test's own.
 type Cluster struct {
-	Port string
+	Port string // "" for a server that listens on a socket in its directory alone
 	dir  string
 	bin  string
 	run  *syscall.Credential // nil where the tests themselves are not root
@@ -35,12 +39,16 @@ type Cluster struct {
 	databases atomic.Int64
 }
 
-// New makes a cluster and starts it. Settings are lines of postgresql.conf.
+// New makes a cluster that listens on a port, and starts it. Settings are lines of postgresql.conf.
 func New(settings ...string) (*Cluster, error) {
 	c, err := prepare()
 	if err != nil {
 		return nil, err
 	}
+	return c.initialize(settings)
+}
+
+func (c *Cluster) initialize(settings []string) (*Cluster, error) {
 	if err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"); err != nil {
 		c.Remove()
 		return nil, err
@@ -59,9 +67,7 @@ func prepare() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{dir: dir, bin: bin}
-	if c.Port, err = freePort(); err != nil {
-		return nil, err
-	}
+	c.Port = strconv.Itoa(FreePort())
 	if os.Getuid() != 0 {
 		return c, nil
 	}
@@ -75,6 +81,9 @@ func prepare() (*Cluster, error) {
 	return c, os.Chown(dir, uid, gid)
 }
 
+// ErrMissing is that there is no PostgreSQL on this machine.
+var ErrMissing = errors.New("PostgreSQL 15 or newer is not installed: apt-get install postgresql")
+
 // programs finds the newest PostgreSQL of this machine, 15 at least.
 func programs() (string, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
@@ -86,19 +95,27 @@ func programs() (string, error) {
 		}
 	}
 	if where == "" {
-		return "", fmt.Errorf("PostgreSQL 15 or newer is not installed: apt-get install postgresql")
+		return "", ErrMissing
 	}
 	return where, nil
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// ports are those that FreePort has given away.
+var ports sync.Map
+
+// FreePort is a port to listen on, outside of the range that the system gives to outgoing connections: a server that is restarted must
+// find its port free.
+func FreePort() int {
+	for {
+		port := 10_000 + rand.IntN(20_000)
+		if _, given := ports.LoadOrStore(port, true); given {
+			continue
+		}
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
@@ -122,11 +139,24 @@ var fast = []string{"fsync = off", "synchronous_commit = off", "full_page_writes
 // Fast makes a cluster that does not wait for the disk.
 func Fast() (*Cluster, error) { return New(fast...) }
 
+// Local makes a cluster that does not wait for the disk either, and has no port, which another program could have taken.
+func Local() (*Cluster, error) {
+	c, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	c.Port = ""
+	return c.initialize(fast)
+}
+
 // Configure writes postgresql.conf and starts the server.
 func (c *Cluster) Configure(settings ...string) error {
 	c.settings = settings
-	lines := slices.Concat([]string{
-		"listen_addresses = '127.0.0.1'", "port = " + c.Port, "unix_socket_directories = ''",
+	where := []string{"listen_addresses = '127.0.0.1'", "port = " + c.Port, "unix_socket_directories = ''"}
+	if c.Port == "" {
+		where = []string{"listen_addresses = ''", "unix_socket_directories = '" + c.dir + "'"}
+	}
+	lines := slices.Concat(where, []string{
 		"max_connections = 200", "shared_buffers = 64MB", "logging_collector = off", "timezone = 'UTC'",
 		"autovacuum_naptime = 10s", "dynamic_shared_memory_type = mmap", // in its directory, so that a server that is killed leaves nothing behind
 	}, settings)
@@ -260,6 +290,9 @@ func (c *Cluster) Remove() {
 
 // URL is the address of a database.
 func (c *Cluster) URL(database string) string {
+	if c.Port == "" {
+		return fmt.Sprintf("postgres://postgres@/%s?host=%s&sslmode=disable", database, url.QueryEscape(c.dir))
+	}
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%s/%s?sslmode=disable", c.Port, database)
 }
 
@@ -272,15 +305,15 @@ func (c *Cluster) Exec(sql string) error {
 }
 
 // Number asks a database for one number.
-func Number(url, sql string) (n int64, err error) {
-	err = connect(url, func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql).Scan(&n) })
+func Number(address, sql string) (n int64, err error) {
+	err = connect(address, func(ctx context.Context, conn *pgx.Conn) error { return conn.QueryRow(ctx, sql).Scan(&n) })
 	return n, err
 }
 
-func connect(url string, fn func(context.Context, *pgx.Conn) error) error {
+func connect(address string, fn func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -3,11 +3,13 @@
 package rig
 
 import (
+	"errors"
 	"os"
 	"sync"
 	"testing"
 
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig/drill"
 )
 
 // Engine is a kind of database.
@@ -17,10 +19,24 @@ type Engine struct {
 	New func(t testing.TB) (directory, url string)
 }
 
-// Engines are the databases that every test runs on.
-var Engines = []Engine{
-	{"sqlite", func(t testing.TB) (string, string) { return t.TempDir(), "" }},
-	{"postgres", func(t testing.TB) (string, string) { return "", Database(t) }},
+// SQLite and Postgres are the databases that there are.
+var (
+	SQLite   = Engine{"sqlite", func(t testing.TB) (string, string) { return t.TempDir(), "" }}
+	Postgres = Engine{"postgres", func(t testing.TB) (string, string) { return "", Database(t) }}
+)
+
+// Both are the engines of the tests that say what an engine must do: make test has them on PostgreSQL too, where it is installed.
+var Both = []Engine{SQLite, Postgres}
+
+// Engines are the databases that all other tests run on.
+var Engines = OfBoth(Both)
+
+// OfBoth leaves those of two engines that all tests run on.
+func OfBoth[E any](both []E) []E {
+	if drill.On {
+		return both
+	}
+	return both[:1]
 }
 
 // Template is for tests that begin with the tables of the program. create makes them once for each engine, and each test gets a copy of
@@ -47,13 +63,16 @@ func Template(create func(directory, url string) error) func(testing.TB, Engine)
 		t.Helper()
 		var made string
 		var err error
-		if e.Name == "sqlite" {
+		if e.Name == SQLite.Name {
 			directory = t.TempDir()
 			if made, err = sqlite(); err == nil {
 				err = os.CopyFS(directory, os.DirFS(made))
 			}
-		} else if made, err = postgres(); err == nil {
-			url, err = Cluster(t).Copy(made)
+		} else {
+			cluster := Cluster(t)
+			if made, err = postgres(); err == nil {
+				url, err = cluster.Copy(made)
+			}
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -62,9 +81,13 @@ func Template(create func(directory, url string) error) func(testing.TB, Engine)
 	}
 }
 
-// Shared is the PostgreSQL server of this test program. The first test that needs it starts it.
+// Shared is the PostgreSQL server of this test program. The first test that needs it starts it. The drill's has a port, for proxies.
 var Shared = sync.OnceValues(func() (*pgtest.Cluster, error) {
-	made, err := pgtest.Fast()
+	make := pgtest.Local
+	if drill.On {
+		make = pgtest.Fast
+	}
+	made, err := make()
 	if err == nil {
 		atEnd(made.Remove)
 	}
@@ -95,10 +118,13 @@ func Run(m interface{ Run() int }) int {
 // Main is a TestMain for packages that need nothing else.
 func Main(m *testing.M) { os.Exit(Run(m)) }
 
-// Cluster is the shared server.
+// Cluster is the shared server. Where PostgreSQL is not installed, a test that needs it is left out, and make test says so; the drill fails.
 func Cluster(t testing.TB) *pgtest.Cluster {
 	t.Helper()
 	made, err := Shared()
+	if errors.Is(err, pgtest.ErrMissing) && !drill.On {
+		t.Skip(err)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"donorbook/internal/pgtest"
 )
 
 // Patience is how long anything may take on a busy machine before a test gives up.
@@ -62,15 +64,7 @@ func Start(t testing.TB, cmd *exec.Cmd) (exited chan struct{}) {
 }
 
 // FreeAddress is a place to listen on.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
+func FreeAddress() string { return fmt.Sprintf("127.0.0.1:%d", pgtest.FreePort()) }
 
 // Program is a server of the built program, in a process of its own.
 type Program struct {
@@ -83,7 +77,7 @@ type Program struct {
 // Serve starts the program at a path on an empty directory, with more arguments, and waits until it listens.
 func Serve(t testing.TB, path string, args ...string) *Program {
 	t.Helper()
-	p := &Program{t: t, path: path, data: t.TempDir(), Address: FreeAddress(t), Metrics: FreeAddress(t)}
+	p := &Program{t: t, path: path, data: t.TempDir(), Address: FreeAddress(), Metrics: FreeAddress()}
 	cmd := exec.Command(path, append([]string{"--data", p.data, "serve", "--tls", "off", "--listen", p.Address, "--metrics-listen", p.Metrics}, args...)...)
 	cmd.Env = append(os.Environ(), "GOGC=", "GOMEMLIMIT=") // its own defaults count
 	exited := Start(t, cmd)
@@ -97,6 +91,11 @@ func Serve(t testing.TB, path string, args ...string) *Program {
 		if err == nil {
 			conn.Close()
 			return p
+		}
+		select {
+		case <-exited:
+			t.Fatalf("the program has ended: %v", cmd.ProcessState)
+		default:
 		}
 		if time.Now().After(end) {
 			t.Fatal(err)

@@ -1,3 +1,5 @@
+//go:build drill
+
 package book
 
 import (
@@ -14,7 +16,7 @@ import (
 func TestACopyOfManyContactsThereAndBack(t *testing.T) {
 	t.Parallel()
 	const contacts = 11_000
-	there, back := testEngines[1].options(t), store.Options{Data: t.TempDir()}
+	there, back := bothEngines[1].options(t), store.Options{Data: t.TempDir()}
 	from := store.Options{Data: t.TempDir()}
 	began := time.Now()
 	lap := func(what string) {

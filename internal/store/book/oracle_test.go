@@ -1115,7 +1115,7 @@ func TestOracle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, e := range testEngines {
+	for _, e := range bothEngines {
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
 			database := e.empty(t)

@@ -1,3 +1,5 @@
+//go:build drill
+
 package book
 
 import (
@@ -11,7 +13,7 @@ import (
 
 // A machine that has one of the accounts is away, so that a question about all accounts fails. The jobs of the others go on.
 func TestJobsOfOtherAccountsGoOnWhileAMachineIsAway(t *testing.T) {
-	s, err := Open(t.Context(), testEngines[1].options(t))
+	s, err := Open(t.Context(), bothEngines[1].options(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,11 @@ import (
 	"donorbook/internal/store/contacts"
 )
 
-// testEngines are the databases that every test runs on.
-var testEngines = []testEngine{{"sqlite", newSQLite, emptySQLite}, {"postgres", newPostgres, emptied}}
+// bothEngines are the databases of the tests that say what an engine must do, and testEngines those of all others.
+var (
+	bothEngines = []testEngine{{"sqlite", newSQLite, emptySQLite}, {"postgres", newPostgres, emptied}}
+	testEngines = rig.OfBoth(bothEngines)
+)
 
 type testEngine struct {
 	name    string

@@ -1,0 +1,6 @@
+//go:build drill
+
+package drill
+
+// On tells whether everything is tried: all tests on each engine, and inputs that nobody has chosen.
+const On = true
