@@ -73,25 +73,17 @@ func TestALargePageArrivesWhole(t *testing.T) {
 // lazy opens a connection, sends what is given and reads nothing.
 func (s *server) lazy(t *testing.T, sent string) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))(t)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	if _, err := io.WriteString(conn, sent); err != nil {
-		t.Fatal(err)
-	}
+	must(io.WriteString(conn, sent))(t)
 	return conn
 }
 
 // plainly makes a request and looks only at the status and at how long to wait.
 func (s *server) plainly(t *testing.T, method, target, secret, body string) (status int, retryAfter string) {
 	t.Helper()
-	response, err := s.client.Do(s.request(t, method, target, secret, body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(s.client.Do(s.request(t, method, target, secret, body)))(t)
 	defer response.Body.Close() // without its body: other requests hold their answers only for a while
 	return response.StatusCode, response.Header.Get("Retry-After")
 }

@@ -190,9 +190,7 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 				t.Fatalf("the status is %d", a.status)
 			}
 		}
-		if err := s.store.RevokeKey(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.RevokeKey(t.Context(), key.ID))
 		if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusUnauthorized {
 			t.Errorf("the status is %d after the key was revoked", a.status)
 		}

@@ -23,10 +23,7 @@ func (s *server) askIf(t *testing.T, method, target, key, body string, header ..
 // Every operation heeds If-Match: a request with a tag that nothing has is 412 and changes nothing, whatever it is about. With the tag that
 // its document has, it succeeds, and so the next tag is another one.
 func TestEveryOperationHeedsIfMatch(t *testing.T) {
-	c, err := loadContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(loadContract())(t)
 	deletes := map[string]struct{ target, body string }{
 		"archiveContact": {"/v1/contacts/{id}", ""}, "deleteCampaign": {"/v1/campaigns/{campaign}", ""}, "deleteTag": {"/v1/tags/c", ""}, "resetTemplate": {"/v1/templates/first", ""},
 	}

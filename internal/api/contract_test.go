@@ -31,10 +31,7 @@ var loadContract = sync.OnceValues(func() (*contract, error) {
 // checkContract validates an answer against the document: status, headers and body.
 func checkContract(t testing.TB, r *http.Request, a answer) {
 	t.Helper()
-	c, err := loadContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(loadContract())(t)
 	if err := c.check(r, a); err != nil {
 		t.Errorf("%s %s: %d %s\nis not what the OpenAPI document says: %v", r.Method, r.URL.RequestURI(), a.status, clip(a.body), err)
 	}

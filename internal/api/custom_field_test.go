@@ -15,10 +15,7 @@ import (
 // defineField adds a custom field to an account.
 func defineField(t testing.TB, s *server, account access.Account, title string, kind custom.FieldType, options ...string) custom.Field {
 	t.Helper()
-	f, err := s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: title, Description: "About " + title, Type: kind, Options: options})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: title, Description: "About " + title, Type: kind, Options: options}))(t)
 	return f
 }
 
@@ -109,14 +106,9 @@ func TestCustomFieldsAreListed(t *testing.T) {
 		account, other := newAccount(t, s.store, "main", ""), newAccount(t, s.store, "other", "")
 		key := newKey(t, s.store, account, "contacts:read")
 		shirt := defineField(t, s, account, "Shirt", custom.SelectField, "S", "M")
-		age, err := s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: "Age", Type: custom.NumberField})
-		if err != nil {
-			t.Fatal(err)
-		}
+		age := must(s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: "Age", Type: custom.NumberField}))(t)
 		gone := defineField(t, s, account, "Gone", custom.TextField)
-		if err := s.store.EndField(t.Context(), account.Number, gone.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.EndField(t.Context(), account.Number, gone.ID))
 		first, second := fmt.Sprintf(`{"id":%d,"title":"Shirt","description":"About Shirt","type":"select","options":["S","M"]}`, shirt.ID),
 			fmt.Sprintf(`{"id":%d,"title":"Age","description":null,"type":"number","options":[]}`, age.ID)
 		for query, data := range map[string]string{"": first + "," + second, "?per_page=1": first, "?page=2&per_page=1": second, "?page=3&per_page=1": "", "?page=90000000": ""} {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/rig"
 	"donorbook/internal/web"
 )
 
@@ -63,9 +64,7 @@ type contract struct {
 func readContract(t *testing.T) contract {
 	t.Helper()
 	var c contract
-	if err := json.Unmarshal(web.Gunzip(openapiJSON), &c); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal(web.Gunzip(openapiJSON), &c))
 	return c
 }
 
@@ -185,9 +184,7 @@ func readDocs(t *testing.T, a *API, host, encoding string) string {
 	r := httptest.NewRequest(http.MethodGet, "https://"+host+"/docs", nil)
 	r.Header.Set("Accept-Encoding", encoding)
 	w := httptest.NewRecorder()
-	if err := a.Serve(w, r); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, a.Serve(w, r))
 	h := w.Header()
 	if h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Content-Security-Policy") != docsPolicy || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Errorf("%s: %d bytes, %v", host, w.Body.Len(), h)
@@ -195,14 +192,8 @@ func readDocs(t *testing.T, a *API, host, encoding string) string {
 	if h.Get("Content-Encoding") != "gzip" {
 		return w.Body.String()
 	}
-	unzipped, err := gzip.NewReader(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(unzipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := must(gzip.NewReader(w.Body))(t)
+	body := must(io.ReadAll(unzipped))(t)
 	return string(body)
 }
 
@@ -238,4 +229,15 @@ func TestDocumentsHaveValidators(t *testing.T) {
 			}
 		}
 	}
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

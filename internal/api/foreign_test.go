@@ -31,10 +31,7 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		s.ask(t, "DELETE", "/v1/contacts/"+archived, ownerKey, "")
 		before := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body
 
-		last, err := strconv.ParseInt(archived, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		last := must(strconv.ParseInt(archived, 10, 64))(t)
 		never := map[string]string{
 			"in the owner's range":    strconv.FormatInt(last+1000, 10),
 			"in the stranger's range": strconv.FormatInt(doc.MakeID(stranger.Number, 1), 10),

@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"bytes"
-	"donorbook/internal/crm"
-	"donorbook/internal/crm/history"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +12,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/history"
 )
 
 // wireGift is a transaction as a strict client declares it: every key, in its order, with its type.
@@ -326,9 +327,7 @@ func newDonations(t *testing.T, s *server) *donations {
 	d := &donations{server: s, key: newKey(t, s.store, account)}
 	importCampaigns(t, s.store, account, fmt.Sprintf(`[{"title":"One","slug":"strict-one-%s"},{"title":"Two","slug":"strict-two-%[1]s","currency":"JPY"}]`, s.engine))
 	var campaigns struct{ Data []struct{ ID int64 } }
-	if err := json.Unmarshal([]byte(s.ask(t, "GET", "/v1/campaigns", d.key, "").body), &campaigns); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal([]byte(s.ask(t, "GET", "/v1/campaigns", d.key, "").body), &campaigns))
 	for _, campaign := range campaigns.Data {
 		d.campaigns = append(d.campaigns, campaign.ID)
 	}
@@ -371,9 +370,7 @@ func TestAStrictClientReads1000RandomGifts(t *testing.T) {
 		}
 		for page := range total / 100 {
 			var listed struct{ Data []json.RawMessage }
-			if err := json.Unmarshal([]byte(d.ask(t, "GET", fmt.Sprintf("/v1/transactions?per_page=100&page=%d", page+1), d.key, "").body), &listed); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, json.Unmarshal([]byte(d.ask(t, "GET", fmt.Sprintf("/v1/transactions?per_page=100&page=%d", page+1), d.key, "").body), &listed))
 			for i, shown := range listed.Data {
 				if want := byNumber[fmt.Sprintf("%010d", page*100+i+1)]; string(shown) != want {
 					t.Errorf("page %d shows\n%s\ninstead of\n%s", page+1, shown, want)
@@ -442,10 +439,7 @@ func TestTheHistoryOfAGiftNamesTheKey(t *testing.T) {
 		gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`).body)
 		s.ask(t, "PATCH", "/v1/transactions/"+gift, key, `{"note":"Thanks"}`)
 		s.ask(t, "POST", "/v1/transactions/"+gift+"/refund", key, "")
-		record, err := s.store.GiftRecord(t.Context(), account.Number, gift)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must(s.store.GiftRecord(t.Context(), account.Number, gift))(t)
 		changes, _, err := s.store.Timeline(t.Context(), account.Number, history.GiftNoun, record.ID, crm.PageRequest{Page: 1, PerPage: 9})
 		if err != nil || len(changes) != 3 || changes[0].Who != "API key test" || changes[1].Who != "API key test" {
 			t.Errorf("%v: %+v", err, changes)

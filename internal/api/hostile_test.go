@@ -32,10 +32,7 @@ func FuzzHTTP(f *testing.F) {
 	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
 	campaign := idOf(f, s.ask(f, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
-	document, err := loadContract()
-	if err != nil {
-		f.Fatal(err)
-	}
+	document := must(loadContract())(f)
 	for _, seed := range [][4]string{
 		{"GET", "/v1/contacts?scope=all&page=2&per_page=100&x=%zz", "Accept: text/html", ""},
 		{"GET", "/v1/contacts?email=%27%20OR%201=1--@x.org&phone=%2B1%00&tag=%25_%5C&tag[]=t:a&tag[20]=%F0%9F&q=%22(*%20NEAR%20-%20:%20%5E%00", "", ""},
@@ -134,16 +131,10 @@ func TestARequestWithoutAHostIsAnswered(t *testing.T) {
 	s := anyServer(t)
 	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 	address := strings.TrimPrefix(s.url, "http://")
-	connection, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must(net.Dial("tcp", address))(t)
 	defer connection.Close()
 	fmt.Fprintf(connection, "GET /v1/contacts HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", key)
-	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(http.ReadResponse(bufio.NewReader(connection), nil))(t)
 	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
 	if want := `"links":{"first":"http://` + address + `/v1/contacts?page=1"`; response.StatusCode != 200 || !strings.Contains(string(body), want) {
@@ -165,10 +156,7 @@ func TestPlainHTTPIsRefusedUnlessItComesFromThisMachine(t *testing.T) {
 		if test.scheme != "" {
 			r.Header.Set("X-Forwarded-Proto", test.scheme)
 		}
-		response, err := s.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(s.client.Do(r))(t)
 		body, _ := io.ReadAll(response.Body)
 		response.Body.Close()
 		if response.StatusCode != test.status || test.status == 400 && string(body) != `{"message":"This service only answers over HTTPS."}` {
@@ -179,19 +167,14 @@ func TestPlainHTTPIsRefusedUnlessItComesFromThisMachine(t *testing.T) {
 
 // If the database is gone, every request fails, and no answer says more than that.
 func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
-	data, err := book.Open(context.Background(), store.Options{Data: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(book.Open(context.Background(), store.Options{Data: t.TempDir()}))(t)
 	s := newServer(t, data, usual)
 	key := newKey(t, data, newAccount(t, data, "main", ""))
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
 	plan := idOf(t, s.ask(t, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
 	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
-	if err := data.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, data.Close())
 	messages := map[int]string{
 		500: `{"message":"Something went wrong on our side. Please try again later."}`,
 		503: `{"message":"The service is temporarily unavailable. Please try again."}`,
@@ -239,10 +222,7 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 		{"PUT", "/v1/plans/" + plan, `{"amount":"x"}`},
 	} {
 		r := s.request(t, request[0], request[1], key, request[2])
-		response, err := s.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(s.client.Do(r))(t)
 		body, _ := io.ReadAll(response.Body)
 		response.Body.Close()
 		got := answer{response.StatusCode, response.Header, string(body)}

@@ -18,10 +18,7 @@ func eachNewServer(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, newServer(t, openStore(t), usual)) })
 	t.Run("postgres", func(t *testing.T) {
-		s, err := book.Open(t.Context(), store.Options{Database: rig.Database(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(book.Open(t.Context(), store.Options{Database: rig.Database(t)}))(t)
 		t.Cleanup(func() { _ = s.Close() })
 		test(t, newServer(t, s, usual))
 	})
@@ -93,13 +90,8 @@ func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 	eachFixture(t, 13, func(t *testing.T, name string, o store.Options) {
 		var asked []oldAnswer
-		if err := json.Unmarshal(unpacked(t, name+".json.gz"), &asked); err != nil {
-			t.Fatal(err)
-		}
-		s, err := book.Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal(unpacked(t, name+".json.gz"), &asked))
+		s := must(book.Open(t.Context(), o))(t)
 		t.Cleanup(func() { _ = s.Close() })
 		server, key := newServer(t, s, usual), asked[0].Key
 		var list struct {
@@ -112,14 +104,9 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		if id := idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body); id != fmt.Sprint(last+1) {
 			t.Errorf("after contact %d comes %s", last, id)
 		}
-		accounts, err := s.Accounts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		accounts := must(s.Accounts(t.Context()))(t)
 		importCampaigns(t, s, accounts[0], `[{"title":"After the upgrade"}]`)
-		if err := json.Unmarshal([]byte(server.ask(t, "GET", "/v1/campaigns", key, "").body), &list); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal([]byte(server.ask(t, "GET", "/v1/campaigns", key, "").body), &list))
 		if id := list.Data[len(list.Data)-1].ID; id != doc.MakeID(accounts[0].Number, 4) { // it had three
 			t.Errorf("the newest campaign, at the end of the list, has the id %d", id)
 		}

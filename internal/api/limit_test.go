@@ -17,10 +17,7 @@ func TestPagesWithoutAKeyAreCountedByAddress(t *testing.T) {
 		{"/nowhere", 404, "0"},
 		{"/v1/contacts", 429, "0"},
 	} {
-		response, err := s.client.Get(s.url + want.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(s.client.Get(s.url + want.path))(t)
 		response.Body.Close()
 		h := response.Header
 		if response.StatusCode != want.status || h.Get("X-RateLimit-Limit") != "3" || h.Get("X-RateLimit-Remaining") != want.remaining {

@@ -55,9 +55,7 @@ func brief(t *testing.T, name, value string) {
 	if slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), name) }) {
 		return
 	}
-	if err := flag.Set(name, value); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, flag.Set(name, value))
 }
 
 type machine struct {

@@ -15,10 +15,7 @@ import (
 func TestOpenAPIDocumentIsValid(t *testing.T) {
 	loader := openapi3.NewLoader()
 	loader.Context = t.Context()
-	document, err := loader.LoadFromData(api.Document())
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must(loader.LoadFromData(api.Document()))(t)
 	// Examples are checked against their schemas as well: that is kin-openapi's default.
 	if err := document.Validate(loader.Context, openapi3.EnableMultiError()); err != nil {
 		t.Error(err)
@@ -28,10 +25,7 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 // Clients rely on every key being present, and tests rely on there being no other key, so a schema that is less strict would hide
 // drift.
 func TestOpenAPIAnswersAreClosed(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromData(api.Document())
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must(openapi3.NewLoader().LoadFromData(api.Document()))(t)
 	for name, ref := range document.Components.Schemas {
 		schema := ref.Value
 		if strings.HasSuffix(name, "Input") || strings.HasSuffix(name, "Patch") {
@@ -83,18 +77,13 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 		}
 	}
 	var document any
-	if err := json.Unmarshal(api.Document(), &document); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal(api.Document(), &document))
 	walk("", document)
 }
 
 // An integrator reads in the document where to look when a filter has no effect, and how to page.
 func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
-	document, err := openapi3.NewLoader().LoadFromData(api.Document())
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must(openapi3.NewLoader().LoadFromData(api.Document()))(t)
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			for status, response := range operation.Responses.Map() {
@@ -118,10 +107,7 @@ func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
 // A client that is generated from the document sends the keys that it lists. So each key that it lists for a contact is read: a
 // value that no key accepts is an error of that key, and is not ignored.
 func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
-	c, err := loadContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(loadContract())(t)
 	s := anyServer(t)
 	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
@@ -142,10 +128,7 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 			}
 		}
 		for name, example := range body.Examples {
-			sent, err := json.Marshal(example.Value.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := must(json.Marshal(example.Value.Value))(t)
 			if got := s.ask(t, method, target, key, string(sent)); got.status >= 300 {
 				t.Errorf("%s %s: the example %s is refused: %s", method, target, name, got.body)
 			}

@@ -18,13 +18,8 @@ import (
 func uploaded(t *testing.T, s *server, account access.Account) picture.Picture {
 	t.Helper()
 	var file bytes.Buffer
-	if err := png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))); err != nil {
-		t.Fatal(err)
-	}
-	made, err := s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "cover.url")
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, png.Encode(&file, image.NewGray(image.Rect(0, 0, 500, 200))))
+	made := must(s.store.MakePicture(t.Context(), account.Number, file.Bytes(), picture.Cover, "cover.url"))(t)
 	return made
 }
 
@@ -36,10 +31,7 @@ func TestACampaignAnswersTheAddressesOfPicturesInItsTexts(t *testing.T) {
 		made := uploaded(t, s, account)
 		title, story := `Gala <img src="/pictures/`, `<p>Dinner</p><p><img src="`+made.Address+`" alt="src=&#34;/pictures/"></p>`
 		event := &campaign.Event{Details: story}
-		stored, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story, Event: &event, Pictures: []picture.Picture{made}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must(s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story, Event: &event, Pictures: []picture.Picture{made}}))(t)
 		path, shown := fmt.Sprintf("/v1/campaigns/%d", stored.ID), strings.Replace(story, `src="`, `src="`+s.url, 1)
 		sent, _ := json.Marshal(map[string]any{"description": shown, "event": map[string]any{"details": shown}})
 		for i, a := range []answer{s.ask(t, "GET", path, key, ""), s.ask(t, "PATCH", path, key, string(sent)), s.ask(t, "GET", path, key, "")} {
@@ -69,10 +61,7 @@ func TestACampaignAnswersTheAddressOfItsPicture(t *testing.T) {
 		key := newKey(t, s.store, account)
 		cover := uploaded(t, s, account)
 		title, shown := "Gala \",\"logo\":\"/pictures/", &campaign.Cover{Type: "image", URL: cover.Address, Source: "upload"}
-		made, err := s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Cover: &shown, Pictures: []picture.Picture{cover}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(s.store.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Cover: &shown, Pictures: []picture.Picture{cover}}))(t)
 		path, address := fmt.Sprintf("/v1/campaigns/%d", made.ID), s.url+cover.Address
 		answers := []answer{s.ask(t, "GET", path, key, ""), s.ask(t, "GET", "/v1/campaigns", key, ""), s.ask(t, "PATCH", path, key, `{"subtitle":"New"}`),
 			s.ask(t, "PATCH", path, key, `{"cover":{"url":"`+address+`"}}`)}

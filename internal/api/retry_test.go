@@ -88,10 +88,7 @@ var repeatable = map[string]struct{ target, body string }{
 // Every POST, PATCH and PUT of the document accepts the key and returns its first answer again, whatever has happened to the
 // contact since.
 func TestEveryChangeCanBeSentAgain(t *testing.T) {
-	c, err := loadContract()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(loadContract())(t)
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		left := maps.Clone(repeatable)
@@ -147,17 +144,11 @@ func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 // openOptions opens a store of the engine that is closed when the test ends.
 func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (servers []*server) {
 	t.Helper()
-	options, remove, err := e.open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	options, remove := must2(e.open())(t)
 	t.Cleanup(remove)
 	options.Now = now
 	for range nodes {
-		s, err := book.Open(context.Background(), options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(book.Open(context.Background(), options))(t)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -215,9 +206,7 @@ func postAtOnce(t *testing.T, servers []*server, key string, many int, path, bod
 	var found struct{ ID any }
 	decoder := json.NewDecoder(strings.NewReader(answers[made].body))
 	decoder.UseNumber()
-	if err := decoder.Decode(&found); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, decoder.Decode(&found))
 	return fmt.Sprint(found.ID)
 }
 
@@ -266,22 +255,16 @@ func TestAFailureIsNotKept(t *testing.T) {
 		key := newKey(t, s.store, account)
 		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 		flip := func() { // damages the contact, and repairs it
-			err := s.store.DB().Update(t.Context(), account.Number, nil, func(b db.Batch) error {
+			succeed(t, s.store.DB().Update(t.Context(), account.Number, nil, func(b db.Batch) error {
 				_, err := b.(interface {
 					Exec(sql string, args ...any) (int64, error)
 				}).Exec(`UPDATE contact SET checksum = -checksum WHERE account_id = $1`, account.Number)
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		flip()
 		r := s.keyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
-		response, err := s.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(s.client.Do(r))(t)
 		response.Body.Close()
 		if response.StatusCode != http.StatusInternalServerError {
 			t.Fatalf("the status of a damaged contact is %d", response.StatusCode)

@@ -49,9 +49,7 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 			Permission  string `json:"x-permission"`
 		}
 	}
-	if err := json.Unmarshal(web.Gunzip(openapiJSON), &document); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal(web.Gunzip(openapiJSON), &document))
 	var described []string
 	for path, methods := range document.Paths {
 		for method, operation := range methods {
@@ -69,10 +67,7 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 // with its style and its script, and the types and calls of the Go client. UPDATE=1 go test makes those anew that have changed; others stay as they are, whichever version of Go has compressed them.
 func TestServedDocumentsAreUpToDate(t *testing.T) {
 	read := func(name string) []byte {
-		body, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := must(os.ReadFile(name))(t)
 		return body
 	}
 	var described []reference.Operation
@@ -130,9 +125,7 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 		Components struct{ Parameters map[string]parameter }
 	}
 	text := strings.ReplaceAll(string(web.Gunzip(openapiJSON)), `"$ref"`, `"ref"`)
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal([]byte(text), &document))
 	for _, op := range withOthers(operations) {
 		method, path := op.method(), op.path()
 		names, descriptions := []string{}, ""
@@ -182,10 +175,7 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 
 // The page for people who port a program lists what is here and what is not.
 func TestCompatibilityPageIsTrue(t *testing.T) {
-	page, err := os.ReadFile("../../docs/compatibility.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../docs/compatibility.md"))(t)
 	here, gaps, _ := strings.Cut(string(page), "## Not here")
 	gaps, _, _ = strings.Cut(gaps, "\n## ")
 	served := func(pattern string) bool {

@@ -92,10 +92,7 @@ var (
 
 func readScenarios(t *testing.T, file string) (scenarios []scenario) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))(t)
 	var now *scenario
 	for at, block := range blocks(string(text)) {
 		where := file + ":" + strconv.Itoa(at)
@@ -151,10 +148,7 @@ func (o *settings) set(t *testing.T, name, value string) {
 	case "region":
 		o.region = value
 	case "rate_limit":
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(value))(t)
 		o.rateLimit = n
 	}
 }
@@ -253,9 +247,7 @@ func (g *stage) secret(t *testing.T, name string) string {
 	}
 	key, secret := makeKey(t, g.store, account, noExpiry, rights...)
 	if name == "revoked" {
-		if err := g.store.RevokeKey(context.Background(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, g.store.RevokeKey(context.Background(), key.ID))
 	}
 	g.secrets[name] = secret
 	return secret

@@ -32,10 +32,7 @@ import (
 func openStore(t testing.TB) *book.Book {
 	t.Helper()
 	directory, _ := withTables(t, rig.Engines[0])
-	s, err := book.Open(context.Background(), store.Options{Data: directory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(context.Background(), store.Options{Data: directory}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -110,10 +107,7 @@ func (e *engine) server(t testing.TB) *server {
 		rig.Cluster(t)
 	}
 	e.once.Do(func() {
-		options, remove, err := e.open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		options, remove := must2(e.open())(t)
 		s, err := book.Open(context.Background(), options)
 		if err != nil {
 			remove()
@@ -200,10 +194,7 @@ func newServer(t testing.TB, s *book.Book, o settings) *server {
 
 func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop func()) {
 	t.Helper()
-	proxies, err := web.NewProxies(nil, o.baseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxies := must(web.NewProxies(nil, o.baseURL))(t)
 	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies, RequireHTTPS: o.https}
 	handler := plumbing.Wrap(rest.Serve)
@@ -227,10 +218,7 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 // newAccount makes an account; parent is the public id of the one above.
 func newAccount(t testing.TB, s *book.Book, name, parent string) access.Account {
 	t.Helper()
-	account, err := s.CreateAccount(context.Background(), name, parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must(s.CreateAccount(context.Background(), name, parent))(t)
 	return account
 }
 
@@ -250,10 +238,7 @@ func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, secret, err := s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, secret := must2(s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires}))(t)
 	return key, secret
 }
 
@@ -290,10 +275,7 @@ func (s *server) request(t testing.TB, method, target, secret, body string) *htt
 	if strings.HasPrefix(target, "/") {
 		target = s.url + target
 	}
-	r, err := http.NewRequestWithContext(context.Background(), method, target, content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(context.Background(), method, target, content))(t)
 	if secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)
 	}
@@ -429,4 +411,15 @@ func clip(text string) string {
 		return strings.ToValidUTF8(text[:600], "") + "..."
 	}
 	return text
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -43,9 +43,7 @@ func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
 	}
 	for _, fixture := range fixtures {
 		var version int
-		if _, err := fmt.Sscanf(filepath.Base(fixture), "schema%d", &version); err != nil {
-			t.Fatal(err)
-		}
+		must(fmt.Sscanf(filepath.Base(fixture), "schema%d", &version))(t)
 		eachFixture(t, version, answersAsBefore)
 	}
 }
@@ -55,9 +53,7 @@ func eachFixture(t *testing.T, version int, test func(t *testing.T, name string,
 	name := fmt.Sprintf("testdata/schemas/schema%d", version)
 	t.Run(fmt.Sprintf("schema %d/sqlite", version), func(t *testing.T) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "donorbook.db"), unpacked(t, name+".db.gz"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(filepath.Join(dir, "donorbook.db"), unpacked(t, name+".db.gz"), 0o600))
 		test(t, name, store.Options{Data: dir})
 	})
 	t.Run(fmt.Sprintf("schema %d/postgres", version), func(t *testing.T) {
@@ -97,15 +93,10 @@ func TestAnUpgradedDatabaseHasTheSchemaOfANewOne(t *testing.T) {
 			if o.Database == "" {
 				return sqliteText(t, filepath.Join(o.Data, "donorbook.db"), sqliteSchema)
 			}
-			conn, err := pgx.Connect(t.Context(), o.Database)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must(pgx.Connect(t.Context(), o.Database))(t)
 			defer conn.Close(context.Background())
 			var text string
-			if err := conn.QueryRow(t.Context(), postgresSchema).Scan(&text); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, conn.QueryRow(t.Context(), postgresSchema).Scan(&text))
 			return text
 		}
 		was, is := strings.Split(schemaOf(o), "\n"), strings.Split(schemaOf(fresh), "\n")
@@ -122,15 +113,9 @@ func TestAnUpgradedDatabaseHasTheSchemaOfANewOne(t *testing.T) {
 
 func sqliteText(t *testing.T, file, query string) string {
 	t.Helper()
-	c, err := sqlite3.Open("file:" + file + "?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(sqlite3.Open("file:" + file + "?mode=ro"))(t)
 	defer c.Close()
-	statement, _, err := c.Prepare(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	statement, _ := must2(c.Prepare(query))(t)
 	defer statement.Close()
 	if !statement.Step() {
 		t.Fatal(statement.Err())
@@ -163,10 +148,7 @@ func dieUpgrading(options string) {
 func TestAnUpgradeThatIsKilledBeginsAgain(t *testing.T) {
 	eachFixture(t, 13, func(t *testing.T, name string, o store.Options) {
 		for _, reports := range []int{1, 2} { // of the first account, and of the last
-			options, err := json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports})
-			if err != nil {
-				t.Fatal(err)
-			}
+			options := must(json.Marshal(map[string]any{"Data": o.Data, "Database": o.Database, "Reports": reports}))(t)
 			killed := exec.Command(os.Args[0])
 			killed.Env = append(os.Environ(), killedUpgrade+"="+string(options))
 			out, err := killed.CombinedOutput()
@@ -184,10 +166,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		t.Fatalf("%d answers: %v", len(asked), err)
 	}
 	for round := range 2 { // upgraded, then opened again
-		s, err := book.Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(book.Open(t.Context(), o))(t)
 		server, stop := startServer(t, s, settings{region: "US", baseURL: "https://donors.example.org"})
 		for _, old := range asked {
 			got := server.ask(t, "GET", old.Path, old.Key, "")
@@ -204,9 +183,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
 		}
 		var contact struct{ ID int64 }
-		if err := json.Unmarshal([]byte(merged.body), &contact); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal([]byte(merged.body), &contact))
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
 			f := find.Filter{Search: find.ParseSearch(typed, "US")}
 			found, _, err := s.MatchingContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
@@ -238,30 +215,16 @@ func withOpposites(marks string) string {
 
 func unpacked(t *testing.T, path string) []byte {
 	t.Helper()
-	packed, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must(os.ReadFile(path))(t)
+	r := must(gzip.NewReader(bytes.NewReader(packed)))(t)
+	plain := must(io.ReadAll(r))(t)
 	return plain
 }
 
 // load runs the statements of a dump.
 func load(t *testing.T, url, statements string) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(pgx.Connect(t.Context(), url))(t)
 	defer conn.Close(context.Background())
-	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
+	must(conn.PgConn().Exec(t.Context(), statements).ReadAll())(t)
 }

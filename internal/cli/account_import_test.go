@@ -22,9 +22,7 @@ func killAccountImport(t *testing.T, e engine) {
 		fmt.Fprintf(&gifts, "2026-01-%02d,%d,check,p%d@example.org,First%d,Last%d\n", i%28+1, i%90+5, i%3000, i%3000, i%3000)
 	}
 	table := filepath.Join(files, "gifts.csv")
-	if err := os.WriteFile(table, []byte(gifts.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(table, []byte(gifts.String()), 0o600))
 	result(t, "gift", "import", "--data", from, "--account", account, table)
 	exported := filepath.Join(files, "harbor")
 	result(t, "account", "export", account, exported, "--data", from)
@@ -57,10 +55,7 @@ func killAccountImport(t *testing.T, e engine) {
 	again := filepath.Join(files, "again")
 	result(t, "account", "export", account, again, "--data", to)
 	for _, name := range []string{"contacts.jsonl", "transactions.jsonl", "campaigns.jsonl", "custom_fields.jsonl"} {
-		was, err := os.ReadFile(filepath.Join(exported, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		was := must(os.ReadFile(filepath.Join(exported, name)))(t)
 		is, err := os.ReadFile(filepath.Join(again, name))
 		if err != nil || !bytes.Equal(was, is) {
 			t.Errorf("%s is not what it was: %v", name, err)
@@ -83,12 +78,8 @@ func TestAPipeAmongTheFilesOfAnAccountIsRefused(t *testing.T) {
 	result(t, "account", "export", account, files, "--data", data)
 	for _, name := range []string{"contacts.jsonl", "manifest.json"} {
 		path := filepath.Join(files, name)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Remove(path))
+		succeed(t, syscall.Mkfifo(path, 0o600))
 		if code, _, stderr := runLine(t, "account", "import", files, "--data", data); code != exitInvalid || !strings.Contains(stderr, name+": is not a regular file") {
 			t.Errorf("%s: exit code %d, %s", name, code, stderr)
 		}

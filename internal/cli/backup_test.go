@@ -20,10 +20,7 @@ import (
 
 func filesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))(t)
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
@@ -131,9 +128,7 @@ func testBackups(t *testing.T, now *time.Time, names ...string) *backups {
 		},
 	}
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(b.dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(filepath.Join(b.dir, name), nil, 0o600))
 	}
 	b.measure(web.NewMetrics("test"))
 	return b

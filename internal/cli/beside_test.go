@@ -43,9 +43,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	file := filepath.Join(data, "campaigns.json")
 	for _, goal := range []string{"100", "250.5"} {
 		content := `[{"title":"Seen at once","slug":"seen","type":"event","goal":` + goal + `,"event":{"start_at":"2027-01-31 18:00:00"}}]`
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(file, []byte(content), 0o600))
 		result(t, "campaign", "import", "--data", data, "--account", account, file)
 		fromAPI := decode[struct {
 			Data []map[string]any `json:"data"`
@@ -63,10 +61,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	revoked := time.Now()
 	for {
 		sent := time.Now()
-		a, err := p.send(key, "GET", "/v1/contacts", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(p.send(key, "GET", "/v1/contacts", ""))(t)
 		if a.status == http.StatusUnauthorized {
 			break
 		}

@@ -23,10 +23,7 @@ func damage(t *testing.T, data, sql string) {
 		}
 		return
 	}
-	db, err := sqlite3.Open(filepath.Join(data, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sqlite3.Open(filepath.Join(data, "donorbook.db")))(t)
 	defer db.Close()
 	if err := db.Exec("PRAGMA busy_timeout = 10000; " + sql); err != nil || db.Changes() == 0 {
 		t.Fatalf("%s: %d rows, %v", sql, db.Changes(), err)

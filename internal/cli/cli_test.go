@@ -268,12 +268,9 @@ func namesThatNoShellCanType(t *testing.T, e engine) {
 // standard output only, and lists every flag and argument with an explanation.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
-	parser, err := newParser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(newParser())(t)
 	seen := 0
-	err = kong.Visit(parser.Model, func(v kong.Visitable, next kong.Next) error {
+	succeed(t, kong.Visit(parser.Model, func(v kong.Visitable, next kong.Next) error {
 		node, ok := v.(*kong.Node)
 		if !ok {
 			return next(nil)
@@ -305,10 +302,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			}
 		}
 		return next(nil)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if seen < 13 {
 		t.Errorf("saw %d commands and groups only", seen)
 	}
@@ -405,9 +399,7 @@ func importOfALargeFile(t *testing.T, e engine) {
 	for i := range 150 {
 		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 20)+`"}`)
 	}
-	if err := os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600))
 	if got := result(t, "campaign", "import", "--data", dir, "--account", account, file); got != "150 created, 0 updated, 0 unchanged" {
 		t.Errorf("import said %q", got)
 	}
@@ -416,9 +408,7 @@ func importOfALargeFile(t *testing.T, e engine) {
 		t.Errorf("the list has %d campaigns, want all 150", n)
 	}
 
-	if err := os.Truncate(file, maxImport+1); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Truncate(file, maxImport+1))
 	code, stdout, stderr := runLine(t, "campaign", "import", "--data", dir, "--account", account, file)
 	if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "is larger than 64 MiB") {
 		t.Errorf("a giant file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)

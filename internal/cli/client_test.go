@@ -119,10 +119,7 @@ func clientWorksWithTagsAndCampaigns(t *testing.T, e engine) {
 		t.Errorf("the tags are %+v and %+v, %v, %v", tags, all, err, err2)
 	}
 
-	campaign, err := c.Campaigns.Create(ctx, client.CampaignInput{Title: "Coats", Goal: "18000.5", Event: &client.Event{LocationName: "Pier 5"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	campaign := must(c.Campaigns.Create(ctx, client.CampaignInput{Title: "Coats", Goal: "18000.5", Event: &client.Event{LocationName: "Pier 5"}}))(t)
 	end := client.CampaignTime{Time: time.Date(2027, 5, 31, 23, 59, 59, 0, time.UTC)}
 	if _, err := c.Campaigns.Update(ctx, campaign.ID, client.CampaignChange{EndAt: client.Set(end), Event: client.Clear[client.Event]()}); err != nil {
 		t.Error(err)

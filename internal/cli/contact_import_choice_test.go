@@ -14,9 +14,7 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 		account := result(t, "account", "create", "--data", data, "--name", "Import")
 		run := func(text string, flags ...string) string {
 			t.Helper()
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, os.WriteFile(file, []byte(text), 0o600))
 			code, stdout, stderr := runLine(t, append([]string{"contact", "import", "--data", data, "--account", account, file}, flags...)...)
 			if code != 0 {
 				t.Fatalf("exit code %d\n%s", code, stderr)

@@ -36,9 +36,7 @@ func contactImportKilled(t *testing.T, e engine) {
 		}
 		fmt.Fprintf(&text, "%s,%s,%s,\"t%d, all\"\n", first, name, email, i%10)
 	}
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	data := e.data(t)
 	whole := importWhole(t, data, file)
 	for killed := 0; killed < kills; {
@@ -78,25 +76,16 @@ func importWhole(t *testing.T, data, file string) string {
 // imported is everything about contacts that a file determines, and the rows that were rejected.
 func imported(t *testing.T, data, id, rejected string) string {
 	t.Helper()
-	s, err := book.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)}))(t)
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
-	account, err := s.Account(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := must(s.Account(t.Context(), id))(t)
 	var b strings.Builder
 	for page := int64(1); ; page++ {
-		contacts, _, err := s.ContactPage(t.Context(), account.Number, crm.All, crm.PageRequest{Page: page, PerPage: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		contacts, _ := must2(s.ContactPage(t.Context(), account.Number, crm.All, crm.PageRequest{Page: page, PerPage: 100}))(t)
 		for _, c := range contacts {
 			fmt.Fprintln(&b, doc.IDSeq(c.ID), c.FirstName, c.LastName, c.Emails, c.Tags)
 		}
@@ -104,10 +93,7 @@ func imported(t *testing.T, data, id, rejected string) string {
 			break
 		}
 	}
-	text, err := os.ReadFile(rejected)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(rejected))(t)
 	b.Write(text)
 	return b.String()
 }
@@ -115,9 +101,7 @@ func imported(t *testing.T, data, id, rejected string) string {
 // TestSheetsThatAreNotImportedAreNamed: no one takes the first sheet for the whole workbook.
 func TestSheetsThatAreNotImportedAreNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "people.xlsx")
-	if err := os.WriteFile(file, rig.Workbook(t, "First Name,Last Name\nAna,Rossi", "First Name,Last Name\nJo,Doe", ""), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, rig.Workbook(t, "First Name,Last Name\nAna,Rossi", "First Name,Last Name\nJo,Doe", ""), 0o600))
 	data := t.TempDir()
 	account := result(t, "account", "create", "--data", data, "--name", "Import")
 	code, _, stderr := runLine(t, "contact", "import", "--data", data, "--account", account, file)

@@ -197,10 +197,7 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		to = newDatabase(t, cluster)
 		result(t, "account", "list", "--database", to) // creates the tables
-		holder, err := pgx.Connect(t.Context(), to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		holder := must(pgx.Connect(t.Context(), to))(t)
 		if _, err := holder.Exec(t.Context(), "BEGIN; LOCK TABLE account IN EXCLUSIVE MODE"); err != nil { // it can be read
 			t.Fatal(err)
 		}
@@ -215,9 +212,7 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 		} else {
 			<-p.exited
 		}
-		if err := holder.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, holder.Close(t.Context()))
 		const says = "a copy into this database is running or was interrupted"
 		wantTyped(t, exitInvalid, says, "copy", "--from", "sqlite:"+data, "--to", to)
 		wantTyped(t, exitInvalid, says, "copy", "--from", to, "--to", "sqlite:"+t.TempDir())

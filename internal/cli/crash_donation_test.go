@@ -58,10 +58,7 @@ func sizeOf(t *testing.T, name string, small int) int {
 	if text == "" {
 		return small
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(strconv.Atoi(text))(t)
 	return n
 }
 
@@ -100,9 +97,7 @@ func (s *killedShop) use(o store.Options, do func(*book.Book) error) {
 	s.t.Helper()
 	withBook(s.t, o, func(b *book.Book) {
 		b.UseDesk(&pay.Desk{Stripe: s.stripe.URL}, donations.NewKeys(s.keys()), "US")
-		if err := do(b); err != nil {
-			s.t.Fatal(err)
-		}
+		succeed(s.t, do(b))
 	})
 }
 

@@ -128,10 +128,7 @@ func (w *giver) wantGifts(t *testing.T, c *client.Client, gifts int, total int64
 func newGivers(t *testing.T, c *client.Client, n int) []*giver {
 	givers := make([]*giver, n)
 	for i := range givers {
-		made, _, err := c.Contacts.Create(t.Context(), client.ContactInput{FirstName: "Ada", LastName: fmt.Sprint("Giver ", i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made, _ := must2(c.Contacts.Create(t.Context(), client.ContactInput{FirstName: "Ada", LastName: fmt.Sprint("Giver ", i)}))(t)
 		givers[i] = &giver{name: fmt.Sprintf("g%d", i), contact: made.ID}
 	}
 	return givers

@@ -96,10 +96,7 @@ func openOffice(t *testing.T) (*postOffice, int) {
 	office := &postOffice{times: make(map[string]int), to: make(map[string]string)}
 	server := smtp.NewServer(office)
 	server.ErrorLog = log.New(io.Discard, "", 0) // clients are killed
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go server.Serve(l) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	return office, l.Addr().(*net.TCPAddr).Port
@@ -116,9 +113,7 @@ func (p *postOffice) sendRest(t *testing.T, o store.Options, port int) {
 	withBook(t, o, func(s *book.Book) {
 		from, _ := mail.ParseAddress("giving@example.org")
 		s.UseRelay(&relay.Relay{Host: "127.0.0.1", Port: port, TLS: relay.Off, From: from})
-		if err := s.SendDue(context.Background(), "", func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SendDue(context.Background(), "", func(err error) { t.Error(err) }))
 	})
 }
 
@@ -132,12 +127,7 @@ func (p *postOffice) twice() (n int) {
 
 func withBook(t *testing.T, o store.Options, do func(*book.Book)) {
 	t.Helper()
-	s, err := book.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), o))(t)
 	do(s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
 }

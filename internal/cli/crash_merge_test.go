@@ -41,10 +41,7 @@ func killDuringMerges(t *testing.T, e engine) {
 
 	p = serve(t, data)
 	for i := range ids {
-		a, err := p.send(key, "GET", "/v1/contacts/"+ids[i][1], "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(p.send(key, "GET", "/v1/contacts/"+ids[i][1], ""))(t)
 		gifts := p.call(key, http.StatusOK, "GET", "/v1/transactions?contact_id="+ids[i][0], "")
 		moved := len(decode[struct{ Data []struct{ ID string } }](t, gifts.body).Data) == 1
 		if isMerged := a.status == http.StatusForbidden; isMerged != moved || int64(i) < merged.Load() && !isMerged {

@@ -46,20 +46,12 @@ func killWhileATagIsRenamed(t *testing.T, e engine) {
 
 func fillTag(t *testing.T, o store.Options, id string, contacts int) {
 	t.Helper()
-	s, err := book.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	account, err := s.Account(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), o))(t)
+	account := must(s.Account(t.Context(), id))(t)
 	rig.AtOnce(contacts, func(i int) {
 		rig.Create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`, i), crm.Force)
 	})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
 }
 
 // tagCount is how many contacts have a tag.

@@ -224,15 +224,9 @@ func checkIntegrity(t *testing.T, data string) {
 	if databaseOf(data) != "" {
 		return
 	}
-	db, err := sqlite3.Open(filepath.Join(data, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sqlite3.Open(filepath.Join(data, "donorbook.db")))(t)
 	defer db.Close()
-	stmt, _, err := db.Prepare("PRAGMA integrity_check")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stmt, _ := must2(db.Prepare("PRAGMA integrity_check"))(t)
 	defer stmt.Close()
 	for stmt.Step() {
 		if said := stmt.ColumnText(0); said != "ok" {

@@ -94,9 +94,7 @@ func killWhileGiftsAreThanked(t *testing.T, e engine) {
 	for _, w := range all {
 		for _, g := range w.gifts {
 			if !g.done {
-				if _, err := g.finish(t.Context(), c); err != nil {
-					t.Fatal(err)
-				}
+				must(g.finish(t.Context(), c))(t)
 			}
 			gifts++
 			for _, isTold := range []bool{g.thanked, g.refunded} {

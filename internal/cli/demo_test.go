@@ -34,10 +34,7 @@ func (p *process) signIn(password string) int {
 	p.t.Helper()
 	client := *p.client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response, err := client.PostForm(p.url+"/console/signin", url.Values{"email": {demo.Email}, "password": {password}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	response := must(client.PostForm(p.url+"/console/signin", url.Values{"email": {demo.Email}, "password": {password}}))(p.t)
 	defer response.Body.Close()
 	return response.StatusCode
 }

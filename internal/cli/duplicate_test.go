@@ -62,10 +62,7 @@ func listAndMergeDuplicates(t *testing.T, e engine) {
 
 // mergeSure begins to merge all pairs that are sure, as the console does.
 func mergeSure(t *testing.T, data, account string) {
-	s, err := book.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), store.Options{Data: data, Database: databaseOf(data)}))(t)
 	defer s.Close() //nolint:errcheck // what it has written is on disk
 	found, err := s.Account(t.Context(), account)
 	if err == nil {

@@ -126,9 +126,17 @@ func cluster(t *testing.T) *pgtest.Cluster {
 
 func newDatabase(t *testing.T, cluster *pgtest.Cluster) string {
 	t.Helper()
-	url, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := must(cluster.Database())(t)
 	return url
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

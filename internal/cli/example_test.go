@@ -88,10 +88,7 @@ func checkExamples(p *process, key string) {
 			for _, query := range queries {
 				for _, body := range bodies {
 					_, _ = p.send(key, http.MethodPost, "/v1/contacts/41/tags/add", `{"tags":["alumni"]}`) // an example before may have renamed it
-					answer, err := p.send(key, method, address+query, body)
-					if err != nil {
-						t.Fatal(err)
-					}
+					answer := must(p.send(key, method, address+query, body))(t)
 					sent++
 					merge = cmp.Or(answer.header.Get("X-Merge-Id"), merge)
 					hasGifts := method+" "+path == "DELETE /v1/campaigns/{id}" && answer.status == http.StatusConflict

@@ -72,10 +72,7 @@ func serveWithFiles(t *testing.T, data, ulimit string) *process {
 func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	t.Parallel()
 	p := serveWithFiles(t, onlySQLite(t), "ulimit -S -n 64")
-	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	limits := must(os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid)))(t)
 	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
 		t.Errorf("the soft limit is low:\n%s", limits)
 	}
@@ -93,10 +90,7 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
 	refused := 0
 	for range 80 {
-		conn, err := net.Dial("tcp", p.addr())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(net.Dial("tcp", p.addr()))(t)
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already

@@ -58,13 +58,9 @@ func importKilled(t *testing.T, e engine) {
 		}
 		fmt.Fprintf(&text, "%s,2026-%02d-%02d,card,Ann,P%[4]d,p%[4]d@example.org,%s,%s\n", amount, 1+i%9, 1+i%28, i%350, []string{"", "coats"}[i%2], id)
 	}
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	campaigns := filepath.Join(t.TempDir(), "campaigns.json")
-	if err := os.WriteFile(campaigns, []byte(`[{"title":"Coats"}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(campaigns, []byte(`[{"title":"Coats"}]`), 0o600))
 	data := e.data(t)
 	prepare := func() (account string) {
 		account = result(t, "account", "create", "--data", data, "--name", "Import")

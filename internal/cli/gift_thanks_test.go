@@ -13,9 +13,7 @@ import (
 func TestAnImportCanAskForThanks(t *testing.T) {
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "gifts.csv")
 	today := time.Now().UTC().Format(time.DateOnly)
-	if err := os.WriteFile(file, []byte("amount,date,email,external_id\n5,"+today+",ada@example.org,a\n7,2001-02-03,ada@example.org,b\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte("amount,date,email,external_id\n5,"+today+",ada@example.org,a\n7,2001-02-03,ada@example.org,b\n"), 0o600))
 	account := result(t, "account", "create", "--data", data, "--name", "Import")
 	waiting := func() int {
 		return strings.Count(result(t, "gift", "list", "--data", data, "--account", account, "--thanks", "waiting", "--json"), `"external_id"`)

@@ -35,10 +35,7 @@ func TestTLSAuto(t *testing.T) {
 	}
 	client := p.newClient()
 	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
-	response, err := client.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(client.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz"))(t)
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("the server answered a client that can do HTTP/2 with %s", response.Proto)
@@ -66,29 +63,18 @@ func TestTLSAuto(t *testing.T) {
 // sendPlain sends bytes without TLS and reads an answer.
 func sendPlain(t *testing.T, addr, request string) answer {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("tcp", addr))(t)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
+	must(io.WriteString(conn, request))(t)
 	return readAnswer(t, conn)
 }
 
 func readAnswer(t *testing.T, conn net.Conn) answer {
 	t.Helper()
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must(io.ReadAll(response.Body))(t)
 	return answer{response.StatusCode, response.Header, body}
 }
 
@@ -142,10 +128,7 @@ func TestTLSFiles(t *testing.T) {
 	cert, key := writeCertificate(t, dir, "one")
 	_, otherKey := writeCertificate(t, dir, "two")
 	p := serve(t, data, "--tls", "files", "--tls-cert", cert, "--tls-key", key)
-	chain, err := os.ReadFile(cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chain := must(os.ReadFile(cert))(t)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(chain)
 	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
@@ -174,27 +157,16 @@ func TestTLSFiles(t *testing.T) {
 // writeCertificate creates a self-signed certificate for 127.0.0.1.
 func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.ParseIP("127.0.0.1")}, IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	pkcs8 := must(x509.MarshalPKCS8PrivateKey(private))(t)
 	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+"-key.pem")
 	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
 }
@@ -202,10 +174,7 @@ func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
 // TestPortInUse: the error names the flag and the address, and the server that has the port is not affected.
 func TestPortInUse(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	addr := taken.Addr().String()
 	for flag, other := range map[string][]string{"--listen": nil, "--metrics-listen": {"--listen", "127.0.0.1:0"}} {
@@ -234,9 +203,7 @@ func TestRudeClients(t *testing.T) {
 	defer cancel()
 	for range 30 {
 		conn := p.dial()
-		if _, err := io.WriteString(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		must(io.WriteString(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\n"))(t)
 		go func() { // one character of a header at a time
 			for ctx.Err() == nil {
 				_, _ = io.WriteString(conn, "X")

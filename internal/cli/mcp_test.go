@@ -28,10 +28,7 @@ func assist(t *testing.T, key string, args ...string) (*mcp.ClientSession, *outp
 
 func callTool(t *testing.T, session *mcp.ClientSession, name string, arguments map[string]any) (record map[string]any, told string, ok bool) {
 	t.Helper()
-	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := must(session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments}))(t)
 	record, _ = result.StructuredContent.(map[string]any)
 	return record, result.Content[0].(*mcp.TextContent).Text, !result.IsError
 }
@@ -87,9 +84,7 @@ func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
 	p := serve(t, data)
 	_, key := newKey(t, data)
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
 	session, _ := assist(t, "", "--url", p.url, "--data", data, "--key-file", file)
 	if _, told, ok := callTool(t, session, "find_contacts", nil); !ok {
 		t.Error(told)

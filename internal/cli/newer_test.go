@@ -17,36 +17,19 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 	exported := filepath.Join(files, "exported")
 	result(t, "account", "export", account, exported, "--data", data)
 	table := filepath.Join(files, "people.csv")
-	if err := os.WriteFile(table, []byte("first_name,last_name,email,amount,date\nAda,Brooks,ada@example.org,5,2026-01-31\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(table, []byte("first_name,last_name,email,amount,date\nAda,Brooks,ada@example.org,5,2026-01-31\n"), 0o600))
 	campaigns := filepath.Join(files, "campaigns.json")
-	if err := os.WriteFile(campaigns, []byte(`[{"title":"Coats"}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sqlite3.Open(filepath.Join(data, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Exec(`INSERT INTO schema_version SELECT MAX(version) + 1 FROM schema_version; PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(filepath.Join(data, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(campaigns, []byte(`[{"title":"Coats"}]`), 0o600))
+	db := must(sqlite3.Open(filepath.Join(data, "donorbook.db")))(t)
+	succeed(t, db.Exec(`INSERT INTO schema_version SELECT MAX(version) + 1 FROM schema_version; PRAGMA wal_checkpoint(TRUNCATE)`))
+	succeed(t, db.Close())
+	before := must(os.ReadFile(filepath.Join(data, "donorbook.db")))(t)
 	values := map[string]string{ // of flags and arguments, where any text will not do
 		"account": account, "id": account, "email": "ada@example.org", "amount": "5", "method": "cash", "to": "sqlite:" + filepath.Join(files, "copy"), "from": "sqlite:" + data,
 		"contact import file": table, "gift import file": table, "campaign import file": campaigns, "account import dir": exported,
 		"contact": "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1", "what": "letters", "campaign-id": "1", "import-id": "1",
 	}
-	parser, err := newParser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must(newParser())(t)
 	const header = 100 // bytes, in which every open leaves a mark
 	tried := 0
 	for _, leaf := range parser.Model.Leaves(false) {
@@ -102,19 +85,13 @@ func TestAnAccountImportFollowsNoLink(t *testing.T) {
 			if !filepath.IsAbs(to) {
 				to = filepath.Join(dir, target)
 			}
-			if err := os.Rename(filepath.Join(dir, name), to); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, os.Rename(filepath.Join(dir, name), to))
+			succeed(t, os.Symlink(target, filepath.Join(dir, name)))
 			code, _, stderr := runLine(t, "account", "import", dir, "--data", filepath.Join(files, "other"))
 			if code == exitOK || !strings.Contains(stderr, name+" is not a regular file") && !strings.Contains(stderr, name+": is not a regular file") {
 				t.Errorf("%s is a link to %s: exit code %d: %s", name, target, code, stderr)
 			}
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, os.RemoveAll(dir))
 		}
 	}
 }

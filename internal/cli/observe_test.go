@@ -219,10 +219,7 @@ func TestFullDisk(t *testing.T) {
 	p.waitUntilServing()
 	acknowledged := 0
 	for i := 0; ; i++ {
-		a, err := p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255))))(t)
 		if a.status == http.StatusServiceUnavailable {
 			if string(a.body) != `{"message":"The service is temporarily unavailable. Please try again."}` {
 				t.Errorf("a full disk is told as %s", a)
@@ -266,23 +263,13 @@ func TestFullDisk(t *testing.T) {
 // TestReadOnlyDirectory: the error names the path and the problem.
 func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "donorbook-readonly-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(os.MkdirTemp("", "donorbook-readonly-"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	binary, err := exec.LookPath("donorbook")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	binary := must(exec.LookPath("donorbook"))(t)
+	succeed(t, os.Chmod(dir, 0o555))
 	root := os.Geteuid() == 0
 	if root { // root may write everywhere, so the test uses another user
-		if err := os.Chmod(filepath.Dir(filepath.Dir(binary)), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Chmod(filepath.Dir(filepath.Dir(binary)), 0o755))
 	}
 	for args, want := range map[string]string{
 		"account list": "the database " + dir + "/donorbook.db cannot be opened",

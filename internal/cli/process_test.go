@@ -126,9 +126,7 @@ func (p *process) addr() string {
 // signal sends a signal to the process.
 func (p *process) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	succeed(p.t, p.cmd.Process.Signal(s))
 }
 
 // kill ends the process as a power failure would.
@@ -217,10 +215,7 @@ func (p *process) api(key string, options ...client.Option) *client.Client {
 	if strings.HasPrefix(p.url, "https:") {
 		options = append(options, client.WithCAFile(filepath.Join(p.data, "tls", "ca.pem")))
 	}
-	c, err := client.New(p.url, key, options...)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	c := must(client.New(p.url, key, options...))(p.t)
 	p.closing = append(p.closing, c.CloseIdleConnections)
 	p.t.Cleanup(c.CloseIdleConnections)
 	return c
@@ -255,15 +250,9 @@ func newKey(t *testing.T, data string) (account, key string) {
 func (p *process) dial() net.Conn {
 	p.t.Helper()
 	pool := x509.NewCertPool()
-	pem, err := os.ReadFile(filepath.Join(p.data, "tls", "ca.pem"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	pem := must(os.ReadFile(filepath.Join(p.data, "tls", "ca.pem")))(p.t)
 	pool.AppendCertsFromPEM(pem)
-	conn, err := tls.Dial("tcp", p.addr(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	conn := must(tls.Dial("tcp", p.addr(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))(p.t)
 	p.t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	return conn

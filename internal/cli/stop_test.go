@@ -25,11 +25,8 @@ type heldRequest struct {
 func holdRequest(p *process, key, body string) *heldRequest {
 	p.t.Helper()
 	h := &heldRequest{conn: p.dial(), rest: body[len(body)-1:]}
-	_, err := fmt.Fprintf(h.conn, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
-		key, len(body), body[:len(body)-1])
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(fmt.Fprintf(h.conn, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		key, len(body), body[:len(body)-1]))(p.t)
 	return h
 }
 
@@ -61,15 +58,9 @@ func (p *process) refuses() bool {
 // scrape reads the metrics as Prometheus does.
 func (p *process) scrape() string {
 	p.t.Helper()
-	response, err := http.Get("http://" + p.metrics + "/metrics")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	response := must(http.Get("http://" + p.metrics + "/metrics"))(p.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	text := must(io.ReadAll(response.Body))(p.t)
 	return string(text)
 }
 

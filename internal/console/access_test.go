@@ -26,10 +26,7 @@ func (s *site) raw(path, cookie string, length int, body string) answer {
 	s.t.Helper()
 	config := s.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	config.NextProtos = []string{"http/1.1"}
-	conn, err := tls.Dial("tcp", s.http.Listener.Addr().String(), config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	conn := must(tls.Dial("tcp", s.http.Listener.Addr().String(), config))(s.t)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
@@ -42,10 +39,7 @@ func (s *site) raw(path, cookie string, length int, body string) answer {
 		s.t.Fatalf("%s is not answered: %v", path, err)
 	}
 	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	page := must(io.ReadAll(response.Body))(s.t)
 	return answer{status: response.StatusCode, header: response.Header, body: string(page)}
 }
 
@@ -92,9 +86,7 @@ func TestAFormThatIsTooLargeIsAnswered(t *testing.T) {
 func TestAStrangersFormIsNotRepeated(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	stranger := s.visitor()
 	if a := stranger.post(p.org("/contacts"), "first_name", "Amelia"); a.status != http.StatusUnauthorized || strings.Contains(a.body, "Amelia") {
 		t.Errorf("a stranger: %d %s", a.status, a.body)
@@ -110,9 +102,7 @@ func TestAStrangersFormIsNotRepeated(t *testing.T) {
 func TestALargeFormSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	form := []string{"first_name", "Amelia", "last_name", "Okafor", "note", strings.Repeat("n", 10_000)}
 	for i := range 2_500 { // most rows are empty, as on a form with many rows
 		form = append(form, fmt.Sprintf("tags.%d", i), strings.Repeat("t", max(0, 64-i)))

@@ -98,9 +98,7 @@ func TestATimelineHasGifts(t *testing.T) {
 	p.sees(page, p.user.Name+" recorded a gift of $50. View gift")
 	gift := giftAddress.FindString(page.body)
 	amount := int64(200_000)
-	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(gift, "/gifts/"), &amount, ""))(t)
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $20.")
 }
 
@@ -113,9 +111,7 @@ func TestATimelineAgreesWithTheListOfGifts(t *testing.T) {
 	p.sees(p.get(p.org("/gifts")), "$51.81 from Zoë Okafor", "$50 from 1 gift (covered fees not counted)")
 	page := p.get(path)
 	p.sees(page, p.user.Name+" recorded a gift of $51.81. View gift")
-	if _, err := s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(giftAddress.FindString(page.body), "/gifts/"), nil, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.RefundGift(store.By(t.Context(), history.ConsoleChannel, p.user.Email), p.account.Number, strings.TrimPrefix(giftAddress.FindString(page.body), "/gifts/"), nil, ""))(t)
 	p.sees(p.get(path), p.user.Name+" recorded a refund of $51.81.")
 }
 
@@ -157,9 +153,7 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 		p.post(p.org("/campaigns"), "title", "Gala")
 		p.follow(p.org("/settings/giving"), "currency", "EUR", "address", "1 Quay", "tax_id", "")
 		p.follow(p.org("/contacts"), "first_name", "Zoë", "last_name", "Okafor", "tags.0", "old")
-		if _, err := s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old", "new"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old", "new"))(t)
 		name := p.user.Name
 		page := p.get(p.org("/settings/history"))
 		p.sees(page, "Every change in Harbor", "added "+p.user.Email+" as owner", name+" created the API key “Website”.", name+" invited cy@example.org as viewer.",
@@ -231,21 +225,12 @@ func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
 	amount, method, at := int64(500_000), "check", "2026-01-31T09:00:00Z"
 	in := giving.GiftInput{Contact: &id, Amount: &amount, Method: &method, GivenAt: &at}
 	ctx := store.By(t.Context(), history.ConsoleChannel, p.user.Email)
-	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	gift, err := s.store.CreateGift(ctx, p.account.Number, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, in.Validate(nil, true, "US", time.Now()))
+	gift := must(s.store.CreateGift(ctx, p.account.Number, in))(t)
 	for _, moment := range []string{"2026-01-31T15:30:00Z", "2026-01-31T15:30:20Z"} {
 		later := giving.GiftInput{GivenAt: &moment}
-		if err := later.Validate(nil, false, "US", time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.store.UpdateGift(ctx, p.account.Number, gift.Code, later); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, later.Validate(nil, false, "US", time.Now()))
+		must(s.store.UpdateGift(ctx, p.account.Number, gift.Code, later))(t)
 	}
 	p.sees(p.get(p.org("/gifts/"+gift.Code)), "changed date from Jan 31, 2026, 9:00 AM UTC to Jan 31, 2026, 3:30 PM UTC.", "changed date.")
 	history := p.get(p.org("/settings/history"))
@@ -282,10 +267,7 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		made, err := s.store.CreateContact(key, p.account.Number, in, crm.Force)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(s.store.CreateContact(key, p.account.Number, in, crm.Force))(t)
 		ids = append(ids, "id", strconv.FormatInt(made.ID, 10))
 	}
 	p.follow(p.org("/contacts/bulk"), ids...)
@@ -299,10 +281,7 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	if !regexp.MustCompile(`class="about" href="[^"]+/jobs/\d+">Add`).MatchString(page.body) {
 		t.Error("nothing leads to the job")
 	}
-	jobs, _, err := s.store.Jobs(t.Context(), p.account.Number, crm.PageRequest{Page: 1, PerPage: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs, _ := must2(s.store.Jobs(t.Context(), p.account.Number, crm.PageRequest{Page: 1, PerPage: 1}))(t)
 	p.sees(p.get(path+"?before="+strconv.FormatInt(jobs[0].Last-3, 10)), "Add “vip” to 12 contacts "+p.user.Name+" started this bulk change.", "Show 5 changes")
 	for query, want := range map[string][2]string{
 		"?about=campaigns": {"Gala", "Ann Lee"}, "?who=API+key+Website": {"Ann Lee", "Gala"}, "?about=gifts": {"No changes match.", "Gala"}, "?from=2999-01-01": {"No changes match.", "Gala"},

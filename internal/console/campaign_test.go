@@ -19,17 +19,11 @@ import (
 // campaign creates a campaign from a row of a file.
 func (s *site) campaign(owner access.Account, row string, change ...func(*campaign.Input)) campaign.Campaign {
 	s.t.Helper()
-	inputs, err := campaign.DecodeAll([]byte("[" + row + "]"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	inputs := must(campaign.DecodeAll([]byte("[" + row + "]")))(s.t)
 	for _, c := range change {
 		c(&inputs[0])
 	}
-	c, err := s.store.CreateCampaign(s.t.Context(), owner, inputs[0])
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	c := must(s.store.CreateCampaign(s.t.Context(), owner, inputs[0]))(s.t)
 	return c
 }
 
@@ -41,10 +35,7 @@ func plainPictures(in *campaign.Input) {
 
 func (s *site) chapter(above *person, name string) access.Account {
 	s.t.Helper()
-	a, err := s.store.CreateChapter(s.t.Context(), above.account, above.user.ID, above.account.ID, name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	a := must(s.store.CreateChapter(s.t.Context(), above.account, above.user.ID, above.account.ID, name))(s.t)
 	return a
 }
 
@@ -55,10 +46,7 @@ func (p *person) campaignAddress(c campaign.Campaign) string {
 // stored is the campaign as its owner sees it.
 func (s *site) stored(owner access.Account, id int64) (campaign.Campaign, []string) {
 	s.t.Helper()
-	record, err := s.store.Campaign(s.t.Context(), owner.Number, id)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	record := must(s.store.Campaign(s.t.Context(), owner.Number, id))(s.t)
 	return record.Campaign, record.Beneficiaries
 }
 
@@ -134,10 +122,7 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 // formValues are what a browser would send for the form in the main part of a page, unchanged.
 func formValues(t *testing.T, body string) (pairs []string) {
 	t.Helper()
-	page, err := html.Parse(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(html.Parse(strings.NewReader(body)))(t)
 	for node := range page.Descendants() {
 		if node.Type != html.ElementNode || attribute(node, "name") == "" {
 			continue
@@ -339,9 +324,7 @@ func TestAChapterNamesTheOrganizationAboveAsABeneficiary(t *testing.T) {
 	editor.sees(form, "Your parent organization")
 	editor.doesNotSee(form, "Harbor Light") // only its members know its name
 	both := s.member(chapter, access.Editor)
-	if _, err := s.store.AddMember(t.Context(), above.account, access.Viewer, both.user.Email); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.AddMember(t.Context(), above.account, access.Viewer, both.user.Email))(t)
 	both.sees(both.get(both.org("/campaigns/new")), "Harbor Light")
 	editor.follow(editor.org("/campaigns"), "title", "10K", "beneficiaries", above.account.ID)
 	above.sees(above.get(above.org("/campaigns?scope=benefiting")), "10K", "Portland")

@@ -44,10 +44,7 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 func TestAChapterDoesNotSeeWhatIsAboveIt(t *testing.T) {
 	s := anySite(t)
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
-	chapter, err := s.store.CreateChapter(t.Context(), owner.account, owner.user.ID, owner.account.ID, "North")
-	if err != nil {
-		t.Fatal(err)
-	}
+	chapter := must(s.store.CreateChapter(t.Context(), owner.account, owner.user.ID, owner.account.ID, "North"))(t)
 	p := s.member(chapter, access.Owner)
 	for _, path := range []string{"/chapters", "/settings", "/settings/people"} {
 		a := p.get(p.org(path))

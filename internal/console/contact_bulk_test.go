@@ -200,9 +200,7 @@ func TestAJobIsWatchedStoppedAndUndone(t *testing.T) {
 		p.sees(job, "Done", "Added “new” to 520 contacts.", "Undo this change")
 		p.sees(p.follow(p.org("/jobs/1/cancel")), "This has already finished.")
 		newest := s.contacts(p.account)
-		if _, err := s.store.RemoveTags(t.Context(), p.account.Number, newest[1].ID, []string{"new"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.store.RemoveTags(t.Context(), p.account.Number, newest[1].ID, []string{"new"}))(t)
 		if _, err := s.store.AddTags(t.Context(), p.account.Number, newest[2].ID, []string{"later"}); err != nil { // which is not in the way
 			t.Fatal(err)
 		}

@@ -177,9 +177,7 @@ func TestUploadsAtOnceAreBounded(t *testing.T) {
 	slow, feed := io.Pipe()
 	first := make(chan answer, 1)
 	go func() { first <- p.uploads(p.org("/contacts/import"), "slow.csv", slow) }()
-	if _, err := io.WriteString(feed, file); err != nil {
-		t.Fatal(err)
-	}
+	must(io.WriteString(feed, file))(t)
 	for end := time.Now().Add(time.Minute); !s.pages.Uploading(harbor.Number); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the first file does not arrive")

@@ -181,12 +181,8 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 	for _, first := range []string{"Bob", "Zachary"} {
 		in := crm.ContactInput{FirstName: &first, LastName: new("Unger")}
 		reachable("family@example.org", "212-555-0100")(&in)
-		if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Dedupe); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, in.Validate(nil, true, "US", time.Now()))
+		must(s.store.CreateContact(t.Context(), p.account.Number, in, crm.Dedupe))(t)
 	}
 	a := p.get(p.org("/merges"))
 	p.sees(a, "Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Split", "Keep merged")

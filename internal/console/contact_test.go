@@ -20,10 +20,7 @@ import (
 // contacts are all contacts of an account, newest first.
 func (s *site) contacts(account access.Account) []crm.Contact {
 	s.t.Helper()
-	contacts, _, err := s.store.ContactPage(s.t.Context(), account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	contacts, _ := must2(s.store.ContactPage(s.t.Context(), account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
 	return contacts
 }
 
@@ -34,13 +31,8 @@ func (s *site) contact(p *person, first, last string, change ...func(*crm.Contac
 	for _, c := range change {
 		c(&in)
 	}
-	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-		s.t.Fatal(err)
-	}
-	d, err := s.store.CreateContact(s.t.Context(), p.account.Number, in, crm.Force)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, in.Validate(nil, true, "US", time.Now()))
+	d := must(s.store.CreateContact(s.t.Context(), p.account.Number, in, crm.Force))(s.t)
 	return p.org(fmt.Sprintf("/contacts/%d", d.ID))
 }
 

@@ -13,10 +13,7 @@ import (
 // field adds a custom field without the pages.
 func (s *site) field(p *person, title string, kind custom.FieldType, options ...string) custom.Field {
 	s.t.Helper()
-	f, err := s.store.DefineField(s.t.Context(), p.account.Number, custom.FieldInput{Title: title, Type: kind, Options: options})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	f := must(s.store.DefineField(s.t.Context(), p.account.Number, custom.FieldInput{Title: title, Type: kind, Options: options}))(s.t)
 	return f
 }
 
@@ -105,9 +102,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		}
 		seen := func() string { c := s.contacts(p.account)[0]; return c.Version() }
 		// A form that does not show a field leaves it alone; an option that is gone stays until it is changed.
-		if err := s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}))
 		if edit := p.get(path + "/edit"); !strings.Contains(edit.body, `<option value="M" selected>`) {
 			t.Error("the form lacks the value that is no option any more")
 		}
@@ -119,9 +114,7 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 		late := p.post(path, "seen", old, "first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown", age.Key(), name(age), "8")
 		p.sees(late, "What saving will change", "Age 7 8")
 		// An owner has ended a field meanwhile.
-		if err := s.store.EndField(t.Context(), p.account.Number, member.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.EndField(t.Context(), p.account.Number, member.ID))
 		p.sees(p.post(path, append([]string{"seen", seen()}, form(name(member), "No")...)...), "Custom fields have changed: an owner archived one. Check the form, then save again.")
 		if page := p.get(path).words(); strings.Contains(page, "Member Yes") {
 			t.Error("a field that has ended is shown")

@@ -56,9 +56,7 @@ func (s *site) useDesk() *pay.Desk {
 func (s *site) connect(account access.Account) *pay.Desk {
 	s.t.Helper()
 	desk := s.useDesk()
-	if _, err := s.store.Connect(s.t.Context(), account, donations.Connecting{Provider: pay.PretendName, Key: "pk_test_1234567890abcd"}, s.http.URL); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.store.Connect(s.t.Context(), account, donations.Connecting{Provider: pay.PretendName, Key: "pk_test_1234567890abcd"}, s.http.URL))(s.t)
 	return desk
 }
 
@@ -317,20 +315,14 @@ func TestARecurringGiftIsChangedWhereItIsTaken(t *testing.T) {
 		page := editor.get(plan)
 		editor.sees(page, "The test provider takes these gifts: they are recorded automatically", "Pause gifts", "End this recurring gift at the test provider? Nothing more is charged, and it can’t be resumed")
 		editor.doesNotSee(page, "Record this gift")
-		p, err := s.store.Plan(t.Context(), account.Number, d.GiftPlan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.store.Plan(t.Context(), account.Number, d.GiftPlan))(t)
 		contact := "/contacts/" + strconv.FormatInt(p.Contact, 10)
 		editor.sees(editor.get(editor.org(contact)), "Next gift", "The donation page")
 		editor.doesNotSee(editor.get(editor.org(contact)), "Record this gift", "Someone")
 		editor.doesNotSee(editor.get(editor.org("/plans")), "Record gift")
 		there := func(want giving.PlanStatus, amount int64) {
 			t.Helper()
-			c, err := desk.Open(donate.Connection{Provider: pay.PretendName, Account: account.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(desk.Open(donate.Connection{Provider: pay.PretendName, Account: account.ID}))(t)
 			is, err := c.Look(t.Context(), donate.Ref{Kind: donate.PlanRef, ID: d.Plan})
 			if err != nil || is.Plan.Status != want || is.Plan.Amount != amount {
 				t.Errorf("%v: at the provider the plan is %+v", err, is.Plan)
@@ -373,11 +365,9 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 		page := editor.org("/donations/" + d.ID)
 		editor.sees(editor.get(page), "has another name", "Check that it is the right person", "Recorded for Ada Byron", "View gift", "Demo")
 		editor.sees(editor.get(editor.org("/gifts/"+d.Gift)), "from Charles Babbage", "Contact Ada Byron Given as Charles Babbage")
-		if err := s.store.UpdateShared(t.Context(), account.Number, func(tx *store.Tx) error {
+		succeed(t, s.store.UpdateShared(t.Context(), account.Number, func(tx *store.Tx) error {
 			return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`, account.Number, d.ID)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		editor.sees(editor.follow(page+"/reviewed", "reason", "dispute"), "Marked as reviewed.", "needs your attention for another reason, too", "has another name")
 		editor.sees(editor.follow(page+"/reviewed", "reason", "name"), "Marked as reviewed.", "Nothing to review")
 		editor.doesNotSee(editor.get(editor.org("")), "to review")
@@ -419,9 +409,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor.sees(editor.get(page), "A thank-you goes to ada@example.org right away, with a receipt if one can be made. If a contact with this email has another name, it waits until you have reviewed that.")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "not marked as received")
 		editor.follow(page+"/receive", "day", today, "amount", "50")
-		if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
 		viewer.doesNotSee(viewer.get(page), "It hasn’t arrived")
 		viewer.wantStatus(viewer.post(undo), http.StatusForbidden)
 		editor.sees(editor.get(page), "It hasn’t arrived")
@@ -434,10 +422,7 @@ func TestAPromiseThatHasNotArrivedWaitsAgain(t *testing.T) {
 		editor.sees(editor.get(editor.org("/gifts")), "Canceled")
 		editor.sees(editor.follow(page+"/receive", "day", today, "amount", "60"), "$60 from Ada Byron was received and recorded as a gift.", "View gift of $60")
 		editor.sees(s.visitor().get("/coats"), "$60 raised of $100", "1 donor")
-		gift, err := s.store.DonationByID(t.Context(), account.Number, d.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gift := must(s.store.DonationByID(t.Context(), account.Number, d.ID))(t)
 		refund := editor.org("/gifts/" + gift.Gift + "/refund")
 		editor.follow(refund, "amount", "10", "seen", seenIn(editor.get(editor.org("/gifts/"+gift.Gift))), "decision", "record")
 		editor.sees(editor.follow(undo), "Nothing was changed.", "Undo the refund on the page of the gift first.")

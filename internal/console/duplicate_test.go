@@ -36,9 +36,7 @@ func doubles(s *site, p *person) (first, second string) {
 // look brings the duplicates up to date.
 func (s *site) look(p *person) {
 	s.t.Helper()
-	if err := s.store.FindDuplicates(s.t.Context(), p.account.Number, nil); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.FindDuplicates(s.t.Context(), p.account.Number, nil))
 }
 
 func TestDuplicatesAreShownDismissedAndBroughtBack(t *testing.T) {

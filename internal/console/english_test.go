@@ -21,10 +21,7 @@ func TestPagesSpeakPlainEnglish(t *testing.T) {
 		t.Fatalf("%d templates, %v", len(names), err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(name))(t)
 		shown := notShown.ReplaceAllString(string(text), " ")
 		if odd := oddWords.FindString(shown); odd != "" {
 			t.Errorf("%s says %q", name, odd)
@@ -44,10 +41,7 @@ func TestButtonsNameTheirAction(t *testing.T) {
 	names, _ := filepath.Glob("*/*.html")
 	n := 0
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(name))(t)
 		for _, found := range button.FindAllStringSubmatch(string(text), -1) {
 			label := strings.TrimSpace(regexp.MustCompile(`<span class="visually-hidden">.*`).ReplaceAllString(found[1], ""))
 			label = strings.TrimSpace(regexp.MustCompile(`\{\{icon "\w+"\}\}`).ReplaceAllString(label, ""))

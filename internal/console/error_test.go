@@ -27,33 +27,22 @@ func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
 	p.follow(gift, "contact_id", other[strings.LastIndex(other, "/")+1:])
 	p.sees(p.get(gift), "changed contact from Zoë Okafor to Ann Lee.")
 
-	conn, err := sqlite3.Open(filepath.Join(directory, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(sqlite3.Open(filepath.Join(directory, "donorbook.db")))(t)
 	defer conn.Close()
-	if err := conn.Exec("ALTER TABLE contact RENAME TO lost"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, conn.Exec("ALTER TABLE contact RENAME TO lost"))
 	p.wantStatus(p.get(gift), http.StatusInternalServerError)
 }
 
 // No page takes an error of the store for nothing found. What may fail unnoticed is named here, with its reason at its place.
 func TestNoErrorOfTheStoreIsDropped(t *testing.T) {
 	allowed := map[string]string{"CheckNow": "CheckDuplicates", "EndSession": "begin", "RememberDevice": "remember", "Membership": "recognize"}
-	files, err := filepath.Glob("*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("*/*.go"))(t)
 	calls := 0
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		for _, declared := range file.Decls {
 			fn, is := declared.(*ast.FuncDecl)
 			if !is || fn.Body == nil {

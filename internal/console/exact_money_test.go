@@ -25,9 +25,7 @@ func TestTotalsAreExactInEveryCurrency(t *testing.T) {
 		} {
 			t.Run(test.currency, func(t *testing.T) {
 				p := s.member(s.organization("Harbor "+test.currency), access.Editor)
-				if err := s.store.SetAccountSettings(t.Context(), p.account.Number, access.AccountSettingsInput{Currency: &test.currency}); err != nil {
-					t.Fatal(err)
-				}
+				succeed(t, s.store.SetAccountSettings(t.Context(), p.account.Number, access.AccountSettingsInput{Currency: &test.currency}))
 				ada, bo := s.newcomer(p.account, "Ada", "Lund").ID, s.newcomer(p.account, "Bo", "Ek").ID
 				for contact, amounts := range map[int64][]string{ada: {test.one, test.two}, bo: {test.other}} {
 					for _, amount := range amounts {
@@ -64,9 +62,7 @@ func TestThePlanOfACompanyHasItsName(t *testing.T) {
 			in.FirstName, in.LastName, in.Company, in.IsCompany = nil, nil, new("Blue Heron Books"), new(true)
 		})
 		var id int64
-		if _, err := fmt.Sscan(idIn(company), &id); err != nil {
-			t.Fatal(err)
-		}
+		must(fmt.Sscan(idIn(company), &id))(t)
 		code := s.plan(p.account, id, "monthly")
 		p.sees(p.get(p.org("/plans/"+code)), "$7.50 monthly from Blue Heron Books", "Contact Blue Heron Books")
 		p.sees(p.get(p.org("/plans")), "Blue Heron Books")

@@ -21,12 +21,8 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		for i := range 60 {
 			first, last := fmt.Sprintf("Many%d", i), "=1+1"
 			in := crm.ContactInput{FirstName: &first, LastName: &last, Tags: &[]string{"many"}}
-			if err := in.Validate(nil, true, "US", givingNow); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, in.Validate(nil, true, "US", givingNow))
+			must(s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force))(t)
 		}
 		s.campaign(p.account, `{"title": "Gala"}`)
 		s.donation(p.account, contact, `"amount":50,"method":"check","transacted_at":"2025-12-31"`)
@@ -104,10 +100,7 @@ func (s *site) plan(account access.Account, contact int64, frequency string) str
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	made, err := s.store.CreatePlan(s.t.Context(), account.Number, in)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	made := must(s.store.CreatePlan(s.t.Context(), account.Number, in))(s.t)
 	return made.Code
 }
 

@@ -153,10 +153,7 @@ func (e element) attribute(name string) string { return attribute(e.node, name) 
 // elementsOf are the links and forms of the main part of a page.
 func elementsOf(t *testing.T, body string) (all []element) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(html.Parse(strings.NewReader(body)))(t)
 	var look func(n *html.Node, around element)
 	look = func(n *html.Node, around element) {
 		if n.Type == html.ElementNode {

@@ -98,9 +98,7 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 // filledForm is the form on the page of a path with valid fields in it, nil where the page has none.
 func (s *site) filledForm(e estate, path string) (pairs []string) {
 	s.t.Helper()
-	if err := s.store.EndSessions(s.t.Context(), e.owner.user.ID, ""); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.EndSessions(s.t.Context(), e.owner.user.ID, ""))
 	typed := []string{"query", "tag=x", "seen", "", "note_date", today()}
 	for i := 0; i < len(valid); i += 2 {
 		switch name := valid[i]; {

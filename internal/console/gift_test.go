@@ -18,10 +18,7 @@ import (
 // gifts are all gifts of an account, the latest first.
 func (s *site) gifts(account access.Account) []gifts.GiftRecord {
 	s.t.Helper()
-	gifts, _, err := s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	gifts, _ := must2(s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
 	return gifts
 }
 

@@ -71,10 +71,7 @@ func (s *testSite) strange() *strangeDesk {
 
 func (s *testSite) event(path, signature, body string) answer {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.http.URL+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	request := must(http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.http.URL+path, strings.NewReader(body)))(s.t)
 	request.Header.Set("Signature", signature)
 	request.Header.Set("Content-Type", "application/json")
 	return s.visitor().send(request)
@@ -193,9 +190,7 @@ func TestAMonthlyGiftIsEndedByItsThankYou(t *testing.T) {
 // mailed is the newest mail whose button says something.
 func (s *testSite) mailed(button string) *mail.Letter {
 	s.t.Helper()
-	if err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }))
 	letters, _ := s.store.Shelved()
 	for _, l := range letters {
 		if l.Action.String() == button {
@@ -248,9 +243,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p.sees(p.get(to), "Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
-		if err := s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }))
 	}
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)

@@ -48,9 +48,7 @@ func takesGifts(t *testing.T, e rig.Engine, set form.Settings) *testSite {
 	made.store.UseDesk(made.desk, donations.NewKeys(filepath.Join(t.TempDir(), "key")), "US")
 	made.owner = made.member(made.organization("Harbor Light"), access.Owner)
 	made.owner.follow(made.owner.org("/settings/giving"), "currency", "USD")
-	if err := made.store.SaveDonationSettings(t.Context(), made.owner.account.Number, set); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, made.store.SaveDonationSettings(t.Context(), made.owner.account.Number, set))
 	made.coats = made.campaign(made.owner.account, `{"title":"Coats"}`).ID
 	return made
 }
@@ -58,9 +56,7 @@ func takesGifts(t *testing.T, e rig.Engine, set form.Settings) *testSite {
 // connect has the organization take payments without money.
 func (s *testSite) connect() *testSite {
 	s.t.Helper()
-	if _, err := s.store.Connect(s.t.Context(), s.owner.account, donations.Connecting{Provider: pay.PretendName, Key: "none"}, s.http.URL); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.store.Connect(s.t.Context(), s.owner.account, donations.Connecting{Provider: pay.PretendName, Key: "none"}, s.http.URL))(s.t)
 	return s
 }
 
@@ -208,10 +204,7 @@ func TestAFormIsShownAgainAsItWasTyped(t *testing.T) {
 // begun counts the donations that were begun.
 func (s *testSite) begun() int64 {
 	s.t.Helper()
-	_, found, err := s.store.Donations(s.t.Context(), s.owner.account.Number, form.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	_, found := must2(s.store.Donations(s.t.Context(), s.owner.account.Number, form.Filter{}, crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
 	return found.Total
 }
 
@@ -358,9 +351,7 @@ func (p *person) zeros() int {
 func (s *testSite) linkFrom(to string) string {
 	s.t.Helper()
 	for range 10 {
-		if err := s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }); err != nil {
-			s.t.Fatal(err)
-		}
+		succeed(s.t, s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }))
 	}
 	letters, _ := s.store.Shelved()
 	for _, l := range letters {

@@ -42,19 +42,13 @@ func (s *site) donation(account access.Account, contact int64, format string, ar
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	made, err := s.store.CreateGift(s.t.Context(), account.Number, in)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	made := must(s.store.CreateGift(s.t.Context(), account.Number, in))(s.t)
 	return made.Gift
 }
 
 func (s *site) refund(account access.Account, g giving.Gift, tenThousandths int64) giving.Gift {
 	s.t.Helper()
-	made, err := s.store.RefundGift(s.t.Context(), account.Number, g.Code, &tenThousandths, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	made := must(s.store.RefundGift(s.t.Context(), account.Number, g.Code, &tenThousandths, ""))(s.t)
 	return made.Gift
 }
 

@@ -18,17 +18,9 @@ func (s *site) newcomer(account access.Account, first, last string, tags ...stri
 	s.t.Helper()
 	email := []crm.Email{{Value: strings.ToLower(first+"."+last) + "@example.org"}}
 	in := crm.ContactInput{FirstName: &first, LastName: &last, Emails: &email, Tags: &tags}
-	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-		s.t.Fatal(err)
-	}
-	made, err := s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	contact, err := s.store.ContactRecord(s.t.Context(), account.Number, made.ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, in.Validate(nil, true, "US", time.Now()))
+	made := must(s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force))(s.t)
+	contact := must(s.store.ContactRecord(s.t.Context(), account.Number, made.ID))(s.t)
 	return contact
 }
 
@@ -40,9 +32,7 @@ func homeAtAGlance(t *testing.T, s *site) {
 		s.newcomer(ours, "Ada", fmt.Sprint("Number", i), "newsletter")
 	}
 	gone := s.newcomer(ours, "Gone", "Away", "newsletter", "board")
-	if err := s.store.ArchiveContact(t.Context(), ours.Number, gone.ID); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.ArchiveContact(t.Context(), ours.Number, gone.ID))
 	s.newcomer(ours, "Zed", "Newest", "R&D <b>")
 	s.campaign(ours, `{"title": "Winter Coats", "goal": 18000, "raised": 4500.5, "donors": 1, "end_at": "2025-01-31 23:59:59"}`)
 	s.campaign(ours, `{"title": "No Goal", "raised": 10, "donors": 1200}`)
@@ -126,8 +116,6 @@ func TestFirstStepsAreHiddenForOneOrganization(t *testing.T) {
 		t.Errorf("the steps are not hidden, or the usual page is missing: %s", words)
 	}
 	p.account = s.organization("Other")
-	if _, err := s.store.AddMember(t.Context(), p.account, access.Owner, p.user.Email); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.AddMember(t.Context(), p.account, access.Owner, p.user.Email))(t)
 	p.sees(p.get(p.org("")), "First steps 0 of 7 done")
 }

@@ -387,9 +387,7 @@ func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
 	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.CreateUser(t.Context(), account, access.Owner, in))(t)
 	a := s.visitor().post("/console/signin", "email", "ANA@example.org ", "password", testPassword)
 	cookie := a.header.Get("Set-Cookie")
 	for _, part := range []string{"__Host-session=", "Path=/", "HttpOnly", "Secure", "SameSite=Lax", "Max-Age="} {
@@ -448,10 +446,7 @@ func TestStoredScriptStaysText(t *testing.T) {
 func (s *site) latestChange(e estate) int64 {
 	s.t.Helper()
 	first := crm.PageRequest{Page: 1, PerPage: 1}
-	changes, _, err := s.store.Timeline(s.t.Context(), e.account.Number, history.ContactNoun, e.contact, first)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	changes, _ := must2(s.store.Timeline(s.t.Context(), e.account.Number, history.ContactNoun, e.contact, first))(s.t)
 	return changes[0].Revision
 }
 
@@ -476,13 +471,8 @@ func (s *site) hostileEstate(text string) estate {
 		Emails: &[]crm.Email{{Value: "a@example.org"}}, Tags: &[]string{text, text + "2"},
 		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}}, Custom: []custom.Input{custom.Written(e.field.ID, text)},
 	}
-	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-		s.t.Fatal(err)
-	}
-	d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Force)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, in.Validate(nil, true, "US", time.Now()))
+	d := must(s.store.CreateContact(ctx, e.account.Number, in, crm.Force))(s.t)
 	e.contact = d.ID
 	e.change = s.latestChange(e)
 	address := "https://example.org/?" + url.QueryEscape(text)
@@ -491,17 +481,10 @@ func (s *site) hostileEstate(text string) estate {
 	cover := &campaign.Cover{URL: address}
 	title, subtitle, description := text, text, text
 	c := campaign.Input{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover, Logo: &address}
-	if err := c.Validate(nil, true); err != nil {
-		s.t.Fatal(err)
-	}
-	campaign, err := s.store.CreateCampaign(ctx, e.account, c)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, c.Validate(nil, true))
+	campaign := must(s.store.CreateCampaign(ctx, e.account, c))(s.t)
 	e.campaign = campaign.ID
-	if err := s.store.RenameUser(ctx, e.owner.user.ID, text); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.RenameUser(ctx, e.owner.user.ID, text))
 	return e
 }
 
@@ -510,9 +493,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
 	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.CreateUser(t.Context(), account, access.Owner, in))(t)
 	p := s.visitor()
 	wrong := p.post("/console/signin", "email", "ana@example.org", "password", "wrong password")
 	unknown := p.post("/console/signin", "email", "bob@example.org", "password", "wrong password")
@@ -531,9 +512,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	s.store.UseRelay(new(mails.Shelf))
 	p.sees(p.post("/console/signin", "email", "ana@example.org", "password", testPassword), "Or go back and choose “Forgot your password?”")
 	p.post("/console/forgot", "email", "ana@example.org")
-	if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
 	_, link, _ := strings.Cut(p.get("/console/mails").body, `href="/console/reset/`)
 	token, _, _ := strings.Cut(link, `"`)
 	if a := p.post("/console/reset/"+token, "password", "another good password"); a.status != http.StatusSeeOther {
@@ -547,9 +526,7 @@ func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
 	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
-	if _, err := s.store.CreateUser(t.Context(), account, access.Owner, in); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.CreateUser(t.Context(), account, access.Owner, in))(t)
 	for next, want := range map[string]string{
 		"/console/profile": "/console/profile", "https://evil.example/": "/console", "//evil.example/console/": "/console", "/console/../../evil": "/console",
 		`/\evil.example`: "/console", "/console\\@evil": "/console", "javascript:alert(1)": "/console", "": "/console",

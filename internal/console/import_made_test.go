@@ -78,9 +78,7 @@ func TestSlowUploadsKeepNoOneWaiting(t *testing.T) {
 			body, feed := io.Pipe()
 			feeds = append(feeds, feed)
 			go func() { answers <- p.uploads(p.org("/contacts/import"), "slow.csv", body) }()
-			if _, err := io.WriteString(feed, file); err != nil {
-				t.Fatal(err)
-			}
+			must(io.WriteString(feed, file))(t)
 			for end := time.Now().Add(time.Minute); !s.pages.Uploading(account.Number); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("the file does not arrive")

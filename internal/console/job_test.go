@@ -15,15 +15,9 @@ import (
 func TestAStoppedUndoIsContinued(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		p := s.member(s.organization("Harbor"), access.Editor)
-		rows, err := table.Open(strings.NewReader(file), int64(len(file)), "people.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(table.Open(strings.NewReader(file), int64(len(file)), "people.csv"))(t)
 		spec := jobs.FileImport{Name: "people.csv", Mode: jobs.MergeExisting, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
-		im, _, err := s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(jobs.ImportProgress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		im, _ := must2(s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 3, false, func(jobs.ImportProgress) {}))(t)
 		path := p.org("/imports/" + strconv.FormatInt(im.ID, 10))
 		lists := func(state string) {
 			t.Helper()

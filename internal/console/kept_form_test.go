@@ -27,9 +27,7 @@ func (s *site) pretender() *person {
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	lost := p.post(p.org("/contacts"), "first_name", "Amelia", "last_name", "Okafor", "note", strings.Repeat("n", 60_000))
 	p.wantStatus(lost, http.StatusUnauthorized)
 	signIn := append(hiddenFields(lost), "email", p.user.Email, "password", testPassword)
@@ -83,10 +81,7 @@ func (p *person) resend(a answer, path string) answer {
 // controls are the fields of the form on a page that is sent to a path, with what they hold, and whether there is one.
 func controls(t *testing.T, a answer, path string) (fields map[string][]string, found bool) {
 	t.Helper()
-	tree, err := html.Parse(strings.NewReader(a.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(html.Parse(strings.NewReader(a.body)))(t)
 	fields = map[string][]string{}
 	for n := range tree.Descendants() {
 		if n.Data != "form" || attributeOf(n, "method") != "post" || strings.Split(attributeOf(n, "action"), "?")[0] != path {
@@ -151,9 +146,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 			continue
 		}
 		path := address(route.Pattern, e.account.ID, e)
-		if err := s.store.EndSessions(t.Context(), e.owner.user.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.EndSessions(t.Context(), e.owner.user.ID, ""))
 		switch typed["type"] = "number"; {
 		case strings.Contains(path, "/campaigns"):
 			typed["type"] = "event"
@@ -204,9 +197,7 @@ func TestANoteAndAGiftSurviveTheEndOfTheSession(t *testing.T) {
 		p.sees(again, "Amelia Okafor", "You were signed out before this was saved")
 		p.sees(p.resend(again, path+"/notes"), "Note added.", "She will call back on Monday", "Jan 31, 2026")
 
-		if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 		again = p.signBackIn(p.post(path+"/gifts", "amount", "1234.50", "transacted_at", "2026-01-31", "method", "cash", "note", "for the roof", "attempt", "x"))
 		p.sees(p.resend(again, path+"/gifts"), "Recorded $1,234.50 from")
 	})
@@ -217,9 +208,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 	s := anySite(t)
 	account := s.organization("Harbor")
 	ana, bo := s.member(account, access.Editor), s.member(account, access.Editor)
-	if err := s.store.EndSessions(t.Context(), ana.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), ana.user.ID, ""))
 	kept := ana.post(ana.org("/contacts"), "first_name", "Confidential", "last_name", "Person")
 	ana.wantStatus(kept, http.StatusUnauthorized)
 	a := ana.post("/console/signin", append(hiddenFields(kept), "email", bo.user.Email, "password", testPassword)...)
@@ -230,9 +219,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 		ana.sees(home, "filled in by someone else")
 	}
 
-	if err := s.store.RemoveMember(t.Context(), account.Number, ana.user.ID); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.RemoveMember(t.Context(), account.Number, ana.user.ID))
 	if gone := s.visitor().post("/console/signin", append(hiddenFields(kept), "email", ana.user.Email, "password", testPassword)...); gone.status != http.StatusNotFound || strings.Contains(gone.body, "Confidential") {
 		t.Errorf("a form for an organization that the person has left: %d", gone.status)
 	}
@@ -242,9 +229,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	a := p.do(http.MethodGet, p.org("/tags?tag=a"), nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}})
 	if a.status != http.StatusUnauthorized || a.header.Get("HX-Redirect") != "" {
 		t.Errorf("%d, the page changes to %q", a.status, a.header.Get("HX-Redirect"))
@@ -255,9 +240,7 @@ func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	from := http.Header{"Sec-Fetch-Site": {"same-origin"}, "Referer": {s.http.URL + p.org("/contacts/new")}}
 	large := p.do(http.MethodPost, p.org("/contacts"), url.Values{"note": {strings.Repeat("n", 70_000)}}, from)
 	p.wantStatus(large, http.StatusUnauthorized)
@@ -265,13 +248,8 @@ func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
 	if a := p.signBackIn(large); a.location() != p.org("/contacts/new") {
 		t.Errorf("signing in leads to %q", a.location())
 	}
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
-	file, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nx\r\n--x--"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
+	file := must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nx\r\n--x--")))(t)
 	file.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"multipart/form-data; boundary=x"}}
 	p.sees(p.send(file), "choose the file again")
 }

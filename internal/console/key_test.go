@@ -116,10 +116,7 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 		p := s.member(s.organization("Harbor"), access.Owner)
 		p.makeKey("name", "Old", "permission", "contacts:read", "expires", "30d")
 		secret := p.makeKey("name", "Website", "permission", "contacts:read", "expires", "never")
-		who, err := s.store.Authenticate(t.Context(), secret)
-		if err != nil {
-			t.Fatal(err)
-		}
+		who := must(s.store.Authenticate(t.Context(), secret))(t)
 		revoke := p.org("/settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10) + "/revoke")
 		p.sees(p.get(revoke), "Revoke “Website”?", "This can’t be undone", "Last used")
 		p.sees(p.follow(revoke), "Key “Website” revoked", "Revoked")
@@ -161,10 +158,7 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 		if strings.Contains(sent.location(), "dbk_") || !strings.Contains(cookie, "; HttpOnly; Secure") || !strings.Contains(cookie, "Max-Age=60") {
 			t.Errorf("the secret goes to %s with %s", sent.location(), cookie)
 		}
-		who, err := s.store.Authenticate(t.Context(), other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		who := must(s.store.Authenticate(t.Context(), other))(t)
 		if a := p.get(p.org("/settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10))); shownSecret.MatchString(a.body) {
 			t.Error("the page of another key shows a secret")
 		}

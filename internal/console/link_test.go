@@ -121,10 +121,7 @@ func TestNoTemplateWritesAQuery(t *testing.T) {
 	}
 	found := 0
 	for _, file := range files {
-		template, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		template := must(os.ReadFile(file))(t)
 		for _, match := range address.FindAllStringSubmatch(string(template), -1) {
 			found++
 			if mixed.MatchString(values.ReplaceAllString(match[1], "\x00")) {

@@ -67,10 +67,7 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Owner)
 	for i := range 30 {
-		_, _, err := s.store.Invite(t.Context(), p.account, p.user, access.Viewer, fmt.Sprintf("guest%02d@example.org", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must2(s.store.Invite(t.Context(), p.account, p.user, access.Viewer, fmt.Sprintf("guest%02d@example.org", i)))(t)
 	}
 	page := p.get(p.org("/settings/people"))
 	if n := strings.Count(page.body, "guest"); n != 2*25 { // in its row, and in the words of its button

@@ -67,9 +67,7 @@ func TestOwnersTryTheMail(t *testing.T) {
 		if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") || !strings.Contains(words, "Waiting") {
 			t.Error(words)
 		}
-		if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
 		if words := anna.get(path).words(); !strings.Contains(words, "Sent") {
 			t.Error(words)
 		}
@@ -85,9 +83,7 @@ func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 		owner := s.clockIn("America/New_York", access.Owner)
 		s.store.UseRelay(new(mails.Shelf))
 		owner.post(owner.org("/settings/people/invite"), "email", "bob@example.org", "role", "viewer")
-		if err := s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
 		owner.sees(owner.get("/console/mails"), owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and campaigns.", "The link works once and until November 23, 2026.")
 		owner.sees(owner.get(owner.org("/settings/people")), "Nov 23, 2026")
 	})

@@ -27,9 +27,7 @@ func pictured(t *testing.T, width, height int) []byte {
 		m.Pix[i] = uint8(i) | uint8(i&3/3*255)
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -181,9 +179,7 @@ func TestAFileThatIsNoPictureIsRefusedBesideItsField(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
 	var moving bytes.Buffer
-	if err := gif.Encode(&moving, image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black}), nil); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, gif.Encode(&moving, image.NewPaletted(image.Rect(0, 0, 2, 2), color.Palette{color.Black}), nil))
 	for says, file := range map[string][]byte{
 		"Cover image must be a PNG, JPEG or WebP image.": moving.Bytes(),
 		"Cover image is damaged or incomplete.":          pictured(t, 300, 300)[:400],
@@ -212,10 +208,7 @@ func TestAFormInPartsIsBounded(t *testing.T) {
 	p := s.member(s.organization("Harbor"), access.Editor)
 	p.wantStatus(p.postsFiles(p.org("/campaigns"), nil, "title", "Gala", "description", strings.Repeat("n", 1<<20)), http.StatusRequestEntityTooLarge)
 	p.wantStatus(p.postsFiles(p.org("/campaigns"), nil, "title", "\xff"), http.StatusBadRequest)
-	cut, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/campaigns"), io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nGala")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cut := must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/campaigns"), io.MultiReader(strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nGala"))))(t)
 	cut.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"multipart/form-data; boundary=x"}}
 	p.wantStatus(p.send(cut), http.StatusBadRequest)
 }
@@ -236,9 +229,7 @@ func TestAPictureWaitsForMemoryOnTheForm(t *testing.T) {
 func TestAFormInPartsSurvivesTheSignIn(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	a := p.postsFiles(p.org("/campaigns"), map[string][]byte{"cover.url_file": nil}, "title", "Warm coats", "subtitle", "Typed for an hour")
 	p.wantStatus(a, http.StatusUnauthorized)
 	if back := p.signBackIn(a); !strings.Contains(back.body, `value="Typed for an hour"`) {

@@ -18,13 +18,8 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		p := s.member(viewer.account, access.Editor)
 		yes, name, email := true, "Gone", "gone@example.org"
 		in := crm.ContactInput{FirstName: &name, LastName: &name, Emails: &[]crm.Email{{Value: email}}, Deceased: &yes}
-		if err := in.Validate(nil, true, "US", givingNow); err != nil {
-			t.Fatal(err)
-		}
-		gone, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force)
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, in.Validate(nil, true, "US", givingNow))
+		gone := must(s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force))(t)
 		for _, contact := range []int64{amelia, gone.ID} {
 			s.donation(p.account, contact, `"amount":25,"method":"check","transacted_at":"%s"`, givingNow.Format("2006-01-02"))
 		}
@@ -49,12 +44,8 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		// Who was marked by hand gets a letter, until the email works again.
 		mail := "amelia@example.org"
 		change := crm.ContactInput{Emails: &[]crm.Email{{Value: mail}}}
-		if err := change.Validate(nil, false, "US", givingNow); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.store.UpdateContact(t.Context(), p.account.Number, amelia, change); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, change.Validate(nil, false, "US", givingNow))
+		must(s.store.UpdateContact(t.Context(), p.account.Number, amelia, change))(t)
 		path := p.org(fmt.Sprintf("/contacts/%d", amelia))
 		p.sees(p.follow(path+"/bounced", "email", mail), "No more mail goes to "+mail, "Bounced", "came back, so no mail is sent there")
 		if listed := p.get(p.org("/contacts?bounced=true")); !strings.Contains(listed.body, "Amelia Okafor") || strings.Contains(listed.body, "Gone Gone") {
@@ -92,13 +83,8 @@ func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
 		p := s.member(viewer.account, access.Editor)
 		first, last := "ᏣᎳᎩ", "Smith"
 		in := crm.ContactInput{FirstName: &first, LastName: &last, Addresses: &[]crm.Address{{Line1: "12 Harbor Street", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}}}
-		if err := in.Validate(nil, true, "US", givingNow); err != nil {
-			t.Fatal(err)
-		}
-		made, err := s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force)
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, in.Validate(nil, true, "US", givingNow))
+		made := must(s.store.CreateContact(t.Context(), p.account.Number, in, crm.Force))(t)
 		p.sees(p.get(p.org("/contacts/print")), "2 contacts in one PDF file", "shows boxes for some letters in the name or address of 1 contact: ᏣᎳᎩ Smith")
 		for contact, boxes := range map[int64]bool{amelia: false, made.ID: true} {
 			gift := p.org("/gifts/" + s.donation(p.account, contact, `"amount":25,"method":"check","transacted_at":"%s"`, givingNow.Format("2006-01-02")).Code)

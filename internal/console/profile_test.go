@@ -72,10 +72,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 			t.Fatalf("%v: %d sessions", err, len(sessions))
 		}
 		end := func(id string) string { return "/console/profile/sessions/" + id + "/end" }
-		mine, err := s.store.Session(t.Context(), cookieOf(t, second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mine := must(s.store.Session(t.Context(), cookieOf(t, second)))(t)
 		stranger.wantStatus(stranger.post(end(mine.ID)), http.StatusNotFound)
 		stranger.wantStatus(stranger.post(end("x")), http.StatusNotFound)
 		p.sees(p.get("/console/profile"), "This browser", "Sign out everywhere else", "127.0.0.1")
@@ -121,9 +118,7 @@ func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 		"Something else": "Something else",
 		"":               "Unknown browser",
 	} {
-		if _, err := s.store.StartSession(t.Context(), p.user.ID, access.Device{Agent: agent}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.store.StartSession(t.Context(), p.user.ID, access.Device{Agent: agent}))(t)
 		p.sees(p.get("/console/profile"), want)
 	}
 }

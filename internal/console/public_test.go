@@ -102,10 +102,7 @@ func TestAPublicPageSaysWhoAsksAndHowLong(t *testing.T) {
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	owner.follow(owner.org("/settings/organization"), "name", owner.account.Name, "timezone", "America/New_York")
 	owner.follow(owner.org("/settings/giving"), "currency", "USD", "address", "12 Wharf Street\nBoston, MA 02110", "tax_id", "04-1234567")
-	boston, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
+	boston := must(time.LoadLocation("America/New_York"))(t)
 	now := time.Now().In(boston)
 	for i, end := range []time.Time{time.Date(now.Year(), now.Month(), now.Day()+2, 23, 0, 0, 0, boston), now.AddDate(0, 0, 400)} {
 		s.campaign(owner.account, fmt.Sprintf(`{"title":"Coats %d","end_at":"%s"}`, i, end.UTC().Format(time.DateTime)))
@@ -131,12 +128,8 @@ func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
 		gives("Ada", "byron", "succeeded")
 		gives("Anonymous", "Donor", "succeeded")
 		gives("Pia", "Pledged", "pending")
-		if err := s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.store.EraseContact(t.Context(), owner.account.Number, gives("Erased", "Person", "succeeded")); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.ArchiveContact(t.Context(), owner.account.Number, gives("Gone", "Away", "succeeded")))
+		must(s.store.EraseContact(t.Context(), owner.account.Number, gives("Erased", "Person", "succeeded")))(t)
 		p := s.visitor()
 		p.doesNotSee(p.get("/coats"), "Recent donors", "Ada", "Anonymous")
 		owner.wantStatus(owner.post(owner.org("/settings/public"), "email", "no", "website", "javascript:alert(1)", "public_donors", "all"), http.StatusUnprocessableEntity)
@@ -289,14 +282,9 @@ func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
 
 // A page that cannot be looked up is not a page that is gone.
 func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
-	s, err := book.Open(t.Context(), store.Options{Data: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), store.Options{Data: t.TempDir()}))(t)
 	handler := fallback(t, s, &bytes.Buffer{}, web.NewMux().Serve)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/winter-gala", nil))
 	if w.Code < http.StatusInternalServerError || w.Header().Get("Cache-Control") != "no-store" {
@@ -307,10 +295,7 @@ func TestAPublicPageIsAwayWhileTheDatabaseIs(t *testing.T) {
 // fallback puts the public pages behind a handler of the test.
 func fallback(t *testing.T, s *book.Book, log *bytes.Buffer, next web.HandlerFunc) http.Handler {
 	t.Helper()
-	pages, err := console.New(s, console.Options{Region: "US"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(console.New(s, console.Options{Region: "US"}))(t)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(log, nil))}
 	return plumbing.Wrap(pages.Fallback(next))
 }

@@ -13,10 +13,7 @@ import (
 
 func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
-		token, err := s.store.SetupToken(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := must(s.store.SetupToken(t.Context()))(t)
 		link, first := "/console/setup/"+token, s.visitor()
 		first.sees(first.get(link), "Welcome to Donorbook", "Name of your organization")
 
@@ -47,10 +44,7 @@ func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	s := anySite(t)
 	account, used := s.organization("Harbor Light"), s.organization("Lakeside")
 	s.newcomer(used, "Ada", "King")
-	token, err := s.store.SetupToken(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := must(s.store.SetupToken(t.Context()))(t)
 	p, link := s.visitor(), "/console/setup/"+token
 	page := p.get(link)
 	p.sees(page, "These organizations exist", "Harbor Light", "A new organization", "Organizations that already have contacts aren’t listed", "donorbook user create")
@@ -87,9 +81,7 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 	lost := p.post(p.org("/contacts"), "first_name", "Amelia", "last_name", `O"Kafor`, "tags.0", "vip", "tags.1", "gala")
 	p.wantStatus(lost, http.StatusUnauthorized)
 	p.sees(lost, "You were signed out, so nothing was saved")
@@ -152,10 +144,7 @@ func TestANewSessionReplacesTheOldOne(t *testing.T) {
 func TestAnInvitationMakesAColleague(t *testing.T) {
 	onSite(t, func(t *testing.T, s *site) {
 		owner := s.member(s.organization("Harbor"), access.Owner)
-		_, token, err := s.store.Invite(t.Context(), owner.account, owner.user, access.Editor, "bo@example.org")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, token := must2(s.store.Invite(t.Context(), owner.account, owner.user, access.Editor, "bo@example.org"))(t)
 		bo, link := s.visitor(), "/console/invite/"+token
 		page := bo.get(link)
 		bo.sees(page, "Join Harbor", owner.user.Name+" invited you to join as an editor", "change contacts, gifts and campaigns")
@@ -176,10 +165,7 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
 	s := anySite(t)
 	ana, bo := s.member(s.organization("Harbor"), access.Owner), s.member(s.organization("Lakeside"), access.Viewer)
-	_, token, err := s.store.Invite(t.Context(), ana.account, ana.user, access.Viewer, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, token := must2(s.store.Invite(t.Context(), ana.account, ana.user, access.Viewer, ""))(t)
 	bo.wantStatus(bo.get(ana.org("/contacts")), http.StatusNotFound)
 	bo.sees(bo.get("/console/invite/"+token), "You are signed in as "+bo.user.Name)
 	bo.follow("/console/invite/" + token + "/accept")
@@ -193,9 +179,7 @@ func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 	s := anySite(t)
 	first, second := s.organization("A first"), s.organization("B second")
 	p := s.member(first, access.Owner)
-	if _, err := s.store.AddMember(t.Context(), second, access.Viewer, p.user.Email); err != nil {
-		t.Fatal(err)
-	}
+	must(s.store.AddMember(t.Context(), second, access.Viewer, p.user.Email))(t)
 	for _, account := range []access.Account{second, first, second} {
 		p.wantStatus(p.get("/console/o/"+account.ID+"/contacts"), http.StatusOK)
 		if a := p.get("/console"); a.location() != "/console/o/"+account.ID {
@@ -207,9 +191,7 @@ func TestTheEntranceLeadsToTheOrganizationThatWasOpenLast(t *testing.T) {
 func TestWhoeverBelongsNowhereIsToldSo(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Editor)
-	if err := s.store.RemoveMember(t.Context(), p.account.Number, p.user.ID); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.store.RemoveMember(t.Context(), p.account.Number, p.user.ID))
 	p.wantStatus(p.get(p.org("")), http.StatusNotFound)
 	a := p.get(p.get("/console").location())
 	p.wantStatus(a, http.StatusOK)

@@ -73,9 +73,7 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 			}
 		}
 
-		if err := s.store.ResetPassword(t.Context(), ana.user.Email, "another password"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.ResetPassword(t.Context(), ana.user.Email, "another password"))
 		known.wantStatus(known.signIn(ana.user.Email, "another password"), http.StatusTooManyRequests)
 	})
 }
@@ -108,10 +106,7 @@ func TestTheDeviceCookieIsGuarded(t *testing.T) {
 	ana := s.member(s.organization("Harbor"), access.Owner)
 	a := ana.signIn(ana.user.Email, testPassword)
 	for _, line := range a.header.Values("Set-Cookie") {
-		cookie, err := http.ParseSetCookie(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cookie := must(http.ParseSetCookie(line))(t)
 		if cookie.Name == "__Host-device" {
 			if !cookie.HttpOnly || !cookie.Secure || cookie.Path != "/" || cookie.Domain != "" || cookie.SameSite != http.SameSiteLaxMode || cookie.MaxAge < 300*24*3600 {
 				t.Errorf("the cookie is %+v", cookie)

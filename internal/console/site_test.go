@@ -72,19 +72,13 @@ var withTables = rig.Template(func(directory, url string) error {
 
 func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
 	t.Helper()
-	s, err := book.Open(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(context.Background(), o))(t)
 	made := &site{t: t, store: s}
 	options := console.Options{Region: "US", Created: made.count, SignIn: func(o console.SignInOutcome) { made.signIns[o].Add(1) }}
 	for _, set := range settings {
 		set(&options)
 	}
-	pages, err := console.New(s, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(console.New(s, options))(t)
 	made.pages = pages
 	mux := web.NewMux()
 	pages.Routes(mux)
@@ -132,10 +126,7 @@ func (l testLog) Write(line []byte) (int, error) {
 // organization makes an account.
 func (s *site) organization(name string) access.Account {
 	s.t.Helper()
-	account, err := s.store.CreateAccount(s.t.Context(), name, "")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	account := must(s.store.CreateAccount(s.t.Context(), name, ""))(s.t)
 	return account
 }
 
@@ -145,16 +136,10 @@ const testPassword = "correct horse battery"
 // member creates a user with a role in an account, and signs them in.
 func (s *site) member(account access.Account, role access.Role) *person {
 	s.t.Helper()
-	users, err := s.store.Users(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	users := must(s.store.Users(s.t.Context()))(s.t)
 	email := fmt.Sprintf("person%d@example.org", len(users)+1)
 	in := access.UserInput{Name: fmt.Sprintf("Person %d", len(users)+1), Email: email, Password: testPassword}
-	user, err := s.store.CreateUser(s.t.Context(), account, role, in)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	user := must(s.store.CreateUser(s.t.Context(), account, role, in))(s.t)
 	p := s.visitor()
 	p.user, p.account = user, account
 	token, err := s.store.StartSession(s.t.Context(), user.ID, access.Device{}) // checking a password takes time
@@ -179,10 +164,7 @@ type person struct {
 // visitor is a person who has not signed in.
 func (s *site) visitor() *person {
 	s.t.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	jar := must(cookiejar.New(nil))(s.t)
 	client := *s.http.Client()
 	client.Jar = jar
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -288,9 +270,17 @@ func (p *person) wantStatus(a answer, status int) {
 
 func mustURL(t *testing.T, text string) *url.URL {
 	t.Helper()
-	u, err := url.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(url.Parse(text))(t)
 	return u
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

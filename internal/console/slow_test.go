@@ -37,13 +37,8 @@ func (p *person) begin(path, form string) *pending {
 // finish sends the rest, and returns the status.
 func (q *pending) finish(t *testing.T) int {
 	t.Helper()
-	if _, err := io.WriteString(q.conn, q.rest); err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(q.conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(io.WriteString(q.conn, q.rest))(t)
+	response := must(http.ReadResponse(bufio.NewReader(q.conn), nil))(t)
 	defer response.Body.Close()
 	return response.StatusCode
 }
@@ -60,9 +55,7 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 			"an invitation": p.begin(p.org("/settings/people/invite"), "role=owner&email="),
 			"a key":         p.begin(p.org("/settings/integrations/api-keys"), "name=k&permission=contacts:read&expires=never"),
 		}
-		if err := s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer))
 		for what, form := range forms {
 			if status := form.finish(t); status != http.StatusForbidden {
 				t.Errorf("%s: %d", what, status)
@@ -73,9 +66,7 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 			t.Errorf("the role is %s, %v", m.Role, err)
 		}
 		late := p.begin("/console/profile/name", "name=Somebody")
-		if err := s.store.EndSessions(t.Context(), p.user.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
 		if status := late.finish(t); status != http.StatusUnauthorized {
 			t.Errorf("a name after the session: %d", status)
 		}

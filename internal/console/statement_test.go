@@ -17,18 +17,11 @@ func (s *site) generous() (p *person, contact int64) {
 	account := s.organization("Harbor <Light>")
 	address, id := "1 Quay\nBoston, MA 02110", "04-1234567"
 	yes := true
-	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Address: &address, TaxID: &id, NoReturn: &yes}); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Address: &address, TaxID: &id, NoReturn: &yes}))
 	first, last := "Amelia", "Okafor"
 	in := crm.ContactInput{FirstName: &first, LastName: &last, Addresses: &[]crm.Address{{Line1: "12 Harbor Street", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}}}
-	if err := in.Validate(nil, true, "US", givingNow); err != nil {
-		s.t.Fatal(err)
-	}
-	made, err := s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, in.Validate(nil, true, "US", givingNow))
+	made := must(s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force))(s.t)
 	return s.member(account, access.Viewer), made.ID
 }
 
@@ -91,10 +84,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 			t.Errorf("%d statements, want %d", n, len(want))
 		}
 		for id, sums := range want {
-			contact, err := s.store.ContactRecord(t.Context(), account.Number, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			contact := must(s.store.ContactRecord(t.Context(), account.Number, id))(t)
 			_, statement, _ := strings.Cut(a.words(), contact.FirstName+" "+contact.LastName+" Giving statement for 2026")
 			statement, _, _ = strings.Cut(statement, "Thank you.")
 			for currency, sum := range sums {
@@ -175,9 +165,7 @@ func TestAStatementPromisesNothingUntrue(t *testing.T) {
 		other := s.newcomer(p.account, "Nora", "New").ID
 		s.donation(p.account, other, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		no := false
-		if err := s.store.SetAccountSettings(t.Context(), p.account.Number, access.AccountSettingsInput{NoReturn: &no}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.SetAccountSettings(t.Context(), p.account.Number, access.AccountSettingsInput{NoReturn: &no}))
 		if page = p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", other)); says() {
 			t.Error("the statement says more than the organization does")
 		}
@@ -189,12 +177,8 @@ func TestErasedPeopleHaveNoStatement(t *testing.T) {
 		p, contact := s.generous()
 		s.donation(p.account, contact, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
 		s.donation(p.account, s.newcomer(p.account, "Nora", "New").ID, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
-		if err := s.store.ArchiveContact(t.Context(), p.account.Number, contact); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.store.EraseContact(t.Context(), p.account.Number, contact); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.store.ArchiveContact(t.Context(), p.account.Number, contact))
+		must(s.store.EraseContact(t.Context(), p.account.Number, contact))(t)
 		path := p.org(fmt.Sprintf("/contacts/%d", contact))
 		p.wantStatus(p.get(path+"/statement?year=2025"), http.StatusNotFound)
 		if strings.Contains(p.get(path).body, "/statement") {

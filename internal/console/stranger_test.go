@@ -16,17 +16,11 @@ import (
 // Without a base URL, what a page links to is what the visitor's browser named. So no proxy may show that page to somebody else; with one, the page is the same for everybody.
 func TestAForgedHostReachesNobodyElse(t *testing.T) {
 	for base, cached := range map[string]string{"": "private, max-age=60", "https://donors.example.org": "public, max-age=60"} {
-		proxies, err := web.NewProxies(nil, base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		proxies := must(web.NewProxies(nil, base))(t)
 		s := newSite(t, store.Options{Data: t.TempDir()}, func(o *console.Options) { o.Proxies = proxies })
 		s.campaign(s.organization("Harbor"), `{"title":"Gala"}`)
 		for _, path := range []string{"/gala", "/gala/qr.svg"} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+path, nil))(t)
 			request.Host = "evil.example"
 			a := s.visitor().send(request)
 			if a.status != http.StatusOK || a.header.Get("Cache-Control") != cached {
@@ -55,10 +49,7 @@ func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
 		"a proxy that passes on what it got": {"localhost", http.Header{"X-Forwarded-For": {"127.0.0.1"}}, false},
 		"a proxy with another header":        {"localhost", http.Header{"X-Forwarded-Host": {"localhost"}}, false},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/console/mails", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/console/mails", nil))(t)
 		request.Host = c.host
 		for key, values := range c.header {
 			request.Header[key] = values

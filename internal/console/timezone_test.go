@@ -16,9 +16,7 @@ import (
 func (s *site) clockIn(zone string, role access.Role) *person {
 	s.t.Helper()
 	account := s.organization("Harbor")
-	if err := s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
-		s.t.Fatal(err)
-	}
+	succeed(s.t, s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}))
 	return s.member(account, role)
 }
 
@@ -94,22 +92,15 @@ func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made, err := s.store.CreatePlan(t.Context(), p.account.Number, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.store.CreatePlan(t.Context(), p.account.Number, in))(t)
 			p.sees(p.get(p.org("/plans/"+made.Code)), want...)
 			day := strings.TrimPrefix(want[1], "Next gift ")
 			p.sees(p.get(p.org("/plans")), day)
 			p.sees(p.get(p.org(fmt.Sprintf("/contacts/%d", contact))), "Next gift "+day)
 			next := "2026-12-25T01:00:00Z"
 			change := giving.PlanInput{NextBill: &next}
-			if err := change.Validate(nil, false, "US", givingNow); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.store.UpdatePlan(t.Context(), p.account.Number, made.Code, change); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, change.Validate(nil, false, "US", givingNow))
+			must(s.store.UpdatePlan(t.Context(), p.account.Number, made.Code, change))(t)
 			p.sees(p.get(p.org("/plans/"+made.Code)), "changed next gift from "+day+" to Dec 24, 2026")
 		}
 	})
@@ -173,10 +164,7 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
 	for sent, want := range map[string]string{"Australia/Sydney": "Australia/Sydney", "": "UTC", "Mars/Olympus": "UTC"} {
 		s := anySite(t)
-		token, err := s.store.SetupToken(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := must(s.store.SetupToken(t.Context()))(t)
 		link, p := "/console/setup/"+token, s.visitor()
 		if !strings.Contains(p.get(link).body, `<input type="hidden" name="timezone" data-timezone>`) {
 			t.Error("the form has no place for the zone")

@@ -61,14 +61,9 @@ func testOptions(o Options) Options {
 // tamper changes a database outside the program.
 func tamper(t *testing.T, o Options, fn func(*Tx) error) {
 	t.Helper()
-	e, err := openEngine(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(openEngine(t.Context(), o))(t)
 	k := &copier{ctx: t.Context(), target: e}
-	if err := errors.Join(k.change(fn), k.close()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, errors.Join(k.change(fn), k.close()))
 }
 
 func makeDatabase(t *testing.T, o Options) {
@@ -106,12 +101,9 @@ func newSource(t *testing.T) Options {
 // found is how many documents a search for a word finds, and the version of the derived data in the database.
 func found(t *testing.T, o Options, word string) (n, derived int64) {
 	t.Helper()
-	d, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Open(t.Context(), o))(t)
 	defer d.Close() //nolint:errcheck // it was only read
-	err = d.View(t.Context(), func(c Conn) (err error) {
+	succeed(t, d.View(t.Context(), func(c Conn) (err error) {
 		q := Query{Account: 1, Space: "000001~", Terms: [][][]Word{{{{Text: word}}}}}
 		err = c.Search(testWords, q, 10*testRows, func(int64) error {
 			n++
@@ -121,10 +113,7 @@ func found(t *testing.T, o Options, word string) (n, derived int64) {
 			derived, err = c.Int(sqlDerived, "words")
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n, derived
 }
 
@@ -152,10 +141,7 @@ func copyThereAndBack(t *testing.T, there Options) {
 		return nil
 	})
 	var watched []CopyProgress
-	first, err := Copy(t.Context(), from, there, CopyOptions{Progress: func(p CopyProgress) { watched = append(watched, p) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(Copy(t.Context(), from, there, CopyOptions{Progress: func(p CopyProgress) { watched = append(watched, p) }}))(t)
 	second, err := Copy(t.Context(), there, back, CopyOptions{})
 	if diff := gocmp.Diff(first, second); err != nil || diff != "" {
 		t.Errorf("%v: the reports differ:\n%s", err, diff)

@@ -97,14 +97,9 @@ func (d *DB) SQLiteWork() (w Work) {
 func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
 	t.Helper()
 	e := d.engine.(*sqliteEngine)
-	db, err := sqlite3.Open("file:" + e.path + "?vfs=" + vfs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must(sqlite3.Open("file:" + e.path + "?vfs=" + vfs))(t)
 	for _, pragma := range sqlitePragmas {
-		if err := insist(db, pragma); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, insist(db, pragma))
 	}
 	<-e.write // it is closed with the others
 	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement), writes: true}

@@ -50,9 +50,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	l := startLoad(t, s)
 	l.recover()
 	primary.Kill()
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, standby.Promote())
 	took := l.recover()
 	l.mu.Lock()
 	pause := l.pause
@@ -61,9 +59,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 		took.Round(time.Millisecond), pause.Round(time.Millisecond))
 
 	// A primary that waits for a standby that does not exist: as after a promotion that did not change the settings.
-	if err := standby.Set("synchronous_standby_names", "FIRST 1 (s1)"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, standby.Set("synchronous_standby_names", "FIRST 1 (s1)"))
 	ready(t, s, false)
 	before := l.done[0].Load()
 	wantUnavailable(t, s, l.account)
@@ -73,9 +69,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	if n := connections(t, standby.URL("donors")); n > db.PostgresReaders+2*db.PostgresWriters {
 		t.Errorf("%d connections", n)
 	}
-	if err := standby.Set("synchronous_standby_names", ""); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, standby.Set("synchronous_standby_names", ""))
 	l.recover()
 	ready(t, s, true)
 	l.stop()
@@ -84,9 +78,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	}
 
 	// The old primary comes back, does not know of the promotion, and is first in the URL.
-	if err := primary.Start(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, primary.Start())
 	misled := openHasty(t, url)
 	ready(t, misled, false)
 	wantUnavailable(t, misled, l.account)
@@ -108,10 +100,7 @@ func wantUnavailable(t *testing.T, s *book.Book, account int64) {
 func waiting(t *testing.T, primary *pgtest.Cluster) (pid int64) {
 	t.Helper()
 	for range 1000 {
-		pid, err := pgtest.Number(primary.URL("donors"), "SELECT COALESCE(MAX(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
-		if err != nil {
-			t.Fatal(err)
-		}
+		pid := must(pgtest.Number(primary.URL("donors"), "SELECT COALESCE(MAX(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))(t)
 		if pid != 0 {
 			return pid
 		}

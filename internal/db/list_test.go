@@ -8,7 +8,7 @@ import (
 // A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own.
 func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
+		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			for account := range int64(2) {
 				for id := range int64(6) {
 					tx.Insert(docTable, account+1, account*100+id+1, "T", []byte("b"))
@@ -17,10 +17,7 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 			}
 			tx.Insert(markTable, int64(1), "a", int64(50))
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		const byID = `SELECT id FROM doc WHERE account_id = $1 AND id = ANY($2)`
 		const byName = `SELECT id FROM mark WHERE account_id = $1 AND name = ANY($2)`
 		const between = `SELECT id FROM mark WHERE id >= $3 AND account_id = $1 AND name = ANY($2) AND id <= $4`
@@ -54,7 +51,7 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 		for range 2 { // prepared, then used again
 			wantAll(func(sql string, args ...any) ([]int64, error) { return d.readAll(t, sql, args...) })
 		}
-		err = d.write(t.Context(), 1, func(tx *Tx) error {
+		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			wantAll(func(sql string, args ...any) (list []int64, err error) { // together with other statements
 				err = tx.Prefetch(func(r Row) error {
 					list = append(list, r.Int(0))
@@ -66,10 +63,7 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 				return list, err
 			})
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 }
 
@@ -77,7 +71,7 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 func TestAListParameterChangesTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		const remove = `DELETE FROM doc WHERE account_id = $1 AND id = ANY($2)`
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
+		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			for id := range int64(6) {
 				tx.Insert(docTable, int64(1), id+1, "T", []byte("b"))
 			}
@@ -90,10 +84,7 @@ func TestAListParameterChangesTheRowsOfItsElements(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if left, err := d.readAll(t, `SELECT id FROM doc ORDER BY id`); err != nil || !slices.Equal(left, []int64{1, 4, 6}) {
 			t.Errorf("%v are left, %v", left, err)
 		}

@@ -34,14 +34,8 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 			}
 		}
 		// The schema was not changed, and no lock is left.
-		engine, err := openEngine(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := engine.writer(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := must(openEngine(t.Context(), o))(t)
+		c := must(engine.writer(t.Context()))(t)
 		if version, err := schemaVersion(c); err != nil || version != int(newer) {
 			t.Errorf("the version is %d, %v", version, err)
 		}
@@ -57,13 +51,10 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 
 func TestMigratingAgainChangesNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
+		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			tx.Insert(docTable, int64(1), int64(7), "kept", []byte("body"))
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		var commits atomic.Int64
 		d.Observe(&Observer{Committing: func() error { commits.Add(1); return nil }})
 		if err := migrate(t.Context(), d.engine, d.schema, nil); err != nil || commits.Load() != 0 {
@@ -78,13 +69,10 @@ func TestMigratingAgainChangesNothing(t *testing.T) {
 // number is what a statement finds.
 func (d *DB) number(t testing.TB, sql string, args ...any) (n int64) {
 	t.Helper()
-	err := d.Read(t.Context(), func(c Conn) (err error) {
+	succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
 		n, err = c.Int(sql, args...)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -141,9 +129,7 @@ func TestDerivedDataIsWorkedOutOncePerVersion(t *testing.T) {
 		}{{1, 1}, {1, 1}, {3, 2}, {2, 3}, {2, 3}} {
 			schema.Derived.Version = test.version
 			o.Schema = &schema
-			if err := openTiny(t, o).Close(); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, openTiny(t, o).Close())
 			if runs != test.runs {
 				t.Errorf("version %d: it was worked out %d times, want %d", test.version, runs, test.runs)
 			}
@@ -196,9 +182,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 				return err
 			})
 		}
-		if err := insert(1, "ana"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, insert(1, "ana"))
 		for what, err := range map[string]error{"the id": insert(1, "another"), "the login": insert(2, "ana")} {
 			if !errors.Is(err, ErrTaken) {
 				t.Errorf("%s: %v", what, err)

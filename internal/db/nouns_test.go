@@ -63,10 +63,7 @@ func openSQLite(t testing.TB) *book.Book {
 // open opens a store. When the test ends, everything in it must be consistent.
 func open(t testing.TB, o store.Options) *book.Book {
 	t.Helper()
-	s, err := book.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if s.DB().Closing() {
 			return // the test has closed it
@@ -157,10 +154,7 @@ func list(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, pag
 
 func listBytes(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
 	t.Helper()
-	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dst, result := must2(s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, nil, nil))(t)
 	return string(dst), result.Total
 }
 
@@ -234,4 +228,15 @@ func countRows(s *book.Book) *atomic.Int64 {
 	rows := new(atomic.Int64)
 	s.DB().Observe(&db.Observer{Row: func() { rows.Add(1) }})
 	return rows
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -47,10 +47,7 @@ type load struct {
 func startLoad(t *testing.T, s *book.Book) *load {
 	t.Helper()
 	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
-	_, secret, err := s.CreateKey(t.Context(), l.account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must2(s.CreateKey(t.Context(), l.account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	l.secret = secret
 	l.acked[create(t, s, l.account, `{"first_name":"first","emails":[{"value":"first@x.org"}]}`).ID] = "first"
 	for i := range 6 {
@@ -172,9 +169,7 @@ func (l *load) stop() {
 	for page := int64(1); ; page++ {
 		documents, _ := listBytes(l.t, l.s, l.account, crm.Active, page, 100)
 		var people []person
-		if err := json.Unmarshal([]byte("["+documents+"]"), &people); err != nil {
-			l.t.Fatal(err)
-		}
+		succeed(l.t, json.Unmarshal([]byte("["+documents+"]"), &people))
 		for _, p := range people {
 			there[p.ID] = p.FirstName
 			if seen[p.FirstName] {
@@ -218,28 +213,16 @@ func ready(t *testing.T, s *book.Book, want bool) {
 
 func connections(t *testing.T, url string) int64 {
 	t.Helper()
-	n, err := pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
 	return n
 }
 
 func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 	leaks := goleak.IgnoreCurrent()
-	server, err := pgtest.New("fsync = off")
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must(pgtest.New("fsync = off"))(t)
 	defer server.Remove()
-	url, err := server.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := book.Open(t.Context(), store.Options{Database: url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	url := must(server.Database())(t)
+	s := must(book.Open(t.Context(), store.Options{Database: url}))(t)
 	l := startLoad(t, s)
 	l.recover()
 	ready(t, s, true)
@@ -248,18 +231,14 @@ func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		server.Kill,
 	} {
 		away()
-		if err := server.Start(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, server.Start())
 		took := l.recover()
 		ready(t, s, true)
 		t.Logf("everything worked again %v after the server did; %d connections", took.Round(time.Millisecond), connections(t, url))
 	}
 	// Connections that are lost one by one are replaced, with little effect on clients.
 	for range 3 {
-		if _, err := pgtest.Number(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"); err != nil {
-			t.Fatal(err)
-		}
+		must(pgtest.Number(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
 		l.recover()
 	}
 	if n := connections(t, url); n > db.PostgresReaders+db.PostgresWriters {
@@ -337,18 +316,10 @@ func TestConcurrentAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
 	for range db.PostgresUsual {
 		locked = append(locked, newAccount(t, s).Number)
 	}
-	other, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must(pgx.Connect(t.Context(), url))(t)
 	defer other.Close(context.Background()) //nolint:errcheck // the test is over
-	lock, err := other.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lock.Exec(t.Context(), `SELECT 1 FROM account_tally WHERE account_id = ANY($1) FOR UPDATE`, locked); err != nil {
-		t.Fatal(err)
-	}
+	lock := must(other.Begin(t.Context()))(t)
+	must(lock.Exec(t.Context(), `SELECT 1 FROM account_tally WHERE account_id = ANY($1) FOR UPDATE`, locked))(t)
 	waiting := make(chan error, len(locked))
 	for _, account := range locked {
 		go func() { waiting <- creating(t, s, account, "Ana")() }()
@@ -365,9 +336,7 @@ func TestConcurrentAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
 	if n := len(waiting); n > 0 {
 		t.Errorf("the others have waited for %d of the accounts", n)
 	}
-	if err := lock.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, lock.Rollback(t.Context()))
 	for range locked {
 		if err := <-waiting; err != nil {
 			t.Error(err)

@@ -116,10 +116,7 @@ type ending struct {
 
 func startProxy(t *testing.T, url string) (p *proxy, through string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p = &proxy{Listener: listener, server: "127.0.0.1:" + rig.Cluster(t).Port}
 	p.open.Go(func() {
 		for {

@@ -277,24 +277,15 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	}
 	s := open(t, store.Options{Database: through + "&pooler=transaction"}) // so that nothing is prepared, and each text is sent every time
 	account := newAccount(t, s).Number
-	_, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.AllPermissions})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.AllPermissions}))(t)
 	ids := make([]int64, 60)
 	for i := range ids {
 		ids[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}]}`, i, i)).ID
 	}
 	made := func(_ any, err error) error { return err }
-	owner, err := s.AccountByNumber(t.Context(), account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	owner := must(s.AccountByNumber(t.Context(), account))(t)
 	title := "Gala"
-	campaign, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
-	if err != nil {
-		t.Fatal(err)
-	}
+	campaign := must(s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title}))(t)
 	ctx, id := t.Context(), ids[7]
 	creates := func(body string) func() error {
 		in := input(t, body)

@@ -100,7 +100,7 @@ func planOf(t *testing.T, s *book.Book, sql string) (lines []string) {
 	if len(nulls) > 0 {
 		call += "(" + strings.Join(nulls, ", ") + ")"
 	}
-	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+	succeed(t, s.DB().Read(t.Context(), func(c db.Conn) error {
 		lines = nil
 		return c.InTransaction(func(exec func(string) error) error { // so that the statements are in one session
 			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
@@ -117,9 +117,6 @@ func planOf(t *testing.T, s *book.Book, sql string) (lines []string) {
 			}
 			return exec("DEALLOCATE statement") // which a rollback would not do
 		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return lines
 }

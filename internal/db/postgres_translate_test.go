@@ -19,10 +19,7 @@ func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 		routine string
 		again   bool
 	}{{"RevalidateCachedQuery", true}, {"transformLockingClause", false}, {"", false}} {
-		c, err := d.engine.writer(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(d.engine.writer(t.Context()))(t)
 		p := c.(*postgresConn)
 		got := p.translate(&pgconn.PgError{Code: "0A000", Severity: "ERROR", SeverityUnlocalized: "ERROR", Message: "no", Routine: test.routine})
 		if errors.Is(got, errRetry) != test.again || errors.Is(got, ErrUnavailable) != test.again || p.lent.Conn().IsClosed() != test.again {
@@ -37,10 +34,7 @@ func TestAServerThatHasLostAnotherIsUnavailable(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)
 	d := openTiny(t, tinyOptions(Options{URL: url}))
-	c, err := d.engine.writer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(d.engine.writer(t.Context()))(t)
 	defer d.engine.release(c)
 	for message, unavailable := range map[string]bool{
 		"server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally": true,

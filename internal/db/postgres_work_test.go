@@ -200,14 +200,11 @@ func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
 	s := open(t, testEngines[1].options(t))
 	account := newAccount(t, s).Number
 	id := create(t, s, account, `{"first_name":"Ana"}`).ID
-	err := s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
+	succeed(t, s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
 		_, err := tx.Exec(`CREATE FUNCTION away(account BIGINT, seconds BIGINT) RETURNS BIGINT LANGUAGE plpgsql AS
 			'BEGIN PERFORM pg_sleep(seconds); RAISE EXCEPTION ''connection to the remote node failed'' USING ERRCODE = ''08006''; END'`)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var attempts atomic.Int64
 	s.DB().Observe(&db.Observer{Lending: func() { attempts.Add(1) }})
 	away := func(account, seconds int64) func() error {
@@ -293,7 +290,7 @@ func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
 	s := open(t, testEngines[1].options(t))
 	pool := s.DB().ReadPool()
 	ctx, leave := context.WithCancel(t.Context())
-	err := s.DB().View(ctx, func(c db.Conn) error {
+	succeed(t, s.DB().View(ctx, func(c db.Conn) error {
 		before := pool.Stat().NewConnsCount()
 		time.AfterFunc(50*time.Millisecond, leave)
 		if _, err := c.Exists(`SELECT 1 FROM pg_sleep($1 / 10.0)`, int64(3)); err != nil {
@@ -306,8 +303,5 @@ func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
 			t.Errorf("%d connections were made anew", made)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

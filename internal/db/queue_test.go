@@ -81,9 +81,7 @@ func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
 			for account := range int64(2) {
 				c := &Change{Account: account, finished: make(chan struct{})}
 				changes = append(changes, c)
-				if err := q.enqueue(c); err != nil {
-					t.Fatal(err)
-				}
+				succeed(t, q.enqueue(c))
 			}
 			q.refuse([]*line{q.lines[0]}, test.err)
 			for i, c := range changes {

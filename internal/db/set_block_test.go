@@ -24,9 +24,7 @@ func TestABlockIsReadAsItWasStored(t *testing.T) {
 			t.Fatalf("%d numbers are stored as %d bytes, want %d", len(places), len(stored), most)
 		}
 		var got Set
-		if err := got.AddBlock(block, int64(len(places)), stored); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, got.AddBlock(block, int64(len(places)), stored))
 		if got.Count() != int64(len(places)) || b.Count() != got.Count() {
 			t.Fatalf("%d numbers became %d", len(places), got.Count())
 		}

@@ -23,13 +23,10 @@ func serve(t *testing.T, dir string) *DB {
 // put writes a document.
 func put(t *testing.T, d *DB, id int64) {
 	t.Helper()
-	err := d.write(t.Context(), 1, func(tx *Tx) error {
+	succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 		tx.Insert(docTable, int64(1), id, fmt.Sprintf("D%d", id), []byte(strings.Repeat("x", 1000)))
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // wantNotCopied checks that a copy of the file, as a backup makes it, is refused and leaves nothing.
@@ -65,9 +62,7 @@ func crashed(t *testing.T, dir string) string {
 	t.Helper()
 	left := t.TempDir()
 	for _, name := range []string{DatabaseFile, DatabaseFile + "-wal", identityFile} {
-		if err := copyFile(filepath.Join(dir, name), filepath.Join(left, name)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, copyFile(filepath.Join(dir, name), filepath.Join(left, name)))
 	}
 	if info, err := os.Stat(filepath.Join(left, DatabaseFile+"-wal")); err != nil || info.Size() == 0 {
 		t.Fatalf("there is no log: %v", err)
@@ -132,25 +127,17 @@ func TestTheLogOfACrashIsApplied(t *testing.T) {
 			put(t, d, round*100+i+1)
 		}
 		left := crashed(t, dir)
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, d.Close())
 		moved := filepath.Join(t.TempDir(), "moved")
 		if err := os.CopyFS(moved, os.DirFS(left)); err != nil { // another place, other inodes
 			t.Fatal(err)
 		}
 		wantOpens(t, "a copy of the whole directory", moved, (round+1)*100)
-		if err := os.CopyFS(filepath.Join(dir, "of an older program"), os.DirFS(left)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.CopyFS(filepath.Join(dir, "of an older program"), os.DirFS(left)))
 		old := filepath.Join(dir, "of an older program")
-		if err := os.Remove(filepath.Join(old, identityFile)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Remove(filepath.Join(old, identityFile)))
 		wantOpens(t, "a directory without an identity", old, (round+1)*100)
-		if err := os.RemoveAll(old); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.RemoveAll(old))
 		dir = left
 	}
 }
@@ -160,13 +147,9 @@ func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 	dir, copies := t.TempDir(), t.TempDir()
 	d := serve(t, dir)
 	put(t, d, 1)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, d.Close())
 	stopped, online, other := filepath.Join(copies, "stopped"), filepath.Join(copies, "online"), t.TempDir()
-	if err := copyFile(filepath.Join(dir, DatabaseFile), stopped); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, copyFile(filepath.Join(dir, DatabaseFile), stopped))
 	serve(t, other) // an unrelated database
 
 	d = serve(t, dir)
@@ -187,13 +170,8 @@ func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 		"a copy made while the server was stopped": stopped, "an online copy of the same run": online, "another database": filepath.Join(other, DatabaseFile),
 	} {
 		path := filepath.Join(left, DatabaseFile)
-		if err := copyFile(file, path); err != nil {
-			t.Fatal(err)
-		}
-		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, copyFile(file, path))
+		before := must(os.ReadFile(path))(t)
 		wantNotOpened(t, what, left, "the log "+path+"-wal does not belong to the database", "remove "+path+"-wal")
 		wantNotCopied(t, what, left, "does not belong to the database")
 		wantCopyRefused(t, what+" as the source", left, t.TempDir(), "does not belong to the database")
@@ -202,9 +180,7 @@ func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 			t.Errorf("%s was changed: %v", what, err)
 		}
 	}
-	if err := errors.Join(copyFile(online, filepath.Join(left, DatabaseFile)), os.Remove(filepath.Join(left, DatabaseFile+"-wal"))); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, errors.Join(copyFile(online, filepath.Join(left, DatabaseFile)), os.Remove(filepath.Join(left, DatabaseFile+"-wal"))))
 	wantOpens(t, "a backup that was restored without the log", left, 2)
 }
 
@@ -214,22 +190,12 @@ func TestConcurrentMarkOnItsWayIsRight(t *testing.T) {
 	dir := t.TempDir()
 	d := serve(t, dir)
 	put(t, d, 1)
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := sqlite3.Open(filepath.Join(dir, DatabaseFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, d.Close())
+	reader := must(sqlite3.Open(filepath.Join(dir, DatabaseFile)))(t)
 	defer reader.Close() //nolint:errcheck // it was only read
-	e, err := openSQLite(dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(openSQLite(dir, false))(t)
 	writer := <-e.(*sqliteEngine).write
-	if err := reader.Exec("BEGIN; SELECT * FROM doc"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, reader.Exec("BEGIN; SELECT * FROM doc"))
 	for range 3 {
 		e.(*sqliteEngine).mark(writer)
 		left := crashed(t, dir)
@@ -245,34 +211,24 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	used := func() string {
 		dir := t.TempDir()
-		if err := serve(t, dir).Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, serve(t, dir).Close())
 		return dir
 	}
 	empty := used()
-	if err := os.Truncate(filepath.Join(empty, DatabaseFile), 0); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Truncate(filepath.Join(empty, DatabaseFile), 0))
 	wantNotCopied(t, "0 bytes", empty, DatabaseFile+" has 0 bytes")
 	wantCopyRefused(t, "a target of 0 bytes", used(), empty, "has 0 bytes")
 	wantNotOpened(t, "0 bytes", empty, DatabaseFile+" has 0 bytes", "Restore a backup")
 	untouched := t.TempDir()
-	if err := os.WriteFile(filepath.Join(untouched, DatabaseFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(filepath.Join(untouched, DatabaseFile), nil, 0o600))
 	wantNotOpened(t, "0 bytes, and nothing else", untouched, DatabaseFile+" has 0 bytes", "remove the file")
 
 	missing := used()
-	if err := os.Remove(filepath.Join(missing, DatabaseFile)); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Remove(filepath.Join(missing, DatabaseFile)))
 	wantNotOpened(t, "no database", missing, DatabaseFile+" is missing", identityFile+" is there", "restore a backup")
 	for _, name := range []string{"tls", "acme"} {
 		certificates := t.TempDir()
-		if err := os.Mkdir(filepath.Join(certificates, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Mkdir(filepath.Join(certificates, name), 0o700))
 		wantNotOpened(t, "certificates alone", certificates, DatabaseFile+" is missing", name+" is there", "--database")
 		if left, err := os.ReadDir(certificates); err != nil || len(left) != 1 {
 			t.Errorf("something was made: %v, %v", left, err)
@@ -286,9 +242,7 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		}
 	}
 	orphan := t.TempDir() // SQLite would apply the log to the database that a copy makes
-	if err := os.WriteFile(filepath.Join(orphan, DatabaseFile+"-wal"), []byte("of another database"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(filepath.Join(orphan, DatabaseFile+"-wal"), []byte("of another database"), 0o600))
 	wantCopyRefused(t, "a target with a log of another database", used(), orphan, DatabaseFile+"-wal is there")
 	begun := t.TempDir() // a server that was killed before it made its database
 	lock, err := lockDirectory(begun)
@@ -309,8 +263,6 @@ func TestASecondServerIsRefused(t *testing.T) {
 	}
 	command := openTiny(t, tinyOptions(Options{Dir: dir}))
 	put(t, command, 2)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, first.Close())
 	put(t, serve(t, dir), 3) // while the command continues
 }

@@ -39,9 +39,7 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 func TestAServerWithAFullDiskIsNotReady(t *testing.T) {
 	t.Parallel()
 	s := openSQLite(t)
-	if err := s.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Ready(t.Context()))
 	full := openSQLite(t)
 	full.DB().SetDiskFault(func(dir string) error { return fmt.Errorf("%w: %s: %w", db.ErrUnavailable, dir, syscall.ENOSPC) })
 	if err := full.Ready(t.Context()); !errors.Is(err, crm.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) {

@@ -150,10 +150,7 @@ func TestConcurrentCreateWritesFewPages(t *testing.T) {
 	account := newAccount(t, s).Number
 	const batches, size, page = 20, 32, 4096 + 24 // bytes of a page in the log
 	length := func() int64 {
-		info, err := os.Stat(filepath.Join(dir, "donorbook.db-wal"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Stat(filepath.Join(dir, "donorbook.db-wal")))(t)
 		return info.Size()
 	}
 	create := func(batch int) {
@@ -231,10 +228,7 @@ func TestStatementsOfARequest(t *testing.T) {
 	check("a page past the end", 3, func() { list(t, s, account, crm.Active, 9, 20) })    // begin, totals, end
 	for _, test := range []struct{ emails, phones, tags, fresh int }{{0, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 3, 3}, {5, 5, 5, 2}} {
 		in := manyKeys(t, test.emails, test.phones, test.tags)
-		fresh, err := crm.NewContact(in, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must(crm.NewContact(in, time.Now()))(t)
 		// Begin, the account's row read and written, the contact, its words and history, commit; each key looked up if it can match, and written;
 		// each tag counted, with one more statement if no contact had it, and the tag's set read and written; the set of those who lack an email or
 		// a phone read and written, if the contact does.

@@ -18,23 +18,13 @@ func TestTheSecretIsNowhereInTheFiles(t *testing.T) {
 	account := newAccount(t, s).Number
 	var secrets []string
 	for range 3 {
-		key, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "Findable name", Permissions: access.AllPermissions})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Authenticate(t.Context(), secret); err != nil {
-			t.Fatal(err)
-		}
+		key, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "Findable name", Permissions: access.AllPermissions}))(t)
+		must(s.Authenticate(t.Context(), secret))(t)
 		for noted := false; !noted; { // the time of its last use is written meanwhile
-			keys, err := s.Keys(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			keys := must(s.Keys(t.Context(), account))(t)
 			noted = !slices.ContainsFunc(keys, func(k access.Key) bool { return k.LastUsedAt.IsZero() })
 		}
-		if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.RevokeKey(t.Context(), key.ID))
 		secrets = append(secrets, secret)
 	}
 	var found, files int

@@ -17,16 +17,10 @@ func sqliteConns(t *testing.T, d *DB) []conn {
 	t.Helper()
 	var conns []conn
 	for range sqliteReaders {
-		c, err := d.engine.reader(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(d.engine.reader(t.Context()))(t)
 		conns = append(conns, c)
 	}
-	c, err := d.engine.writer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(d.engine.writer(t.Context()))(t)
 	conns = append(conns, c)
 	t.Cleanup(func() { // before the store is closed
 		for _, c := range conns {
@@ -113,10 +107,7 @@ func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
 	d := tinySQLite(t)
 	var held []conn
 	for range sqliteReaders {
-		c, err := d.engine.reader(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(d.engine.reader(t.Context()))(t)
 		held = append(held, c)
 	}
 	gone, cancel := context.WithCancel(t.Context())
@@ -138,14 +129,9 @@ func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
 func TestConcurrentOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	other, err := sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must(sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db")))(t)
 	defer other.Close() //nolint:errcheck // it has nothing to keep
-	if err := other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`))
 	opened := make(chan error)
 	go func() {
 		d, err := Open(t.Context(), tinyOptions(Options{Dir: dir}))

@@ -23,7 +23,7 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	reader := &constantReader{t: t, fset: token.NewFileSet(), known: make(map[string]*types.Package)}
 	texts := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	succeed(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() || entry.Name() == "testdata" {
 			return err
 		}
@@ -45,10 +45,7 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return texts
 }
 
@@ -73,19 +70,13 @@ func (r *constantReader) read(dir string) *types.Package {
 	if pkg := r.known[dir]; pkg != nil {
 		return pkg
 	}
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	names := must(filepath.Glob(filepath.Join(dir, "*.go")))(r.t)
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(r.fset, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		file := must(parser.ParseFile(r.fset, name, nil, parser.SkipObjectResolution))(r.t)
 		files = append(files, file)
 	}
 	config := types.Config{Error: func(error) {}, FakeImportC: true, Importer: r}

@@ -92,10 +92,7 @@ func eachDB(t *testing.T, test func(t *testing.T, d *DB)) {
 
 func openTiny(t testing.TB, o Options) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(Open(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if d.Closing() {
 			return // the test has closed it
@@ -115,4 +112,15 @@ func tinySQLite(t testing.TB) *DB {
 // write runs a change.
 func (d *DB) write(ctx context.Context, account int64, fn func(*Tx) error) error {
 	return d.Update(ctx, account, nil, func(b Batch) error { return fn(b.(tinyBatch).Tx) })
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -36,7 +36,7 @@ func (d *DB) marks(t testing.TB) map[string]string {
 func (d *DB) texts(t testing.TB, sql string, row func(Row) (key, text string)) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
-	err := d.Read(t.Context(), func(c Conn) error {
+	succeed(t, d.Read(t.Context(), func(c Conn) error {
 		return c.Each(func(r Row) error {
 			key, text := row(r)
 			if _, twice := found[key]; twice {
@@ -45,10 +45,7 @@ func (d *DB) texts(t testing.TB, sql string, row func(Row) (key, text string)) m
 			found[key] = text
 			return nil
 		}, sql)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -90,7 +87,7 @@ func TestChangesOfOneRowBecomeOne(t *testing.T) {
 				eachDB(t, func(t *testing.T, d *DB) {
 					change := func(steps ...func(*Tx)) {
 						t.Helper()
-						err := d.write(t.Context(), account, func(tx *Tx) error {
+						succeed(t, d.write(t.Context(), account, func(tx *Tx) error {
 							for _, step := range steps {
 								step(tx)
 								if flushed {
@@ -100,10 +97,7 @@ func TestChangesOfOneRowBecomeOne(t *testing.T) {
 								}
 							}
 							return nil
-						})
-						if err != nil {
-							t.Fatal(err)
-						}
+						}))
 					}
 					want := map[string]string{"2/8": "other=other"}
 					change(func(tx *Tx) { tx.Insert(docTable, int64(2), int64(8), "other", []byte("other")) })
@@ -144,16 +138,13 @@ func TestCountersComeToWhatWasAdded(t *testing.T) {
 			{[]int64{-1, 1}, "1, 1"},
 			{[]int64{-1}, ""},
 		} {
-			err := d.write(t.Context(), 1, func(tx *Tx) error {
+			succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 				for _, n := range test.adds {
 					tx.Add(totalTable, n, int64(1), "gala")
 				}
 				tx.Add(totalTable, 1, int64(2), "gala")
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			n := d.number(t, `SELECT n FROM total WHERE account_id = $1`, int64(2))
 			want["2/gala"] = fmt.Sprintf("%d, %d", n, len(fmt.Sprint(n)))
 			if want["1/gala"] = test.want; test.want == "" {
@@ -208,7 +199,7 @@ func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 			}
 		}
 		for range 60 {
-			err := d.write(t.Context(), 1, func(tx *Tx) error {
+			succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 				for range random.IntN(25) {
 					step(tx)
 					if random.IntN(10) == 0 {
@@ -218,10 +209,7 @@ func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 					}
 				}
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			got := d.docs(t)
 			for key, text := range got {
 				got[key], _, _ = strings.Cut(text, "=")

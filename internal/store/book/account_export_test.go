@@ -48,29 +48,20 @@ func quiet(string, int64, int64) {}
 func exportAccount(t testing.TB, s *Book, account access.Account) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
-	manifest, err := s.ExportAccount(t.Context(), account, func(name string) (io.WriteCloser, error) { return &memoryFile{name: name, files: files}, nil }, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must(s.ExportAccount(t.Context(), account, func(name string) (io.WriteCloser, error) { return &memoryFile{name: name, files: files}, nil }, quiet))(t)
 	setManifest(t, files, manifest)
 	return files
 }
 
 func setManifest(t testing.TB, files fstest.MapFS, manifest move.Manifest) {
 	t.Helper()
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(manifest))(t)
 	files[move.ManifestName] = &fstest.MapFile{Data: text}
 }
 
 func importAccount(t testing.TB, s *Book, files fstest.MapFS, into string) move.AccountImported {
 	t.Helper()
-	made, err := s.ImportAccount(store.By(t.Context(), history.CommandChannel, "tester"), files, move.AccountImport{Into: into, Progress: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.ImportAccount(store.By(t.Context(), history.CommandChannel, "tester"), files, move.AccountImport{Into: into, Progress: quiet}))(t)
 	return made
 }
 
@@ -79,19 +70,12 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 	t.Helper()
 	m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
 	for _, title := range []string{"Gala", "Coats"} {
-		campaign, err := s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		campaign := must(s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title, Raised: ptr(int64(12345)), Donors: ptr(int64(7))}))(t)
 		m.campaigns = append(m.campaigns, campaign)
 	}
 	shown, logo := withCover(draw(t, s, m.account, picture.Cover, 500)), draw(t, s, m.account, picture.Logo, 200)
-	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, shown); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, campaign.Input{Slug: ptr("spring-gala"), Status: ptr(campaign.Draft), PaymentLink: ptr("https://pay.example.org/x")}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, shown))(t)
+	must(s.UpdateCampaign(t.Context(), m.account, m.campaigns[0].ID, campaign.Input{Slug: ptr("spring-gala"), Status: ptr(campaign.Draft), PaymentLink: ptr("https://pay.example.org/x")}))(t)
 	for range 150 {
 		var faults *doc.Invalid
 		if what, err := m.step(); err != nil && !errors.As(err, &faults) && !errors.Is(err, crm.ErrArchived) {
@@ -102,14 +86,10 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"],
 		"prefix":"Dr.","salutation":"Dear Zoë","external_ids":[{"source":"Bloomerang","value":"ext-7"},{"source":"crm","value":"x"}],"do_not_mail":true,"deceased":true}`)
 	create(t, s, m.account.Number, `{"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"ext-8"}]}`)
-	if _, err := s.AddTags(t.Context(), m.account.Number, tagged.ID, []string{"late"}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.AddTags(t.Context(), m.account.Number, tagged.ID, []string{"late"}))(t)
 	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
 	archive(t, s, m.account.Number, archived.ID)
-	if err := s.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400"), Logo: &logo}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.SetAccountSettings(t.Context(), m.account.Number, access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400"), Logo: &logo}))
 	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
 	return m.account
 }
@@ -175,9 +155,7 @@ func wantSameFiles(t *testing.T, files, again fstest.MapFS) {
 			continue
 		case move.AccountFile:
 			var was, is move.AccountLine
-			if err := errors.Join(json.Unmarshal(file.Data, &was), json.Unmarshal(again[name].Data, &is)); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, errors.Join(json.Unmarshal(file.Data, &was), json.Unmarshal(again[name].Data, &is)))
 			was.Sequences.Revision += 2 // the import, and the second export
 			if diff := cmp.Diff(was, is); diff != "" {
 				t.Errorf("%s differs:\n%s", name, diff)
@@ -225,20 +203,11 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 	if err != nil || len(segments) != 1 || doc.IDAccount(segments[0].ID) != is {
 		t.Fatalf("%v: the segments are %+v", err, segments)
 	}
-	own, err := s.Segments(t.Context(), was)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(s.Segments(t.Context(), was))(t)
 	count := func(account int64, query string) int64 {
 		t.Helper()
-		scope, filter, err := find.ParseQuery(query, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := s.SelectionSize(t.Context(), account, jobs.Selection{All: true, Scope: scope, Filter: filter})
-		if err != nil {
-			t.Fatal(err)
-		}
+		scope, filter := must2(find.ParseQuery(query, "US"))(t)
+		n := must(s.SelectionSize(t.Context(), account, jobs.Selection{All: true, Scope: scope, Filter: filter}))(t)
 		return n
 	}
 	gala, _, _ := strings.Cut(own[0].Query, "&")
@@ -286,9 +255,7 @@ func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 func alsoListed(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
 	t.Helper()
 	var manifest move.Manifest
-	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal(whole[move.ManifestName].Data, &manifest))
 	manifest.Files = append(manifest.Files, move.ManifestFile{Name: name})
 	files := maps.Clone(whole)
 	setManifest(t, files, manifest)
@@ -302,12 +269,8 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 		survivor, other := twoOf(t, s, account.Number)
 		mergeOf(t, s, account.Number, survivor, other)
 		a, b := createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID, createAs(t, s, account.Number, `{"first_name":"Al","last_name":"Twin"}`, crm.Force).ID
-		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.ChangeTemplate(t.Context(), account.Number, thanks.Large, thanks.TemplateInput{Amount: ptr(int64(1000_0000))}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Dismiss(t.Context(), account.Number, a, b))
+		must(s.ChangeTemplate(t.Context(), account.Number, thanks.Large, thanks.TemplateInput{Amount: ptr(int64(1000_0000))}))(t)
 		issue(t, s, account.Number, giveNow(t, s, account.Number, ofAda).Code)
 		whole := exportAccount(t, s, account)
 		before := rowCounts(t, s)
@@ -345,9 +308,7 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
 	t.Helper()
 	var manifest move.Manifest
-	if err := json.Unmarshal(whole[move.ManifestName].Data, &manifest); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal(whole[move.ManifestName].Data, &manifest))
 	manifest.Files = slices.DeleteFunc(manifest.Files, func(f move.ManifestFile) bool { return f.Name == name })
 	files := maps.Clone(whole)
 	setManifest(t, files, manifest)
@@ -387,10 +348,7 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := busyAccount(t, s)
 		whole := exportAccount(t, s, account)
-		before, err := s.Accounts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(s.Accounts(t.Context()))(t)
 		broken := func(name, old, changed string) fstest.MapFS { return changedFile(t, whole, name, old, changed) }
 		before8, _, _ := bytes.Cut(whole[move.ContactFile].Data, []byte("ext-8"))
 		idLine := fmt.Sprintf("contacts.jsonl, line %d: ", bytes.Count(before8, []byte("\n"))+1)

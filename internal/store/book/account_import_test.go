@@ -163,9 +163,7 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		files := exportAccount(t, s, busyAccount(t, s))
 		empty := newAccount(t, s)
-		if err := s.SetAccountSettings(t.Context(), empty.Number, access.AccountSettingsInput{Timezone: ptr("America/New_York")}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), empty.Number, access.AccountSettingsInput{Timezone: ptr("America/New_York")}))
 		halfway(t, s, files, empty.ID)
 		_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
 		if err != nil || total.Total == 0 {
@@ -219,9 +217,7 @@ func TestWhatAnImportHasLeftCanBeRemoved(t *testing.T) {
 			t.Fatalf("%v: unfinished is %+v", err, left)
 		}
 		wantError(t, "its campaign before it is all there", publicCampaign(t, s, "spring-gala-2"), crm.ErrNotFound)
-		if _, err := s.DiscardAccount(t.Context(), left[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.DiscardAccount(t.Context(), left[0].ID))(t)
 		if diff := cmp.Diff(before, rowCounts(t, s)); diff != "" {
 			t.Errorf("rows are left:\n%s", diff)
 		}

@@ -20,7 +20,7 @@ var changedTimes = regexp.MustCompile(`,"updated_at":"[^"]*Z?"(,"merged_into"|,"
 func everything(t testing.TB, s *Book, account int64) (rows []string) {
 	t.Helper()
 	skipped := " revision updated_at checksum "
-	err := s.View(t.Context(), func(c db.Conn) error {
+	succeed(t, s.View(t.Context(), func(c db.Conn) error {
 		for _, table := range []*db.Table{store.ContactTable, store.IndexTable, store.SetTable, store.TagTable, store.GiftTable, store.PlanTable, store.ReferenceTable, store.GivingTable} {
 			err := c.EachOf(table, account, func(row []any) error {
 				text := table.Name
@@ -39,10 +39,7 @@ func everything(t testing.TB, s *Book, account int64) (rows []string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return rows
 }
 

@@ -13,9 +13,7 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		set := func(in access.AccountSettingsInput) {
 			t.Helper()
-			if err := s.SetAccountSettings(t.Context(), account.Number, in); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.SetAccountSettings(t.Context(), account.Number, in))
 		}
 		wantSettings(t, s, account, access.AccountSettings{Timezone: "UTC", Currency: "USD"})
 		euro, address, id, none := "eur", "1 Quay\nPorto", "PT 123", ""
@@ -30,9 +28,7 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 		in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"A","last_name":"B"}`, true, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))
 		in.Contact = &contact
-		if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account.Number, in))(t)
 		dollar := "USD"
 		err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Currency: &dollar, Address: &address})
 		if err == nil || err.Error() != "The currency field must stay EUR: the organization has gifts, and its sums are in this currency." {

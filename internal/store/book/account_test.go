@@ -22,10 +22,7 @@ func TestAccountsAreListedOldestFirst(t *testing.T) {
 		var made []access.Account
 		parent := ""
 		for i := range 4 {
-			a, err := s.CreateAccount(t.Context(), fmt.Sprintf(" Chapter %d ", i), parent)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(s.CreateAccount(t.Context(), fmt.Sprintf(" Chapter %d ", i), parent))(t)
 			if i == 0 && (a.Parent != 0 || a.ParentID != "") || i > 0 && (a.Parent != made[i-1].Number || a.ParentID != made[i-1].ID) {
 				t.Errorf("account %d has the parent %d %s", i, a.Parent, a.ParentID)
 			}
@@ -106,13 +103,10 @@ func TestANewAccountHasTheNextNumber(t *testing.T) {
 		closeAfter(t, s)
 		made := func(number int64) {
 			t.Helper()
-			err := s.UpdateShared(t.Context(), 0, func(x *store.Tx) error {
+			succeed(t, s.UpdateShared(t.Context(), 0, func(x *store.Tx) error {
 				x.Insert(store.AccountTable, number, fmt.Sprintf("%016d", number), "Older", int64(0), int64(0))
 				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		made(1_000_000)
 		made(4_711_000)

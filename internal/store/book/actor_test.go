@@ -15,12 +15,8 @@ func TestConcurrentChangeNeedsTheRoleAtTheMomentItIsMade(t *testing.T) {
 		account := newAccount(t, s)
 		owner, second := newUser(t, s, account, access.Owner, "Ana"), newUser(t, s, account, access.Owner, "Bo")
 		ctx := store.Acting(t.Context(), second.ID, account.Number, access.Owner)
-		if err := s.SetRole(ctx, account.Number, second.ID, access.Owner); err != nil {
-			t.Fatal(err)
-		}
-		if err := other.SetRole(t.Context(), account.Number, second.ID, access.Editor); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetRole(ctx, account.Number, second.ID, access.Owner))
+		succeed(t, other.SetRole(t.Context(), account.Number, second.ID, access.Editor))
 		changes := map[string]func() error{
 			"a role":   func() error { return s.SetRole(ctx, account.Number, second.ID, access.Owner) },
 			"a member": func() error { return s.RemoveMember(ctx, account.Number, owner.ID) },

@@ -76,9 +76,7 @@ func (x *script) run(account int64) []error {
 // mustRun is run for changes that must not be refused.
 func (x *script) mustRun(account int64) {
 	x.t.Helper()
-	if err := errors.Join(x.run(account)...); err != nil {
-		x.t.Fatal(err)
-	}
+	succeed(x.t, errors.Join(x.run(account)...))
 }
 
 // wantAnswer checks which contact a change returned, and whether the change was merged into it.
@@ -300,9 +298,7 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 				}
 				return nil
 			})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, errors.Join(errs...))
 		for i, want := range []struct {
 			seq    int64
 			merged bool
@@ -317,9 +313,7 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 				return err
 			}
 		}
-		if err := errors.Join(together(t, s, account, tag("a"), tag("b"), creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, errors.Join(together(t, s, account, tag("a"), tag("b"), creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...))
 		if tags := get(t, s, account, made[2].ID).Tags; fmt.Sprint(tags) != "[a b c d]" {
 			t.Errorf("the tags of the contact that was changed again and again are %q", tags)
 		}

@@ -31,10 +31,7 @@ func giftTo(t *testing.T, campaign int64, currency, amount string) giving.GiftIn
 func give(t *testing.T, s *Book, owner access.Account, campaign int64, currency string, amounts ...string) (gifts []gifts.GiftDocument) {
 	t.Helper()
 	for _, amount := range amounts {
-		g, err := s.CreateGift(t.Context(), owner.Number, giftTo(t, campaign, currency, amount))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(s.CreateGift(t.Context(), owner.Number, giftTo(t, campaign, currency, amount)))(t)
 		gifts = append(gifts, g)
 	}
 	return gifts
@@ -52,9 +49,7 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 		give(t, s, f.chapter, gala.ID, "EUR", "999.99", "1") // another currency
 		give(t, s, f.root, yen.ID, "JPY", "1000", "500")
 		give(t, s, f.root, dinar.ID, "KWD", "1.005", "2.004")
-		if _, err := s.RefundGift(t.Context(), f.chapter.Number, gifts[3].Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), f.chapter.Number, gifts[3].Code, nil, ""))(t)
 		want := map[string]string{
 			"Gala": `"goal":100,"raised":31.25,"donors":4,"currency":"USD"`, "Yen": `"goal":0,"raised":1500,"donors":2,"currency":"JPY"`,
 			"Dinar": `"goal":0,"raised":3.01,"donors":2,"currency":"KWD"`, "Nothing": `"goal":0,"raised":7,"donors":3,"currency":"USD"`,
@@ -63,10 +58,7 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 			account access.Account
 			titles  []string
 		}{{f.root, []string{"Gala", "Yen", "Dinar", "Nothing"}}, {f.chapter, []string{"Gala"}}, {f.stranger, []string{"Gala"}}} {
-			body, _, err := s.Campaigns(t.Context(), reader.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body, _ := must2(s.Campaigns(t.Context(), reader.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil))(t)
 			for _, title := range reader.titles {
 				if !strings.Contains(string(body), want[title]) {
 					t.Errorf("%s lists %s, which lacks %s", reader.account.Name, body, want[title])
@@ -95,9 +87,7 @@ func TestTheCurrencyOfACampaignWithGiftsStays(t *testing.T) {
 		gala := createCampaign(t, s, owner, `{"title":"Gala","raised":10}`)
 		updateCampaign(t, s, owner, gala.ID, `{"slug":"gala","currency":"CHF"}`)
 		made := give(t, s, owner, gala.ID, "EUR", "5")[0]
-		if _, err := s.RefundGift(t.Context(), owner.Number, made.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), owner.Number, made.Code, nil, ""))(t)
 		const want = "The currency field must stay CHF: the campaign has gifts, and its sums are in this currency."
 		if _, err := s.UpdateCampaign(t.Context(), owner, gala.ID, campaignInput(t, `{"title":"Ball","currency":"EUR"}`)); err == nil || err.Error() != want {
 			t.Errorf("the campaign got another currency: %v", err)
@@ -119,10 +109,7 @@ func TestAListThatIsImportedAgainCountsNoGiftTwice(t *testing.T) {
 		gala := createCampaign(t, s, owner, `{"title":"Gala","raised":10,"donors":1}`)
 		give(t, s, owner, gala.ID, "USD", "5", "5", "5", "5")
 		page := func() string {
-			body, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body, _ := must2(s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil))(t)
 			return "[" + string(body) + "]"
 		}
 		before := page()
@@ -139,10 +126,7 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		owner := newAccount(t, s)
 		before := func() string {
-			body, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body, _ := must2(s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil))(t)
 			return string(body)
 		}
 		for _, step := range []struct {
@@ -249,14 +233,9 @@ func TestACampaignIsDeletedWithAllThatLeadsToIt(t *testing.T) {
 		for _, account := range []access.Account{f.root, f.stranger, f.below} {
 			wantError(t, account.Name, s.DeleteCampaign(t.Context(), account, gala.ID, ""), crm.ErrNotFound)
 		}
-		record, err := s.Campaign(t.Context(), f.chapter.Number, gala.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must(s.Campaign(t.Context(), f.chapter.Number, gala.ID))(t)
 		wantError(t, "an old page", s.DeleteCampaign(t.Context(), f.chapter, gala.ID, "old"), crm.ErrChanged)
-		if err := s.DeleteCampaign(t.Context(), f.chapter, gala.ID, record.Version()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.DeleteCampaign(t.Context(), f.chapter, gala.ID, record.Version()))
 		wantError(t, "a second time", s.DeleteCampaign(t.Context(), f.chapter, gala.ID, ""), crm.ErrNotFound)
 		for _, account := range readers {
 			if got := titles(campaignsSeen(t, s, account, campaign.AllCampaigns, 10)); !slices.Equal(got, []string{"Kept"}) {
@@ -278,9 +257,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 		owner := newAccount(t, s)
 		gala, ball, coats := createCampaign(t, s, owner, `{"title":"Gala"}`), createCampaign(t, s, owner, `{"title":"Ball"}`), createCampaign(t, s, owner, `{"title":"Coats"}`)
 		gift := give(t, s, owner, gala.ID, "USD", "10")[0]
-		if _, err := s.RefundGift(t.Context(), owner.Number, gift.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), owner.Number, gift.Code, nil, ""))(t)
 		plan, faults, err := giving.DecodePlan(doc.NewBody([]byte(fmt.Sprintf(`{"campaign_id":%d,"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-15"}`, ball.ID, gift.Contact))))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", time.Now())
@@ -300,9 +277,7 @@ func TestACampaignWithGiftsOrPlansIsNotDeleted(t *testing.T) {
 			slugLeads(t, s, c.Slug, &c, c.Slug)
 		}
 		other := giving.GiftInput{Campaign: &coats.ID}
-		if _, err := s.UpdateGift(t.Context(), owner.Number, gift.Code, other); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateGift(t.Context(), owner.Number, gift.Code, other))(t)
 		if err := errors.Join(s.CheckDeletable(t.Context(), owner.Number, gala.ID), s.DeleteCampaign(t.Context(), owner, gala.ID, "")); err != nil {
 			t.Errorf("without a gift: %v", err)
 		}
@@ -381,9 +356,7 @@ func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 		})
 		sent.Write(append(last, ']'))
 		var got []listed
-		if err := json.Unmarshal(sent.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal(sent.Bytes(), &got))
 		want := titles(slices.Delete(slices.Delete(slices.Clone(all), 11, 12), 4, 6)) // the first one was sent before
 		if err != nil || !slices.Equal(titles(got), want) || found != (store.ListResult{Total: 12, Count: 9}) {
 			t.Errorf("%v: %q and %+v, want %q", err, titles(got), found, want)

@@ -22,28 +22,19 @@ import (
 // campaignInput is a valid input of one row.
 func campaignInput(t *testing.T, row string) campaign.Input {
 	t.Helper()
-	inputs, err := campaign.DecodeAll([]byte("[" + row + "]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := must(campaign.DecodeAll([]byte("[" + row + "]")))(t)
 	return inputs[0]
 }
 
 func createCampaign(t *testing.T, s *Book, owner access.Account, row string) campaign.Campaign {
 	t.Helper()
-	c, err := s.CreateCampaign(t.Context(), owner, campaignInput(t, row))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.CreateCampaign(t.Context(), owner, campaignInput(t, row)))(t)
 	return c
 }
 
 func updateCampaign(t *testing.T, s *Book, owner access.Account, id int64, row string) campaign.Campaign {
 	t.Helper()
-	c, err := s.UpdateCampaign(t.Context(), owner, id, campaignInput(t, row))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.UpdateCampaign(t.Context(), owner, id, campaignInput(t, row)))(t)
 	return c
 }
 
@@ -132,10 +123,7 @@ func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
 		for _, perPage := range []int64{1, 2, 3, 7, 100} {
 			var got []int64
 			for page := int64(1); ; page++ {
-				campaigns, found, err := s.CampaignPage(t.Context(), f.root.Number, campaign.AllCampaigns, crm.PageRequest{Page: page, PerPage: perPage})
-				if err != nil {
-					t.Fatal(err)
-				}
+				campaigns, found := must2(s.CampaignPage(t.Context(), f.root.Number, campaign.AllCampaigns, crm.PageRequest{Page: page, PerPage: perPage}))(t)
 				if found != (store.ListResult{Total: 7, Count: int64(len(campaigns))}) {
 					t.Errorf("page %d has %d campaigns, and says %+v", page, len(campaigns), found)
 				}

@@ -24,10 +24,7 @@ type family struct {
 func newFamily(t *testing.T, s *Book) (f family) {
 	t.Helper()
 	make := func(name, parent string) access.Account {
-		a, err := s.CreateAccount(t.Context(), name, parent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(s.CreateAccount(t.Context(), name, parent))(t)
 		return a
 	}
 	f.root = make("Root", "")
@@ -39,19 +36,13 @@ func newFamily(t *testing.T, s *Book) (f family) {
 
 func importAll(t *testing.T, s *Book, owner access.Account, rows string) (campaigns.ImportResult, error) {
 	t.Helper()
-	inputs, err := campaign.DecodeAll([]byte(rows))
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := must(campaign.DecodeAll([]byte(rows)))(t)
 	return s.ImportCampaigns(t.Context(), owner, inputs)
 }
 
 func mustImport(t *testing.T, s *Book, owner access.Account, rows string) campaigns.ImportResult {
 	t.Helper()
-	done, err := importAll(t, s, owner, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(importAll(t, s, owner, rows))(t)
 	return done
 }
 
@@ -70,14 +61,9 @@ type listed struct {
 func campaignsSeen(t *testing.T, s *Book, account access.Account, scope campaign.Scope, perPage int64) (all []listed) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		body, found, err := s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body, found := must2(s.Campaigns(t.Context(), account.Number, scope, crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil))(t)
 		var part []listed
-		if err := json.Unmarshal(append(body, ']'), &part); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal(append(body, ']'), &part))
 		if int64(len(part)) != found.Count {
 			t.Fatalf("%d campaigns on page %d, and a count of %d", len(part), page, found.Count)
 		}
@@ -240,9 +226,7 @@ func TestConcurrentCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 			}()
 		}
 		for range 2 {
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, <-done)
 		}
 		for _, s := range []*Book{a, b} {
 			ids := map[int64]bool{}
@@ -258,10 +242,7 @@ func TestConcurrentCampaignsOfTheSameMomentGetTheirOwnIDs(t *testing.T) {
 
 func newCampaignID(t *testing.T, s *Book, owner access.Account, title string) int64 {
 	t.Helper()
-	campaign, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
-	if err != nil {
-		t.Fatal(err)
-	}
+	campaign := must(s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title}))(t)
 	return campaign.ID
 }
 
@@ -277,9 +258,7 @@ func TestConcurrentCampaignsAreNumberedFromOne(t *testing.T) {
 		if id := newCampaignID(t, b, second, "Other"); id != 1_000_000_001 {
 			t.Errorf("the first campaign of the second account has the id %d", id)
 		}
-		if err := a.DeleteCampaign(t.Context(), first, 3, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.DeleteCampaign(t.Context(), first, 3, ""))
 		if _, err := importAll(t, a, first, `[{"title":"Fine"},{"title":"Lost","beneficiaries":["0000000000000000"]}]`); err == nil {
 			t.Error("a file with a fault was taken")
 		}

@@ -21,10 +21,7 @@ func tree(t testing.TB, s *Book, root access.Account, by access.User, paths ...s
 				above, name = path[:i], path[i+1:]
 			}
 		}
-		chapter, err := s.CreateChapter(t.Context(), root, by.ID, made[above].ID, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chapter := must(s.CreateChapter(t.Context(), root, by.ID, made[above].ID, name))(t)
 		made[path] = chapter
 	}
 	return made

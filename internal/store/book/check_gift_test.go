@@ -24,10 +24,7 @@ func withGifts(t testing.TB, s *Book) (account access.Account, contacts []int64)
 	t.Helper()
 	account, now := newAccount(t, s), time.Now()
 	title := "Gala"
-	campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
-	if err != nil {
-		t.Fatal(err)
-	}
+	campaign := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title}))(t)
 	for i := range 3 {
 		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
 	}
@@ -38,10 +35,7 @@ func withGifts(t testing.TB, s *Book) (account access.Account, contacts []int64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := s.CreatePlan(t.Context(), account.Number, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
 	for i, body := range []string{
 		`"campaign_id":%[2]d,"external_id":"g1"`, `"plan_id":"%[3]s"`, `"status":"pending"`, `"campaign_id":%[2]d,"fee_covered":0.5`, `"currency":"EUR"`,
 	} {
@@ -52,9 +46,7 @@ func withGifts(t testing.TB, s *Book) (account access.Account, contacts []int64)
 			t.Fatalf("%s: %v", body, err)
 		} else if i == 0 {
 			amount := int64(50_000)
-			if _, err := s.RefundGift(t.Context(), account.Number, made.Code, &amount, ""); err != nil {
-				t.Fatal(err)
-			}
+			must(s.RefundGift(t.Context(), account.Number, made.Code, &amount, ""))(t)
 		}
 	}
 	return account, contacts
@@ -67,9 +59,7 @@ func TestACopyKeepsEveryNumberOfGiving(t *testing.T) {
 		account, contacts := withGifts(t, source)
 		archive(t, source, account.Number, contacts[1])
 		for _, to := range []store.Options{newPostgres(t), newSQLite(t)} {
-			if _, err := move.Copy(t.Context(), from, to, move.CopyOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(move.Copy(t.Context(), from, to, move.CopyOptions{}))(t)
 			target := open(t, to) // which is checked at the end
 			checkGiving(t, target, account, contacts)
 			if was, is := ledgerOf(t, source, account.Number), ledgerOf(t, target, account.Number); !reflect.DeepEqual(was, is) {
@@ -83,7 +73,7 @@ func TestACopyKeepsEveryNumberOfGiving(t *testing.T) {
 func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, people := withGifts(t, s)
-		err := s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
+		succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
 			row, err := contacts.Load(x, account.Number, people[0])
 			if err != nil {
 				return err
@@ -93,10 +83,7 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 			a, err := x.LockAccount(account.Number)
 			contacts.PutColumns(x, a, row, stats, row.Trace)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if found, _ := checkAll(t, s, false); len(found) != 1 || !strings.Contains(found[0], "the contributions in its document do not match its gifts") {
 			t.Errorf("found %q", found)
 		}

@@ -28,7 +28,7 @@ var movedOn = map[string]string{"account_tally": " set_revision campaign_revisio
 // everyRow is everything that a database has, but for the columns that a repair moves on, in no order.
 func everyRow(t *testing.T, s *Book) (rows []string) {
 	t.Helper()
-	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		for _, table := range store.Schema.Tables {
 			err := c.EachRow(table, func(row []any) error {
 				text := table.Name
@@ -48,10 +48,7 @@ func everyRow(t *testing.T, s *Book) (rows []string) {
 			rows = append(rows, fmt.Sprintf("word %d %s", id, word))
 			return nil
 		})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	slices.Sort(rows)
 	return rows
 }
@@ -74,10 +71,7 @@ func kindsOfDamage(t *testing.T, s *Book, account access.Account, campaign int64
 	in := "account " + account.ID + ": "
 	contact := func(seq int64) string { return fmt.Sprintf("%scontact %d: ", in, id(seq)) }
 	record := func(seq int64) crm.Contact {
-		c, err := s.ContactRecord(t.Context(), number, id(seq))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(s.ContactRecord(t.Context(), number, id(seq)))(t)
 		return c
 	}
 	words := func(seq int64) string {
@@ -204,16 +198,12 @@ func sampleAccount(t *testing.T, s *Book) (account access.Account, campaign int6
 	number := account.Number
 	fillContacts(t, s, number, 21)
 	size := define(t, s, number, "Size", custom.SelectField, "S", "M")
-	if _, err := s.UpdateContact(t.Context(), number, doc.MakeID(number, 1), input(t, `{"external_ids":[{"source":"other","value":"7"}],"do_not_mail":true,"custom_fields":{"`+size.Key()+`":"M"}}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(s.UpdateContact(t.Context(), number, doc.MakeID(number, 1), input(t, `{"external_ids":[{"source":"other","value":"7"}],"do_not_mail":true,"custom_fields":{"`+size.Key()+`":"M"}}`)))(t)
 	if _, _, err := s.CreateKey(t.Context(), number, access.KeyInput{Name: "Key", Permissions: access.ContactsRead}); err != nil {
 		t.Fatal(err)
 	}
 	attempt := store.Attempting(t.Context(), &store.Attempt{Key: "k", Fingerprint: []byte{1}})
-	if err := s.KeepAnswer(attempt, number, store.Answer{Status: 422, Body: make([]byte, 3000)}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.KeepAnswer(attempt, number, store.Answer{Status: 422, Body: make([]byte, 3000)}))
 	return account, doc.MakeID(number, 1)
 }
 
@@ -252,11 +242,8 @@ func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
 		account := newAccount(t, s)
 		for range 2 {
 			n := input(t, `{"first_name":"Ann","last_name":"Lee","external_ids":[{"source":"other","value":"7"}]}`)
-			contact, err := crm.NewContact(n, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
+			contact := must(crm.NewContact(n, time.Now()))(t)
+			succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
 				a, err := x.LockAccount(account.Number)
 				if err != nil {
 					return err
@@ -264,10 +251,7 @@ func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
 				contact.ID = doc.MakeID(account.Number, a.ContactSeq+1)
 				at := contacts.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
 				return contacts.PlaceContact(x, a, at, contact, find.ContactRows(&contact, account.Number))
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		want := fmt.Sprintf("account %s: contact %d: contact %d has the same external id, \"7\\tother\": remove it from one of them", account.ID, doc.MakeID(account.Number, 1), doc.MakeID(account.Number, 2))
 		if found, _ := checkAll(t, s, false); len(found) != 1 || found[0] != want {
@@ -290,17 +274,14 @@ func (k damageKind) happen(t *testing.T, s *Book, account int64) {
 		damage(t, s, k.sql, k.args...)
 		return
 	}
-	err := s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
+	succeed(t, s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
 		if k.words == "" {
 			x.Delete(store.WordsTable, account, k.args[0])
 		} else {
 			x.Save(store.WordsTable, account, k.args[0], k.words)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // What cannot be derived is told, and a repair changes nothing because of it.

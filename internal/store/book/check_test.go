@@ -175,16 +175,13 @@ func TestConcurrentTwoRepairsRaiseASequenceOnce(t *testing.T) {
 		}
 		damage(t, a, `UPDATE account_tally SET contact_seq = 3 WHERE account_id = $1`, account)
 		meanwhile := false
-		_, err := a.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}, Progress: func(string, int64, int64) {
+		must(a.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}, Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
 				checkAll(t, b, true)
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
 			}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != doc.MakeID(account, 7) {
 			t.Errorf("a new contact is %d, want %d", c.ID, doc.MakeID(account, 7))
 		}
@@ -222,9 +219,7 @@ func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
 			done <- err
 		}()
 		checkAll(t, a, true)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, <-done)
 		if found, report := checkAll(t, a, false); len(found) > 0 || report.Contacts != 350 {
 			t.Errorf("after the repair: %+v, %q", report, found)
 		}
@@ -240,10 +235,7 @@ func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
 // A repair fixes what was found and does not change what is correct.
 func TestARepairHurtsNothingElse(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, o store.Options) {
-		s, err := Open(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(Open(t.Context(), o))(t)
 		closeAfter(t, s)
 		account := newAccount(t, s).Number
 		a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID

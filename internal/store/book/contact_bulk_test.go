@@ -23,10 +23,7 @@ func bulk(t testing.TB, s *Book, account int64, of jobs.Selection, kind crm.Bulk
 	if of.All && of.Seen == 0 {
 		of.Seen, _ = s.SelectionSize(t.Context(), account, of)
 	}
-	done, err := s.BulkChange(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(s.BulkChange(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, of, crm.BulkAction{Kind: kind, Tags: tags}))(t)
 	return done
 }
 
@@ -65,15 +62,12 @@ func bulkProgress(t testing.TB, s *Book, account, job int64) (at jobs.BulkProgre
 func documentsOf(t testing.TB, s *Book, account int64) map[int64]string {
 	t.Helper()
 	found := map[int64]string{}
-	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			found[row.ID] = fmt.Sprint(row.Contact.FirstName, row.Contact.Tags, row.Contact.Archived())
 			return row.Damage
 		}, func() error { return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 

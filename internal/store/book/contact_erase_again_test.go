@@ -63,10 +63,7 @@ func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 		account := newAccount(t, s).Number
 		person := create(t, s, account, `{"first_name":"Ana","tags":["kwolftag"]}`)
 		done := bulk(t, s, account, jobs.Selection{IDs: []int64{person.ID}}, crm.BulkUntag, "kwolftag")
-		j, err := s.Job(t.Context(), account, done.Job)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must(s.Job(t.Context(), account, done.Job))(t)
 		changes, err := store.List(t.Context(), s.Base, store.ScanChange, jobs.SQLJobChanges, account, j.Last, j.First, int64(jobs.UndoUnit))
 		if err != nil || len(changes) != 1 {
 			t.Fatal(changes, err)
@@ -107,14 +104,9 @@ func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
 		person := create(t, s, account, `{"first_name":"Ana"}`)
 		const changes = 30
 		for i := range changes {
-			if _, err := s.UpdateContact(t.Context(), account, person.ID, input(t, fmt.Sprintf(`{"company":"C%d"}`, i))); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateContact(t.Context(), account, person.ID, input(t, fmt.Sprintf(`{"company":"C%d"}`, i))))(t)
 		}
-		data, err := s.ContactData(t.Context(), account, person.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(s.ContactData(t.Context(), account, person.ID))(t)
 		if got := len(data.Found["history"]); got != changes+1 {
 			t.Errorf("the file will have %d changes", got)
 		}
@@ -135,11 +127,8 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 		s := open(t, o)
 		account := newAccount(t, s).Number
 		person, other := create(t, s, account, `{"first_name":"Ana"}`), create(t, s, account, `{"first_name":"Ben"}`)
-		gift, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, other.ID), true, s.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Update(t.Context(), account, store.Needs{}, func(t *store.Tx) error {
+		gift := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, other.ID), true, s.Now())))(t)
+		succeed(t, s.Update(t.Context(), account, store.Needs{}, func(t *store.Tx) error {
 			a, err := t.LockAccount(account)
 			if err != nil {
 				return err
@@ -151,9 +140,7 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 			t.Author.Channel = history.OtherChannel
 			data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
 			return gifts.PutGift(t, a, &found.Gift, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data))
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		erase(t, s, t.Context(), account, person.ID)
 		if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {
 			t.Errorf("left: %v", found)

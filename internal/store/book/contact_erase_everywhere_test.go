@@ -194,10 +194,7 @@ func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 			t.Errorf("an erasure was stopped: %v", err)
 		}
 		for steps := 0; ; steps++ {
-			j, err := s.Job(t.Context(), e.account, job)
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := must(s.Job(t.Context(), e.account, job))(t)
 			if j.Ended() {
 				if j.Undoable() || steps < 5 {
 					t.Errorf("after %d steps it can be undone: %v", steps, j.Undoable())
@@ -205,9 +202,7 @@ func TestAnErasureGoesOnAfterAKill(t *testing.T) {
 				break
 			}
 			fresh := jobs.NewJobWorker(s.JobStore) // knows nothing of the steps before, as another process would
-			if _, err := fresh.Step(t.Context(), &j); err != nil {
-				t.Fatal(err)
-			}
+			must(fresh.Step(t.Context(), &j))(t)
 		}
 		if found := traces(t, o, personWords); len(found) > 0 {
 			t.Errorf("left: %v", found)
@@ -226,16 +221,11 @@ func TestPeopleWhoAreErasedTogetherShareTheWork(t *testing.T) {
 		for i := range 20 {
 			person := create(t, s, account, fmt.Sprintf(`{"first_name":"Quetzal%c","last_name":"Kwolf","emails":[{"value":"q%d@kwolf.example.org"}]}`, 'a'+i, i))
 			texts = append(texts, fmt.Sprintf("quetzal%c", 'a'+i))
-			job, err := s.EraseContact(t.Context(), account, person.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			job := must(s.EraseContact(t.Context(), account, person.ID))(t)
 			jobs[job] = true
 		}
 		mine := create(t, s, other, `{"first_name":"Mine","last_name":"Own"}`)
-		if _, err := s.EraseContact(t.Context(), other, mine.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.EraseContact(t.Context(), other, mine.ID))(t)
 		if len(jobs) != 1 {
 			t.Errorf("%d jobs erase 20 people", len(jobs))
 		}

@@ -27,7 +27,7 @@ import (
 func traces(t *testing.T, o store.Options, texts []string) (found []string) {
 	t.Helper()
 	if o.Database == "" {
-		err := filepath.WalkDir(o.Data, func(path string, entry os.DirEntry, err error) error {
+		succeed(t, filepath.WalkDir(o.Data, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() {
 				return err
 			}
@@ -38,27 +38,16 @@ func traces(t *testing.T, o store.Options, texts []string) (found []string) {
 				}
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return found
 	}
-	conn, err := pgx.Connect(t.Context(), o.Database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(pgx.Connect(t.Context(), o.Database))(t)
 	defer conn.Close(t.Context()) //nolint:errcheck // the test is over
 	for _, table := range append([]string{store.WordsTable.Name}, tableNames()...) {
-		rows, err := conn.Query(t.Context(), "SELECT lower(x::text) FROM "+table+" AS x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(conn.Query(t.Context(), "SELECT lower(x::text) FROM "+table+" AS x"))(t)
 		for rows.Next() {
 			var row string
-			if err := rows.Scan(&row); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, rows.Scan(&row))
 			for _, after := range strings.Split(row, `\x`)[1:] { // documents
 				body, _ := hex.DecodeString(after[:strings.IndexFunc(after+" ", func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) })])
 				row += strings.ToLower(string(body))
@@ -69,9 +58,7 @@ func traces(t *testing.T, o store.Options, texts []string) (found []string) {
 				}
 			}
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, rows.Err())
 	}
 	return found
 }
@@ -111,32 +98,20 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 			"addresses":[{"address_1":"1 Elmquartz","city":"Xanadopolis","state":"MA","zipcode":"02110","country":"USA"}],"tags":["kwolftag","many"],
 			"prefix":"Kwolfprefix","salutation":"Kwolfgreeting","external_ids":[{"source":"Kwolfsource","value":"Kwolf-ID-1"}],"do_not_mail":true}`)
 		other := create(t, s, number, `{"first_name":"Next","last_name":"Channel"}`)
-		if _, err := s.UpdateContact(ctx, number, person.ID, input(t, `{"last_name":"Vanderkwolf"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(ctx, number, person.ID, input(t, `{"last_name":"Vanderkwolf"}`)))(t)
 		archive(t, s, number, person.ID)
 		restore(t, s, number, person.ID)
-		campaign, err := s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Coats")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		campaign := must(s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Coats")}))(t)
 		give := func(body string) gifts.GiftDocument {
 			t.Helper()
-			made, err := s.CreateGift(ctx, number, giftInput(t, body, true, s.Now()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(ctx, number, giftInput(t, body, true, s.Now())))(t)
 			return made
 		}
 		kept := give(fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":50,"method":"check","transacted_at":"2026-01-02","note":"Giftnotexyz","check_number":"retryxyz",
 			"dedication":{"type":"in_honor_of","name":"Honoree"}}`, person.ID, campaign.ID))
-		if _, err := s.UpdateGift(ctx, number, kept.Code, giftInput(t, `{"note":"Giftnotexyz again"}`, false, s.Now())); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateGift(ctx, number, kept.Code, giftInput(t, `{"note":"Giftnotexyz again"}`, false, s.Now())))(t)
 		moved := give(fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, person.ID))
-		if _, err := s.UpdateGift(ctx, number, moved.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, other.ID), false, s.Now())); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateGift(ctx, number, moved.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, other.ID), false, s.Now())))(t)
 		plan, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID)))
 		if err == nil {
 			err = plan.Validate(faults, true, "US", s.Now())
@@ -148,22 +123,15 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"), Answer: func(m store.Result) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
-		if _, err := s.UpdateContact(store.Attempting(ctx, attempt), number, person.ID, input(t, `{"title":"Zookeeperess"}`)); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.UpdateAccount(ctx, number, func(t *store.Tx) error {
+		must(s.UpdateContact(store.Attempting(ctx, attempt), number, person.ID, input(t, `{"title":"Zookeeperess"}`)))(t)
+		succeed(t, s.UpdateAccount(ctx, number, func(t *store.Tx) error {
 			t.Insert(store.JobRowTable, number, int64(1), int64(1), "merged", person.ID, "Jobrowxyz")
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if found := traces(t, o, texts[:16]); len(found) < 16 {
 			t.Fatalf("before: only %v", found)
 		}
-		before, err := s.Campaign(ctx, number, campaign.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(s.Campaign(ctx, number, campaign.ID))(t)
 
 		erase(t, s, store.By(ctx, history.ConsoleChannel, "owner@example.org"), number, person.ID)
 

@@ -80,10 +80,7 @@ func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
 		for _, format := range move.ExportFormats {
 			to := newAccount(t, s).Number
 			defineEach(t, s, to)
-			export, err := s.ExportContacts(t.Context(), from, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: format})
-			if err != nil {
-				t.Fatal(err)
-			}
+			export := must(s.ExportContacts(t.Context(), from, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: format}))(t)
 			var file bytes.Buffer
 			if err := export.Write(t.Context(), &file, func(_, _ int64) {}); err != nil || export.Rows != 40 {
 				t.Fatalf("%d rows, %v", export.Rows, err)
@@ -112,10 +109,7 @@ func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 		if kind == custom.SelectField {
 			in.Options = []string{"Red; or not", "Blue"}
 		}
-		f, err := s.DefineField(t.Context(), account, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(s.DefineField(t.Context(), account, in))(t)
 		fields = append(fields, f)
 	}
 	return fields
@@ -124,14 +118,8 @@ func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 // importBack imports a file of our own, in which every column is known.
 func importBack(t testing.TB, s *Book, account int64, file []byte, name string) {
 	t.Helper()
-	rows, err := jobs.OpenTable(bytes.NewReader(file), int64(len(file)), name, 0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields, err := s.CustomFields(t.Context(), account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(jobs.OpenTable(bytes.NewReader(file), int64(len(file)), name, 0, nil))(t)
+	fields := must(s.CustomFields(t.Context(), account))(t)
 	mapping := sheet.Contacts.Recognize(rows.Header(), fields, nil)
 	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c sheet.Column) bool { return !c.Unknown }); len(unknown) > 0 {
 		t.Errorf("%s: unknown columns %v", name, unknown)
@@ -145,22 +133,14 @@ func importBack(t testing.TB, s *Book, account int64, file []byte, name string) 
 
 func mustCreate(t testing.TB, s *Book, account int64, in crm.ContactInput) int64 {
 	t.Helper()
-	if err := in.Validate(nil, true, "US", time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	made, err := s.CreateContact(t.Context(), account, in, crm.Force)
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, in.Validate(nil, true, "US", time.Now()))
+	made := must(s.CreateContact(t.Context(), account, in, crm.Force))(t)
 	return made.ID
 }
 
 func recordOf(t testing.TB, s *Book, account, id int64) crm.Contact {
 	t.Helper()
-	c, err := s.ContactRecord(t.Context(), account, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ContactRecord(t.Context(), account, id))(t)
 	return c
 }
 
@@ -174,14 +154,8 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 		}
 		archive(t, s, account, 4)
 		filter := find.Filter{Tags: []string{"t0"}}
-		list, _, err := s.FilteredContacts(t.Context(), account, crm.All, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		export, err := s.ExportContacts(store.By(t.Context(), history.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		list, _ := must2(s.FilteredContacts(t.Context(), account, crm.All, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil))(t)
+		export := must(s.ExportContacts(store.By(t.Context(), history.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}}))(t)
 		var file bytes.Buffer
 		done := int64(0)
 		if err := export.Write(t.Context(), &file, func(n, _ int64) { done = n }); err != nil || done != 10 {

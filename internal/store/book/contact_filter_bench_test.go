@@ -120,9 +120,7 @@ func fillFilters(b *testing.B, s *Book, n int) {
 	giveForFilters(b, s, account, n, now)
 	now = now.AddDate(0, 0, 30)
 	for i := range n / 50 {
-		if _, err := s.UpdateContact(b.Context(), account.Number, doc.MakeID(account.Number, int64(1+i*49)), input(b, `{"title":"Chair"}`)); err != nil {
-			b.Fatal(err)
-		}
+		must(s.UpdateContact(b.Context(), account.Number, doc.MakeID(account.Number, int64(1+i*49)), input(b, `{"title":"Chair"}`)))(b)
 	}
 }
 
@@ -143,9 +141,7 @@ func filterRow(i int) string {
 func giveForFilters(b *testing.B, s *Book, account access.Account, n int, now time.Time) {
 	for i := range 20 {
 		title := fmt.Sprintf("Campaign %d", i+1)
-		if _, err := s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title}); err != nil {
-			b.Fatal(err)
-		}
+		must(s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title}))(b)
 	}
 	var inputs []*giving.GiftInput
 	for i := range n * 3 / 10 {
@@ -156,9 +152,7 @@ func giveForFilters(b *testing.B, s *Book, account access.Account, n int, now ti
 		in := giftInput(b, fmt.Sprintf(`{"amount":%d,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`, 1+i%300,
 			now.AddDate(0, 0, -(i*7919%700)).Format(time.DateOnly), doc.MakeID(account.Number, int64(1+i%(n/10)*10)), campaign), true, now)
 		if inputs = append(inputs, &in); len(inputs) == 400 || i == n*3/10-1 {
-			if _, err := s.CreateGifts(b.Context(), account.Number, inputs); err != nil {
-				b.Fatal(err)
-			}
+			must(s.CreateGifts(b.Context(), account.Number, inputs))(b)
 			inputs = nil
 		}
 	}

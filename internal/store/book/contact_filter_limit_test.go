@@ -60,9 +60,7 @@ func TestARepairedSetIsReadAgain(t *testing.T) {
 		if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 1 {
 			t.Fatalf("the damaged set finds %d contacts", n)
 		}
-		if _, err := s.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}}))(t)
 		if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 10 {
 			t.Errorf("the repaired set finds %d contacts, want 10", n)
 		}

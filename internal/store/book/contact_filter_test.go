@@ -26,10 +26,7 @@ import (
 // filtered is one page of a filtered list: the ids on it, and the total.
 func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f find.Filter, number, perPage int64) (ids []int64, total int64) {
 	t.Helper()
-	dst, result, err := s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dst, result := must2(s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil))(t)
 	documents, ok := strings.CutPrefix(string(dst), "kept")
 	if ids = rig.IDs(t, documents); !ok || int64(len(ids)) != result.Count {
 		t.Fatalf("%d contacts are on a page, and %d are said to be: %s", len(ids), result.Count, dst)
@@ -40,10 +37,7 @@ func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f fi
 // filterOf parses a filter as the API does.
 func filterOf(t testing.TB, query string) find.Filter {
 	t.Helper()
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must(url.ParseQuery(query))(t)
 	f, err := find.ParseFilter(func(yield func(name, value string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			for _, value := range values[name] {
@@ -172,15 +166,12 @@ func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope cr
 func everyContact(t *testing.T, s *Book, account int64) map[int64]crm.Contact {
 	t.Helper()
 	all := map[int64]crm.Contact{}
-	err := s.View(t.Context(), func(c db.Conn) error {
+	succeed(t, s.View(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(s *contacts.Stored) error {
 			all[s.ID] = s.Contact
 			return s.Damage
 		}, func() error { return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -188,16 +179,13 @@ func everyContact(t *testing.T, s *Book, account int64) map[int64]crm.Contact {
 func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]giving.Gift {
 	t.Helper()
 	all := map[int64][]giving.Gift{}
-	err := s.View(t.Context(), func(c db.Conn) error {
+	succeed(t, s.View(t.Context(), func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
 			_, g := gifts.ScanGift(r)
 			all[g.Contact] = append(all[g.Contact], g.Gift)
 			return g.Damage
 		}, `SELECT `+gifts.GiftColumns+` FROM gift WHERE account_id = $1`, account)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -232,10 +220,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		account, other := owner.Number, newAccount(t, s).Number
 		campaigns := []int64{12345} // which does not exist
 		for range 2 {
-			made, err := s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title})
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title}))(t)
 			campaigns = append(campaigns, made.ID)
 		}
 		for i, title := range []string{"Color", "Member"} {
@@ -259,13 +244,9 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 				archive(t, s, account, id)
 			case random.IntN(3) == 0:
 				custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor), random.IntN(2) == 0)
-				if _, err := s.UpdateContact(t.Context(), account, id, input(t, custom)); err != nil {
-					t.Fatal(err)
-				}
+				must(s.UpdateContact(t.Context(), account, id, input(t, custom)))(t)
 			case random.IntN(3) == 0:
-				if _, err := s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}); err != nil {
-					t.Fatal(err)
-				}
+				must(s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}))(t)
 			default:
 				modelGift(t, s, random, account, id, giver, campaigns)
 			}
@@ -337,13 +318,9 @@ func TestConcurrentListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
 			}
 		}
 		want("at first", crm.Active, ann)
-		if _, err := two.RemoveTags(t.Context(), account, ann, []string{"vip"}); err != nil {
-			t.Fatal(err)
-		}
+		must(two.RemoveTags(t.Context(), account, ann, []string{"vip"}))(t)
 		want("after it was taken away", crm.Active)
-		if _, err := two.AddTags(t.Context(), account, ben, []string{"vip"}); err != nil {
-			t.Fatal(err)
-		}
+		must(two.AddTags(t.Context(), account, ben, []string{"vip"}))(t)
 		want("after another one got it", crm.Active, ben)
 		archive(t, two, account, ben)
 		want("after archiving", crm.Active)

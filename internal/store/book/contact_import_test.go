@@ -50,10 +50,7 @@ func fillBefore(t testing.TB, s *Book, account int64) {
 
 func openTable(t testing.TB, text string) *table.Reader {
 	t.Helper()
-	rows, err := table.Open(strings.NewReader(text), int64(len(text)), "people.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(table.Open(strings.NewReader(text), int64(len(text)), "people.csv"))(t)
 	return rows
 }
 
@@ -75,16 +72,13 @@ func importFile(t testing.TB, s *Book, account int64, text string, mode jobs.Imp
 // peopleOf is everything about the contacts of an account but when they were changed.
 func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
-	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			c := row.Contact
 			all = append(all, fmt.Sprint(doc.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails, c.Phones, c.Tags, row.MatchKeys))
 			return row.Damage
 		}, func() error { return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -239,9 +233,7 @@ func upload(t testing.TB, s *Book, account int64, text string) jobs.Import {
 
 func begin(t testing.TB, s *Book, im jobs.Import, trial bool) {
 	t.Helper()
-	if _, err := s.BeginImport(t.Context(), im.Account, im.ID, jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, Trial: trial}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.BeginImport(t.Context(), im.Account, im.ID, jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, Trial: trial}))(t)
 }
 
 // A file that was uploaded is tried and imported by any node. Undone, all is as before but for the new contacts, which are archived, and those
@@ -291,10 +283,7 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		if _, err := a.AddTags(t.Context(), account, doc.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
 			t.Fatal(err)
 		}
-		undo, err := a.UndoJob(t.Context(), account, im.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		undo := must(a.UndoJob(t.Context(), account, im.ID, "US", false))(t)
 		finishJobs(t, a, b)
 		rows, err := a.JobRows(t.Context(), account, undo.ID, 0, 10)
 		if err != nil || len(rows) != 1 || rows[0].Contact != doc.MakeID(account, 3) {
@@ -343,17 +332,12 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 			im := upload(t, s, account, file.String())
 			begin(t, s, im, false)
 			finishJobs(t, s)
-			undo, err := s.UndoJob(t.Context(), account, im.ID, "US", false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			undo := must(s.UndoJob(t.Context(), account, im.ID, "US", false))(t)
 			e := spyOn(t, s)
 			var statements atomic.Int64
 			count := func(string) { statements.Add(1) }
 			e.wrote, e.asked = count, count
-			if _, err := jobs.NewJobWorker(s.JobStore).Step(t.Context(), &undo); err != nil {
-				t.Fatal(err)
-			}
+			must(jobs.NewJobWorker(s.JobStore).Step(t.Context(), &undo))(t)
 			s.Db.Observe(&db.Observer{})
 			asked[n] = int(statements.Load())
 			finishJobs(t, s)
@@ -376,13 +360,8 @@ func TestAMappingIsRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		im := upload(t, s, account, peopleFile)
-		changed, err := sheet.Contacts.With(im.Spec.Mapping, "Company=title")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: changed, Mode: jobs.MergeExisting, Trial: true}); err != nil {
-			t.Fatal(err)
-		}
+		changed := must(sheet.Contacts.With(im.Spec.Mapping, "Company=title"))(t)
+		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: changed, Mode: jobs.MergeExisting, Trial: true}))(t)
 		if again := upload(t, s, account, peopleFile); !cmp.Equal(again.Spec.Mapping, changed, cmpopts.IgnoreUnexported(sheet.Column{})) {
 			t.Errorf("the next file is mapped as %+v", again.Spec.Mapping)
 		}

@@ -84,10 +84,7 @@ func TestTagsOfAContact(t *testing.T) {
 			{func() (contacts.Document, error) { return s.RemoveTags(t.Context(), account, id, []string{"Z", "c"}) }, nil},
 			{func() (contacts.Document, error) { return s.AddTags(t.Context(), account, id, []string{"日本"}) }, []string{"日本"}},
 		} {
-			d, err := step.change()
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(step.change())(t)
 			if p := parse(t, d.Append(nil)); !slices.Equal(p.Tags, step.want) {
 				t.Errorf("answered the tags %q, want %q", p.Tags, step.want)
 			}

@@ -17,9 +17,7 @@ func TestContactsAreFoundByTheirTimes(t *testing.T) {
 			ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
 		}
 		clock.move(24 * time.Hour)
-		if _, err := s.UpdateContact(t.Context(), account, ids[1], input(t, `{"company":"New"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, ids[1], input(t, `{"company":"New"}`)))(t)
 		archive(t, s, account, ids[2])
 		s.Costs.Few, s.Costs.Document = 0, 1<<40 // by sets and indexes alone
 		for query, want := range map[string]int64{
@@ -44,10 +42,7 @@ func TestACreationIsNeverBeforeTheOneBefore(t *testing.T) {
 		}
 		var made []string
 		for _, id := range ids {
-			record, err := s.ContactRecord(t.Context(), account, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			record := must(s.ContactRecord(t.Context(), account, id))(t)
 			made = append(made, record.CreatedAt.Format(time.TimeOnly))
 		}
 		if want := []string{"12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:01:00"}; !slices.Equal(made, want) {

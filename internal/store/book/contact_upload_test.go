@@ -80,9 +80,7 @@ func TestConcurrentImportsOfAnAccountTakeTurns(t *testing.T) {
 			}
 		}
 		w := jobs.NewJobWorker(s.JobStore)
-		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		if len(w.Runs) != jobs.OpenFiles {
 			t.Errorf("%d files are open", len(w.Runs))
 		}
@@ -123,9 +121,7 @@ func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return stateOf(t, s, im) == jobs.JobMapping })
-		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		im, err := s.Import(t.Context(), account, im.ID)
 		if err != nil || im.Progress.Tried == nil || len(w.Runs) != 0 {
 			t.Errorf("%v: %+v, %d files are open", err, im.Progress, len(w.Runs))
@@ -135,10 +131,7 @@ func TestADryRunThatHasEndedHoldsNoFile(t *testing.T) {
 
 func previewOf(t testing.TB, s *Book, im jobs.Import) [][]string {
 	t.Helper()
-	rows, err := s.Preview(t.Context(), &im)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(s.Preview(t.Context(), &im))(t)
 	return rows
 }
 func TestUploadsAreBounded(t *testing.T) {
@@ -161,19 +154,14 @@ func TestUploadsAreBounded(t *testing.T) {
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != jobs.TooManyImports {
 			t.Errorf("one file too many: %v", err)
 		}
-		j, err := s.Job(t.Context(), account, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := must(s.Job(t.Context(), account, 4))(t)
 		large := uploading(t, s, account)
 		_, _, err = s.KeepParts(t.Context(), &large, io.LimitReader(zeros{}, 3*jobs.PartSize), 2*jobs.PartSize)
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != jobs.UploadTooLarge {
 			t.Errorf("a file that is too large: %v", err)
 		}
 		for _, id := range []int64{j.ID, large.ID} {
-			if _, err := s.CancelJob(t.Context(), account, id); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CancelJob(t.Context(), account, id))(t)
 		}
 		left := upload(t, s, account, peopleFile)
 		broken := context.Canceled
@@ -197,14 +185,12 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // uploading is an import whose file is on the way.
 func uploading(t testing.TB, s *Book, account int64) (j jobs.Job) {
 	t.Helper()
-	if err := s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
+	succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 		made := jobs.NewJob(t, t.Accounts[account], jobs.ImportJob, jobs.JobUploading, jobs.FileImport{Name: "people.csv"})
 		jobs.SaveJob(t, made)
 		j = *made
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return j
 }
 
@@ -217,15 +203,11 @@ func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
 		slow := uploading(t, s, account)
 		look := func() {
 			t.Helper()
-			if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
+			must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		}
 		for number := range int64(3) {
 			clock.move(jobs.JobUpload - time.Minute)
-			if err := s.KeepPart(t.Context(), &slow, number, []byte("part")); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.KeepPart(t.Context(), &slow, number, []byte("part")))
 			look()
 		}
 		clock.move(jobs.JobUpload + time.Minute)
@@ -252,9 +234,7 @@ func TestACanceledDryRunHasDoneNothing(t *testing.T) {
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, im) > 0 })
-		if _, err := s.CancelJob(t.Context(), account, im.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CancelJob(t.Context(), account, im.ID))(t)
 		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.ImportCounts != (jobs.ImportCounts{}) || im.Progress.Total != 11 {
 			t.Errorf("%v: %+v", err, im.Progress)
 		}

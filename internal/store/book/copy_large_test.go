@@ -43,10 +43,7 @@ func TestACopyOfManyContactsThereAndBack(t *testing.T) {
 // openLarge opens a store that is too large to be checked completely when the test ends.
 func openLarge(t *testing.T, o store.Options) *Book {
 	t.Helper()
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

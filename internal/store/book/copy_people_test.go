@@ -22,9 +22,7 @@ type staff struct {
 func newPeople(t *testing.T, s *Book, root, chapter access.Account) (p staff) {
 	t.Helper()
 	p.user = newUser(t, s, root, access.Owner, "Zoë Ünal")
-	if _, err := s.AddMember(t.Context(), chapter, access.Viewer, p.user.Email); err != nil {
-		t.Fatal(err)
-	}
+	must(s.AddMember(t.Context(), chapter, access.Viewer, p.user.Email))(t)
 	p.session = signIn(t, s, p.user.Email, goodPassword)
 	session, err := s.Session(t.Context(), p.session)
 	if err == nil {

@@ -39,16 +39,12 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 	w.family = newFamily(t, s)
 	fillContacts(t, s, w.root.Number, contacts)
 	shirt := define(t, s, w.root.Number, "Größe", custom.SelectField, "S", "M")
-	if _, err := s.UpdateContact(t.Context(), w.root.Number, doc.MakeID(w.root.Number, 1), input(t, `{"custom_fields":{"`+shirt.Key()+`":"M"}}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(s.UpdateContact(t.Context(), w.root.Number, doc.MakeID(w.root.Number, 1), input(t, `{"custom_fields":{"`+shirt.Key()+`":"M"}}`)))(t)
 	for i := range 12 { // created in the same way as all others
 		document(t, s, w.chapter.Number, i, crm.Force)
 	}
 	merged := create(t, s, w.chapter.Number, `{"first_name":"Zoë","emails":[{"value":"P3@example.org"}],"tags":["naïve","日本語"]}`)
-	if _, err := s.RemoveTags(t.Context(), w.chapter.Number, merged.ID, []string{"日本語"}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.RemoveTags(t.Context(), w.chapter.Number, merged.ID, []string{"日本語"}))(t)
 	for seq := range int64(4) {
 		archive(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 5+seq))
 	}
@@ -56,9 +52,7 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 	mustImport(t, s, w.below, `[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+w.root.ID+`"]}]`)
 	shown := withCover(draw(t, s, w.chapter, picture.Cover, 450))
 	shown.Title = ptr("Shown")
-	if _, err := s.CreateCampaign(t.Context(), w.chapter, shown); err != nil {
-		t.Fatal(err)
-	}
+	must(s.CreateCampaign(t.Context(), w.chapter, shown))(t)
 	mustImport(t, s, w.root, `[{"title":"Gala","type":"event","event":{"start_at":"2027-01-31 18:00:00"}}]`)
 	for _, account := range []access.Account{w.root, w.root, w.chapter} {
 		for _, list := range []*[]string{&w.keys, &w.revoked} {
@@ -108,17 +102,14 @@ func fillContacts(t testing.TB, s *Book, account int64, n int) {
 		for _, i := range part {
 			inputs = append(inputs, input(t, personBody(i)))
 		}
-		err := s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
+		succeed(t, s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
 			for n, i := range part {
 				if err := fillContact(x, account, inputs[n], i%7 == 0); err != nil {
 					return err
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -215,10 +206,7 @@ func samePages(t *testing.T, size int64, a, b pager) {
 
 func mustCopy(t *testing.T, from, to store.Options, o move.CopyOptions) move.CopyReport {
 	t.Helper()
-	report, err := move.Copy(t.Context(), from, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(move.Copy(t.Context(), from, to, o))(t)
 	return report
 }
 
@@ -462,9 +450,7 @@ func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
 		wantError(t, "onto itself", err, move.ErrSameDatabase)
 		if from.ForDB(nil, nil).File() != "" {
 			link := filepath.Join(t.TempDir(), "link")
-			if err := os.Symlink(from.Data, link); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, os.Symlink(from.Data, link))
 			_, err = move.Copy(t.Context(), from, store.Options{Database: "sqlite:" + link}, move.CopyOptions{})
 			wantError(t, "onto itself by another name", err, move.ErrSameDatabase)
 		}

@@ -26,10 +26,7 @@ import (
 // define adds a custom field.
 func define(t testing.TB, s *Book, account int64, title string, kind custom.FieldType, options ...string) custom.Field {
 	t.Helper()
-	f, err := s.DefineField(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, custom.FieldInput{Title: title, Type: kind, Options: options})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(s.DefineField(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, custom.FieldInput{Title: title, Type: kind, Options: options}))(t)
 	return f
 }
 
@@ -62,10 +59,7 @@ func customOf(t testing.TB, document []byte) string {
 func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 	t.Helper()
 	shown := make(map[string][]byte)
-	single, err := s.Contact(t.Context(), account, id, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	single := must(s.Contact(t.Context(), account, id, nil))(t)
 	shown["the contact"] = single
 	for name, filter := range map[string]find.Filter{
 		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}}, "the list by name": {Sort: find.Sort{By: find.ByName}},
@@ -161,9 +155,7 @@ func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
 			var mu sync.Mutex
 			s.Db.Observe(&db.Observer{Read: func(string) { mu.Lock(); n++; mu.Unlock() }})
 			defer s.Db.Observe(new(db.Observer))
-			if _, err := s.Contact(t.Context(), account, id, nil); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Contact(t.Context(), account, id, nil))(t)
 			return n
 		}
 		if n := statements(without); n != 1 {
@@ -184,20 +176,13 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		field := define(t, s, account, "Color", custom.SelectField, "red", "blue")
-		old, err := s.CustomFields(t.Context(), account)
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must(s.CustomFields(t.Context(), account))(t)
 		sent := func(value string) crm.ContactInput {
 			in := input(t, fmt.Sprintf(`{"first_name":"A","last_name":"B","custom_fields":{"field_%d":"%s"}}`, field.ID, value))
-			if err := in.CheckCustom(old); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, in.CheckCustom(old))
 			return in
 		}
-		if err := s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Colour", Options: []string{"blue"}}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Colour", Options: []string{"blue"}}))
 		refused := fmt.Sprintf("The custom_fields.field_%d field must be one of blue.", field.ID)
 		if _, err := s.CreateContact(t.Context(), account, sent("red"), crm.Dedupe); err == nil || err.Error() != refused {
 			t.Errorf("an option that is gone: %v", err)
@@ -206,9 +191,7 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 		if got := customOf(t, made.Append(nil)); err != nil || got != "Colour=blue" {
 			t.Errorf("an option that is still there: %s, %v", got, err)
 		}
-		if err := s.EndField(t.Context(), account, field.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.EndField(t.Context(), account, field.ID))
 		for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (contacts.Document, error){"update": s.UpdateContact, "edit": s.EditContact} {
 			if _, err := change(t.Context(), account, made.ID, sent("blue")); err == nil || !strings.Contains(err.Error(), "is not one of the account's custom fields") {
 				t.Errorf("%s: a field that has ended: %v", name, err)
@@ -224,15 +207,10 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 		field := define(t, s, account, "Color", custom.SelectField, "red")
 		made := create(t, s, account, `{"first_name":"A"}`)
 		in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
-		if _, err := s.UpdateContact(t.Context(), account, made.ID, in); err != nil {
-			t.Fatal(err)
-		}
-		err := errors.Join(
+		must(s.UpdateContact(t.Context(), account, made.ID, in))(t)
+		succeed(t, errors.Join(
 			s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Color", Options: []string{"red"}}),
-			s.MoveField(t.Context(), account, field.ID, 1), s.ResumeField(t.Context(), account, field.ID), s.EndField(t.Context(), account, field.ID))
-		if err != nil {
-			t.Fatal(err)
-		}
+			s.MoveField(t.Context(), account, field.ID, 1), s.ResumeField(t.Context(), account, field.ID), s.EndField(t.Context(), account, field.ID)))
 		type row struct {
 			Noun, Kind, ID int64
 			Actor, Data    string
@@ -261,18 +239,13 @@ func TestCustomFieldsAreSearched(t *testing.T) {
 		field := define(t, s, account, "Allergies", custom.LongTextField)
 		made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`, field.ID))
 		found := func(text string) bool {
-			found, _, err := searchPage(t, s, account, crm.Active, typed(text), 1, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found, _ := must2(searchPage(t, s, account, crm.Active, typed(text), 1, 10))(t)
 			return len(found) == 1 && found[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
 		}
 		if !found("nuts") || !found("grosse ada") || found("shrimp") {
 			t.Error("the words of a custom field do not find it")
 		}
-		if _, err := s.UpdateContact(t.Context(), account, made.ID, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, made.ID, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))))(t)
 		if found("nuts") {
 			t.Error("words that are gone still find it")
 		}

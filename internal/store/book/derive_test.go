@@ -24,9 +24,7 @@ func forgetDerived(t *testing.T, s *Book) {
 		`UPDATE contact_set SET size = 7`, `UPDATE contact SET created_at = 0, updated_at = 0, sort_name = '', given = 0`} {
 		damage(t, s, sql)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
 }
 
 func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
@@ -56,10 +54,7 @@ func TestMatchKeysOfEarlierReleasesAreWorkedOutAnew(t *testing.T) {
 		org := newAccount(t, s)
 		create(t, s, org.Number, `{"first_name":"Ann","phones":["212-555-0100 x5"],"tags":["t"]}`)
 		create(t, s, org.Number, `{"first_name":"Jo","emails":["jo@xn--bcher-kva.example"]}`)
-		_, err := s.CreateUser(t.Context(), org, access.Owner, access.UserInput{Name: "Jo", Email: "jo@xn--bcher-kva.example", Password: "a long password 1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateUser(t.Context(), org, access.Owner, access.UserInput{Name: "Jo", Email: "jo@xn--bcher-kva.example", Password: "a long password 1"}))(t)
 		for _, sql := range []string{`UPDATE contact SET match_keys = REPLACE(REPLACE(match_keys, ';ext=5', ''), 'bücher', 'xn--bcher-kva')`,
 			`UPDATE app_user SET login = 'jo@xn--bcher-kva.example'`} {
 			damage(t, s, sql)

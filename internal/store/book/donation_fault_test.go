@@ -67,20 +67,12 @@ func timeOf(ctx context.Context) time.Duration {
 // sessions are the pages that the provider has made for givers.
 func (shop *giftShop) sessions() int {
 	shop.t.Helper()
-	request, err := http.NewRequestWithContext(shop.t.Context(), http.MethodGet, shop.stripe.URL+"/v1/checkout/sessions?limit=100", nil)
-	if err != nil {
-		shop.t.Fatal(err)
-	}
+	request := must(http.NewRequestWithContext(shop.t.Context(), http.MethodGet, shop.stripe.URL+"/v1/checkout/sessions?limit=100", nil))(shop.t)
 	request.Header.Set("Authorization", "Bearer "+shop.stripe.Key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		shop.t.Fatal(err)
-	}
+	response := must(http.DefaultClient.Do(request))(shop.t)
 	defer response.Body.Close()
 	body := new(bytes.Buffer)
-	if _, err := body.ReadFrom(response.Body); err != nil {
-		shop.t.Fatal(err)
-	}
+	must(body.ReadFrom(response.Body))(shop.t)
 	return bytes.Count(body.Bytes(), []byte(`"object":"checkout.session"`)) - bytes.Count(body.Bytes(), []byte(`"status":"expired"`))
 }
 
@@ -239,19 +231,15 @@ func TestTheKeyOfAProviderIsNotInTheDatabase(t *testing.T) {
 			t.Errorf("the key file is %v, %v", info, err)
 		}
 		var secret []byte
-		if err := s.Read(t.Context(), func(c db.Conn) error {
+		succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 			_, err := c.One(func(r db.Row) { secret = bytes.Clone(r.Bytes(0)) }, `SELECT secret FROM connection WHERE account_id = $1`, shop.account.Number)
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if len(secret) < 64 || bytes.Contains(secret, []byte("rk_live")) || bytes.Contains(secret, []byte(shop.stripe.Secret)) {
 			t.Errorf("the database has %q", secret)
 		}
 		other := newAccount(t, s)
-		if _, err := s.Connect(t.Context(), other, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Connect(t.Context(), other, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"))(t)
 		shop.change(`UPDATE connection SET secret = $2 WHERE account_id = $1`, other.Number, secret)
 		if _, err := s.TestConnection(t.Context(), other); !errors.Is(err, donations.ErrNoKeyFile) {
 			t.Errorf("the secret of another organization opens: %v", err)

@@ -23,17 +23,12 @@ func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 			shop.stripe.Pay(session, stripetest.Card)
 			shop.arrive()
 			d = shop.look(d.ID)
-			g, err := s.GiftRecord(t.Context(), number, d.Gift)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(s.GiftRecord(t.Context(), number, d.Gift))(t)
 			return d, g.Gift
 		}
 		archive := func(contact int64) {
 			t.Helper()
-			if err := s.ArchiveContact(t.Context(), number, contact); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.ArchiveContact(t.Context(), number, contact))
 		}
 		first, was := pay(wish(1))
 		archive(was.Contact)
@@ -64,9 +59,7 @@ func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 		if len(paid) != 2 || shop.look(d.ID).Doubt != donate.Archived {
 			t.Errorf("the plan of contact %d that was archived has paid %+v, in doubt of %q", planned.Contact, paid, shop.look(d.ID).Doubt)
 		}
-		if _, err := s.ResolveReview(t.Context(), number, d.ID, donate.Archived); err != nil {
-			t.Fatal(err)
-		}
+		must(s.ResolveReview(t.Context(), number, d.ID, donate.Archived))(t)
 		shop.stripe.Advance(32 * 24 * time.Hour)
 		shop.arrive()
 		if now := shop.look(d.ID); now.Doubt != "" {
@@ -88,13 +81,9 @@ func (shop *giftShop) newest() giving.Gift {
 func TestAPromiseOfAnArchivedGiverIsListedForReview(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
-		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}))
 		contact := create(t, s, shop.account.Number, `{"first_name":"Ann","last_name":"Lee1","emails":["ann1@example.org"]}`).ID
-		if err := s.ArchiveContact(t.Context(), shop.account.Number, contact); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(t.Context(), shop.account.Number, contact))
 		w := wish(1)
 		w.Way = donate.ByCheck
 		d, _ := shop.give(w)
@@ -138,16 +127,9 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} { // 25 hours apart, so that the day of one of them is not that of UTC
 			shop := newGiftShop(t, s)
-			if err := s.SetAccountSettings(t.Context(), shop.account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
-				t.Fatal(err)
-			}
-			there, err := time.LoadLocation(zone)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}}); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.SetAccountSettings(t.Context(), shop.account.Number, access.AccountSettingsInput{Timezone: &zone}))
+			there := must(time.LoadLocation(zone))(t)
+			succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}}))
 			w := wish(1)
 			w.Frequency, w.Cover = "monthly", true
 			d, session := shop.give(w)

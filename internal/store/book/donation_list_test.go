@@ -70,15 +70,10 @@ func TestAPageBeginsSoManyInAMinute(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		shop := newGiftShop(t, a)
 		shop.open(b)
-		if err := a.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}))
 		w := wish(1)
 		w.Way = donate.ByCheck
-		first, _, err := shop.begin(a, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first, _ := must2(shop.begin(a, w))(t)
 		shop.change(fmt.Sprintf(sqlCopies, 400), shop.account.Number, first.ID)
 		shop.change(`UPDATE donation SET created_at = created_at - 7200 WHERE account_id = $1`, shop.account.Number)
 		through := func(campaign int64, copies int) (n int) {
@@ -146,9 +141,7 @@ func TestTestGiftsAreDeleted(t *testing.T) {
 		t.Cleanup(live.Close)
 		shop.stripe = live
 		shop.open(s)
-		if _, err := s.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: live.Key}, "https://donors.example"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: live.Key}, "https://donors.example"))(t)
 		real, session := shop.give(wish(3))
 		if n, err := s.DeleteTests(t.Context(), number); n != 2 || err != nil {
 			t.Errorf("%d are deleted: %v", n, err)

@@ -20,13 +20,10 @@ import (
 // everythingTyped is all that the tables of donations and events say.
 func everythingTyped(t *testing.T, s *Book) (text string) {
 	t.Helper()
-	err := s.Read(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 		text = ""
 		return c.Each(func(r db.Row) error { text += r.Text(0) + r.Text(1) + r.Text(2); return nil }, `SELECT wish, email, fault FROM donation`)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return text
 }
 
@@ -42,10 +39,7 @@ func TestAnErasureFindsWhatWasTypedOnPages(t *testing.T) {
 		shop.stripe.Pay(otherSession, stripetest.Card)
 		shop.give(wish(1)) // that is never paid
 		shop.arrive()
-		g, err := s.GiftRecord(t.Context(), shop.account.Number, shop.look(d.ID).Gift)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(s.GiftRecord(t.Context(), shop.account.Number, shop.look(d.ID).Gift))(t)
 		erase(t, s, t.Context(), shop.account.Number, g.Contact)
 		typed := everythingTyped(t, s)
 		for _, said := range []string{"Lee1", "ann1@", "Quetzal"} {
@@ -68,9 +62,7 @@ func TestAnErasureFindsWhatWasTypedOnPages(t *testing.T) {
 func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
-		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}))
 		paid, session := shop.give(wish(1))
 		shop.stripe.Pay(session, stripetest.Card)
 		shop.arrive()
@@ -83,14 +75,10 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 		check, _ := shop.give(w)
 		kept := func(days int) (ids []string) {
 			t.Helper()
-			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
+			succeed(t, s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
 				return tx.Run(`UPDATE donation SET created_at = $2, updated_at = $2 WHERE account_id = $1`, shop.account.Number, time.Now().AddDate(0, 0, -days).Unix())
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.SweepDonations(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			}))
+			succeed(t, s.SweepDonations(t.Context()))
 			for _, d := range []donate.Donation{paid, debit, begun, check} {
 				if _, err := s.DonationByID(t.Context(), shop.account.Number, d.ID); err == nil {
 					ids = append(ids, d.ID)
@@ -113,23 +101,15 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 func TestAPromiseThatWaitsAgainIsNotForgotten(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
-		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water"}))
 		w := wish(1)
 		w.Way = donate.ByCheck
 		d, _ := shop.give(w)
 		shop.change(`UPDATE donation SET created_at = created_at - 100 * 86400, updated_at = updated_at - 100 * 86400 WHERE account_id = $1`, shop.account.Number)
-		if _, err := s.Received(t.Context(), shop.account.Number, d.ID, "", nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Unreceived(t.Context(), shop.account.Number, d.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Received(t.Context(), shop.account.Number, d.ID, "", nil))(t)
+		must(s.Unreceived(t.Context(), shop.account.Number, d.ID))(t)
 		for _, wants := range []error{nil, crm.ErrNotFound} {
-			if err := s.SweepDonations(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.SweepDonations(t.Context()))
 			if _, err := s.DonationByID(t.Context(), shop.account.Number, d.ID); !errors.Is(err, wants) {
 				t.Errorf("the promise: %v, want %v", err, wants)
 			}
@@ -147,11 +127,9 @@ func TestACheckFindsAPaymentThatIsInNoGift(t *testing.T) {
 		shop.arrive()
 		set := func(payment string) {
 			t.Helper()
-			if err := s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
+			succeed(t, s.UpdateShared(t.Context(), shop.account.Number, func(tx *store.Tx) error {
 				return tx.Run(`UPDATE donation SET payment = $2 WHERE account_id = $1`, shop.account.Number, payment)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		payment := shop.look(d.ID).Payment
 		set("pi_lost")
@@ -176,11 +154,9 @@ func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 		here := shop.account
 		move := func(id string) {
 			t.Helper()
-			if err := s.UpdateShared(t.Context(), here.Number, func(tx *store.Tx) error {
+			succeed(t, s.UpdateShared(t.Context(), here.Number, func(tx *store.Tx) error {
 				return errors.Join(tx.Run(`DELETE FROM donation WHERE account_id = $1`, here.Number), tx.Run(`UPDATE account SET public_id = $2 WHERE account_id = $1`, here.Number, id))
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			var err error
 			if shop.account, err = s.AccountByNumber(t.Context(), here.Number); err != nil || shop.account.ID != id {
 				t.Fatalf("the account is %+v, %v", shop.account, err)
@@ -188,9 +164,7 @@ func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 		}
 		move("Moved4Elsewhere7")
 		shop.stripe.Advance(32 * 24 * time.Hour)
-		if _, err := shop.stripe.Refund(d.Payment, 10_00); err != nil {
-			t.Fatal(err)
-		}
+		must(shop.stripe.Refund(d.Payment, 10_00))(t)
 		shop.stripe.Fees()
 		shop.arrive()
 		if waiting, err := s.Reviews(t.Context(), here.Number, 10); err != nil || waiting != 0 {
@@ -226,9 +200,7 @@ func TestPaymentsFollowAMergedGiver(t *testing.T) {
 		}
 		refund := func() {
 			t.Helper()
-			if _, err := shop.stripe.Refund(d.Payment, 10_00); err != nil {
-				t.Fatal(err)
-			}
+			must(shop.stripe.Refund(d.Payment, 10_00))(t)
 			shop.arrive()
 			shop.sound(s)
 		}

@@ -20,9 +20,7 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		shop := newGiftShop(t, s)
 		number := shop.account.Number
 		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"}, Check: "Clean Water\nBox 1"}
-		if err := s.SaveDonationSettings(t.Context(), number, set); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), number, set))
 		promise := func(n int, way donate.Way) donate.Donation {
 			t.Helper()
 			w := wish(n)
@@ -51,10 +49,7 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 			today + ",20.00,Someone Else,RF18000000 no reference of ours\n"
 		rows := openTable(t, statement)
 		spec := giftImportOf(rows)
-		im, _, err := s.ImportFile(t.Context(), number, rows, spec, 0, false, func(jobs.ImportProgress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		im, _ := must2(s.ImportFile(t.Context(), number, rows, spec, 0, false, func(jobs.ImportProgress) {}))(t)
 		if at := im.Progress; at.Created != 2 || at.Unchanged != 1 {
 			t.Errorf("the statement has brought %+v", at)
 		}
@@ -116,9 +111,7 @@ func TestADisputeDoesNotHideAnotherName(t *testing.T) {
 		}
 		resolve := func(id string, reason donate.Doubt) {
 			t.Helper()
-			if _, err := s.ResolveReview(t.Context(), account, id, reason); err != nil {
-				t.Fatal(err)
-			}
+			must(s.ResolveReview(t.Context(), account, id, reason))(t)
 		}
 		both := donate.OtherName.And(donate.Disputed)
 		won, dispute := give()
@@ -166,14 +159,10 @@ func TestNoThanksGoOutInAnotherName(t *testing.T) {
 		if got := shop.mails("home@example.org"); len(got) != 0 || len(receiptsOf(t, s, account)) != 0 || waiting(t, s, account) != 0 {
 			t.Errorf("before anyone has looked: the mails %q, the receipts %v, %d gifts to thank for", got, receiptsOf(t, s, account), waiting(t, s, account))
 		}
-		if _, err := s.UpdateGift(t.Context(), account, once.Gift, giving.GiftInput{Contact: &ann.ID}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateGift(t.Context(), account, once.Gift, giving.GiftInput{Contact: &ann.ID}))(t)
 		for range 2 {
 			for _, d := range []donate.Donation{once, monthly} {
-				if _, err := s.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID, donate.OtherName); err != nil {
-					t.Fatal(err)
-				}
+				must(s.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID, donate.OtherName))(t)
 			}
 			if a, b := shop.mails("ann@example.org"), shop.mails("home@example.org"); len(a) != 1 || len(b) != 2 {
 				t.Errorf("after someone has looked: %q to the donor who was chosen, %q for the monthly gift", a, b)

@@ -24,10 +24,7 @@ import (
 // many is how many donations the proof takes: DONORBOOK_DONATIONS in the environment, or few enough for every commit.
 func many(t *testing.T, few int) int {
 	if text := os.Getenv("DONORBOOK_DONATIONS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(text))(t)
 		return n
 	}
 	return few
@@ -54,9 +51,7 @@ func TestBooksAreThoseOfTheProvider(t *testing.T) {
 				plans = append(plans, d.ID)
 			}
 			if shop.stripe.Pay(session, how); r.IntN(8) == 0 {
-				if _, err := b.LookAtDonation(t.Context(), shop.account.Number, d.ID); err != nil {
-					t.Fatal(err)
-				}
+				must(b.LookAtDonation(t.Context(), shop.account.Number, d.ID))(t)
 			}
 		}
 		storm := func() {
@@ -78,9 +73,7 @@ func TestBooksAreThoseOfTheProvider(t *testing.T) {
 		later()
 		shop.stripe.Fees()
 		storm()
-		if err := a.Reconcile(t.Context(), shop.account, func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.Reconcile(t.Context(), shop.account, func(err error) { t.Error(err) }))
 		shop.sound(a)
 		if again := len(shop.allGifts()); a.Reconcile(t.Context(), shop.account, func(err error) { t.Error(err) }) != nil || len(shop.allGifts()) != again {
 			t.Errorf("comparing again changes something")
@@ -178,10 +171,7 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 			t.Errorf("there are %d gifts, and the donation is %+v", len(all), shop.look(d.ID))
 		}
 		for provider, account := range map[string]string{"stripe": newAccount(t, s).ID, "pretend": shop.account.ID} {
-			a, err := s.Account(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must(s.Account(t.Context(), account))(t)
 			body := completed(session)
 			if _, err := s.TakeEvent(t.Context(), provider, a, func(string) string { return stripetest.Sign(body, shop.stripe.Secret, now) }, body); !errors.Is(err, crm.ErrNotFound) {
 				t.Errorf("an event of %s is taken: %v", provider, err)
@@ -257,9 +247,7 @@ func TestWhatCanGoWrongWhileSomeoneGives(t *testing.T) {
 			t.Errorf("a closed form is %v", err)
 		}
 		// Without its key file, a server says so and destroys nothing.
-		if err := os.Remove(shop.keys); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Remove(shop.keys))
 		shop.open(s)
 		if _, err := s.TestConnection(t.Context(), shop.account); !errors.Is(err, donations.ErrNoKeyFile) {
 			t.Errorf("without the key file: %v", err)

@@ -59,9 +59,7 @@ func newGiftShopIn(t *testing.T, s *Book, live bool) *giftShop {
 	t.Cleanup(shop.stripe.Close)
 	shop.open(s)
 	shop.campaign = createCampaign(t, s, shop.account, `{"title":"Clean Water"}`)
-	if _, err := s.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"))(t)
 	return shop
 }
 
@@ -98,18 +96,14 @@ func (shop *giftShop) begin(s *Book, w donate.Wish) (donate.Donation, donate.Han
 // change writes to the database behind the program's back.
 func (shop *giftShop) change(sql string, args ...any) {
 	shop.t.Helper()
-	if err := shop.UpdateShared(shop.t.Context(), shop.account.Number, func(tx *store.Tx) error { return tx.Run(sql, args...) }); err != nil {
-		shop.t.Fatal(err)
-	}
+	succeed(shop.t, shop.UpdateShared(shop.t.Context(), shop.account.Number, func(tx *store.Tx) error { return tx.Run(sql, args...) }))
 }
 
 // deliver hands events over to a node.
 func (shop *giftShop) deliver(s *Book, all ...stripetest.Delivery) {
 	shop.t.Helper()
 	for _, d := range all {
-		if _, err := shop.take(s, d.Body, stripetest.Sign(d.Body, shop.stripe.Secret, time.Now())); err != nil {
-			shop.t.Fatal(err)
-		}
+		must(shop.take(s, d.Body, stripetest.Sign(d.Body, shop.stripe.Secret, time.Now())))(shop.t)
 	}
 }
 
@@ -139,10 +133,7 @@ func (shop *giftShop) arrive() {
 
 func (shop *giftShop) look(id string) donate.Donation {
 	shop.t.Helper()
-	d, err := shop.DonationByID(shop.t.Context(), shop.account.Number, id)
-	if err != nil {
-		shop.t.Fatal(err)
-	}
+	d := must(shop.DonationByID(shop.t.Context(), shop.account.Number, id))(shop.t)
 	return d
 }
 
@@ -151,10 +142,7 @@ func (shop *giftShop) allGifts() []giving.Gift {
 	shop.t.Helper()
 	var all []giving.Gift
 	for page := int64(1); ; page++ {
-		records, _, err := shop.GiftPage(shop.t.Context(), shop.account.Number, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
-		if err != nil {
-			shop.t.Fatal(err)
-		}
+		records, _ := must2(shop.GiftPage(shop.t.Context(), shop.account.Number, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100}))(shop.t)
 		if len(records) == 0 {
 			return all
 		}
@@ -207,9 +195,7 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
 		set := donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}, Notice: "staff@example.org", Consent: "Send me news."}
-		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, set); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, set))
 		w := wish(1)
 		w.Cover, w.Consent, w.Dedication = true, true, &giving.Dedication{Type: "in_honor_of", Name: "Joe"}
 		d, session := shop.give(w)
@@ -229,10 +215,7 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 			t.Fatalf("the giver comes back to %+v, %v", seen, err)
 		}
 		shop.arrive()
-		g, err := s.GiftRecord(t.Context(), shop.account.Number, seen.Gift)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(s.GiftRecord(t.Context(), shop.account.Number, seen.Gift))(t)
 		if g.Status != giving.Succeeded || g.Payment().Amount != 51_81 || g.Payment().FeeCovered != 1_81 || g.Payment().Fee == 0 || g.Dedication == nil || !g.OptIn || g.Campaign != shop.campaign.ID || g.Giver.Email != w.Email || g.Test {
 			t.Errorf("the gift is %+v", g.Gift)
 		}
@@ -333,9 +316,7 @@ func TestAMonthlyGift(t *testing.T) {
 			t.Helper()
 			shop.change(`UPDATE donation SET manage_until = 0 WHERE account_id = $1`, shop.account.Number)
 			before := len(shop.mails(w.Email))
-			if err := s.AskByLink(t.Context(), link); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.AskByLink(t.Context(), link))
 			if now := len(shop.mails(w.Email)); now != before+1 {
 				t.Fatalf("%d mails with a link", now-before)
 			}
@@ -372,10 +353,7 @@ func TestAMonthlyGift(t *testing.T) {
 			t.Errorf("the giver has the mails %q", subjects)
 		}
 		open = fresh()
-		h, err := s.NewCard(t.Context(), open, "https://donors.example/give/"+open)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must(s.NewCard(t.Context(), open, "https://donors.example/give/"+open))(t)
 		shop.stripe.Pay(h.Session.ID, stripetest.Card)
 		shop.arrive()
 		expired := open

@@ -52,9 +52,7 @@ func TestADonorHearsOfARefund(t *testing.T) {
 		}
 		back := func(code string, amount *int64) {
 			t.Helper()
-			if _, err := s.RefundGift(t.Context(), account, code, amount, ""); err != nil {
-				t.Fatal(err)
-			}
+			must(s.RefundGift(t.Context(), account, code, amount, ""))(t)
 		}
 		here, there, disputed := paid(1), paid(2), paid(3)
 		back(here.Gift, ptr(int64(10_0000)))
@@ -63,19 +61,14 @@ func TestADonorHearsOfARefund(t *testing.T) {
 		shop.arrive()
 		shop.arrive()
 		hears("ann1@example.org", "$10.00 of your gift", "refunded your gift of $50.00")
-		if _, err := shop.stripe.Refund(there.Payment, 50_00); err != nil {
-			t.Fatal(err)
-		}
+		must(shop.stripe.Refund(there.Payment, 50_00))(t)
 		shop.arrive()
 		hears("ann2@example.org", "refunded your gift of $50.00")
 		shop.stripe.Dispute(disputed.Payment)
 		shop.arrive()
 		hears("ann3@example.org")
 
-		ann, err := s.GiftRecord(t.Context(), account, here.Gift)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ann := must(s.GiftRecord(t.Context(), account, here.Gift))(t)
 		data, err := s.ContactData(t.Context(), account, ann.Contact)
 		var own strings.Builder
 		if err == nil {
@@ -92,24 +85,18 @@ func TestADonorHearsOfARefund(t *testing.T) {
 		hears("bobOne@example.org", "refunded your gift of $50.00")
 		undone := byHand("Two", "")
 		back(undone.Code, nil)
-		if _, err := s.UndoRefund(t.Context(), account, undone.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoRefund(t.Context(), account, undone.Code, nil, ""))(t)
 		hears("bobTwo@example.org")
 		erased := byHand("Three", "")
 		back(erased.Code, nil)
-		if _, err := s.EraseContact(t.Context(), account, erased.Contact); err != nil {
-			t.Fatal(err)
-		}
+		must(s.EraseContact(t.Context(), account, erased.Contact))(t)
 		finishJobs(t, s)
 		hears("bobThree@example.org")
 		test := byHand("Four", `,"livemode":false`)
 		back(test.Code, nil)
 		hears("bobFour@example.org")
 		quiet := byHand("Five", "")
-		if _, err := s.UpdateContact(t.Context(), account, quiet.Contact, input(t, `{"do_not_email":true}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, quiet.Contact, input(t, `{"do_not_email":true}`)))(t)
 		back(quiet.Code, nil)
 		hears("bobFive@example.org")
 		shop.sound(s)
@@ -161,11 +148,9 @@ func TestADonorEndsAMonthlyGiftByItsThankYou(t *testing.T) {
 		}
 		byStaff := begin(2)
 		status := string(giving.Ended)
-		if _, err := s.UpdatePlan(t.Context(), shop.account.Number, byStaff.GiftPlan, giving.PlanInput{
+		must(s.UpdatePlan(t.Context(), shop.account.Number, byStaff.GiftPlan, giving.PlanInput{
 			GiftInput: giving.GiftInput{Status: &status},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		ended("ann2@example.org", 1)
 		begin(3)
 		ended("ann3@example.org", 0)
@@ -180,9 +165,7 @@ func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 		shop := newGiftShop(t, s)
 		number := shop.account.Number
 		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"}, Check: "Clean Water\nBox 1"}
-		if err := s.SaveDonationSettings(t.Context(), number, set); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), number, set))
 		promise := func(n int, way donate.Way) (donate.Donation, string) {
 			t.Helper()
 			w := wish(n)
@@ -255,9 +238,7 @@ func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 func TestFewMailsGoToWhoConfirmsNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
-		if err := s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water\nBox 1"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), shop.account.Number, donate.Settings{Check: "Clean Water\nBox 1"}))
 		w := wish(1)
 		w.Way = donate.ByCheck
 		for range 6 {

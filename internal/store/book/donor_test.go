@@ -114,10 +114,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			var got []int64
 			var at, last gifts.DonorPlace
 			for {
-				page, err := s.Donors(t.Context(), account.Number, f, at, 7)
-				if err != nil {
-					t.Fatal(err)
-				}
+				page := must(s.Donors(t.Context(), account.Number, f, at, 7))(t)
 				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
 					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
 				}
@@ -162,10 +159,7 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 					at.Before = doc.MakeID(account.Number, doc.MaxSeq)
 				}
 				for more := true; more; pages++ {
-					people, page, err := statementPageOf(s, account.Number, giving.DonorFilter{Year: year}, at, 3)
-					if err != nil {
-						t.Fatal(err)
-					}
+					people, page := must2(statementPageOf(s, account.Number, giving.DonorFilter{Year: year}, at, 3))(t)
 					ids := store.Collect(people, func(c crm.Contact) int64 { return c.ID })
 					if at = page.Next; back {
 						at = page.Prev
@@ -223,10 +217,7 @@ func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
 		var found []giving.Gift
 		for i := range gifts.GiftsAtOnce + 5 {
 			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`, contact, 1+i%2)
-			made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			found = append(found, made.Gift)
 		}
 		checkCountedGifts(t, s, account, contact, 2025, found)
@@ -296,9 +287,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 					contact = create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, n)).ID
 				}
 				body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2026-11-01"}`, contact)
-				if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			}
 			spy := spyOn(t, s)
 			for _, read := range []func() error{
@@ -310,9 +299,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				},
 			} {
 				before := spy.rows.Load()
-				if err := read(); err != nil {
-					t.Fatal(err)
-				}
+				succeed(t, read())
 				costs[i] = append(costs[i], spy.rows.Load()-before)
 			}
 			before := spy.rows.Load()

@@ -31,19 +31,14 @@ import (
 // foundPairs are the pairs of an account after a look, as "a-b" of their places in a list of ids.
 func foundPairs(t testing.TB, s *Book, account access.Account, ids []int64) (pairs []string) {
 	t.Helper()
-	if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 	return shownPairs(t, s, account, ids)
 }
 
 // shownPairs are those without a look.
 func shownPairs(t testing.TB, s *Book, account access.Account, ids []int64) (pairs []string) {
 	t.Helper()
-	all, _, err := s.Pairs(t.Context(), account.Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, _ := must2(s.Pairs(t.Context(), account.Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 100}))(t)
 	for _, p := range all {
 		pairs = append(pairs, fmt.Sprintf("%d-%d", slices.Index(ids, p.A), slices.Index(ids, p.B)))
 	}
@@ -109,15 +104,11 @@ func TestDismissHoldsUntilSomethingThatIsComparedChanges(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, pair := pairOf(t, s)
 		a, b := ids[len(ids)-2], ids[len(ids)-1]
-		if err := s.Dismiss(t.Context(), account.Number, b, a); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Dismiss(t.Context(), account.Number, b, a))
 		wantPairs(t, "after it was dismissed", shownPairs(t, s, account, ids))
 		change := func(body string) {
 			t.Helper()
-			if _, err := s.UpdateContact(t.Context(), account.Number, b, input(t, body)); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateContact(t.Context(), account.Number, b, input(t, body)))(t)
 		}
 		change(`{"company":"Something else"}`)
 		wantPairs(t, "after a change that says nothing about who it is", foundPairs(t, s, account, ids))
@@ -127,12 +118,8 @@ func TestDismissHoldsUntilSomethingThatIsComparedChanges(t *testing.T) {
 		change(`{"dob":"3/14/1961"}`)
 		wantPairs(t, "after a change of what is compared", foundPairs(t, s, account, ids), pair)
 
-		if err := s.Dismiss(t.Context(), account.Number, a, b); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Undismiss(t.Context(), account.Number, a, b); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Dismiss(t.Context(), account.Number, a, b))
+		succeed(t, s.Undismiss(t.Context(), account.Number, a, b))
 		wantPairs(t, "after that was taken back", shownPairs(t, s, account, ids), pair)
 		changes, _, err := s.Timeline(t.Context(), account.Number, history.ContactNoun, a, crm.PageRequest{Page: 1, PerPage: 2})
 		if err != nil || len(changes) != 2 || changes[0].Kind != history.DidDismiss || !strings.Contains(changes[1].Data, fmt.Sprint(b)) {
@@ -154,34 +141,23 @@ func newAccountContact(t testing.TB, s *Book) int64 {
 // forceLook lets the next look compare all contacts.
 func forceLook(t testing.TB, s *Book, account int64) {
 	t.Helper()
-	if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+	succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 		return tx.Run(`UPDATE duplicate_run SET at = 0 WHERE account_id = $1`, account)
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestDuplicatesVanishWithAContactAndComeBackWithIt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, pair := pairOf(t, s)
 		a, b := ids[len(ids)-2], ids[len(ids)-1]
-		if err := s.ArchiveContact(t.Context(), account.Number, b); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(t.Context(), account.Number, b))
 		wantPairs(t, "archived", shownPairs(t, s, account, ids))
-		if _, err := s.RestoreContact(t.Context(), account.Number, b); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RestoreContact(t.Context(), account.Number, b))(t)
 		wantPairs(t, "restored", foundPairs(t, s, account, ids), pair)
-		merged, err := s.Merge(t.Context(), account.Number, a, crm.MergeInput{Contact: b}, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
+		merged := must(s.Merge(t.Context(), account.Number, a, crm.MergeInput{Contact: b}, "US"))(t)
 		wantPairs(t, "merged", shownPairs(t, s, account, ids))
 		wantPairs(t, "merged, after a look", foundPairs(t, s, account, ids))
-		if _, err := s.UndoMerge(t.Context(), account.Number, merged.Merge, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account.Number, merged.Merge, "US"))(t)
 		wantPairs(t, "taken apart", foundPairs(t, s, account, ids), pair)
 	})
 }
@@ -204,9 +180,7 @@ func TestDuplicatesListsGroupsWithTheirReasons(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _, _ := pairOf(t, s)
 		third := createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@example.org"]}`, crm.Force).ID
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Contact: third}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(groups) != 1 || len(groups[0].Members) != 3 || len(groups[0].Pairs) != 3 || groups[0].Members[2].ID != third {
 			t.Fatalf("%v: %+v", err, groups)
@@ -236,7 +210,7 @@ func TestPagesOfGroupsHaveEachGroupOnce(t *testing.T) {
 		dice := rand.New(rand.NewPCG(8, 8))
 		type lead struct{ probability, a, b int64 }
 		leads := map[int64]map[int64]lead{0: {}, 1: {}} // by state and person
-		if err := s.UpdateAccount(t.Context(), account.Number, func(tx *store.Tx) error {
+		succeed(t, s.UpdateAccount(t.Context(), account.Number, func(tx *store.Tx) error {
 			for i, a := range ids {
 				for _, b := range ids[i+1:] {
 					person, state, probability := ids[dice.IntN(len(ids))], int64(dice.IntN(8)/7), int64(500_000+10_000*dice.IntN(50))
@@ -256,13 +230,8 @@ func TestPagesOfGroupsHaveEachGroupOnce(t *testing.T) {
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		counts, err := s.DuplicateCounts(t.Context(), account.Number)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
+		counts := must(s.DuplicateCounts(t.Context(), account.Number))(t)
 		if sure, err := s.SureGroups(t.Context(), account.Number); err != nil || sure != counts.Sure || sure == 0 {
 			t.Errorf("%v: %d sure groups, counted %d", err, sure, counts.Sure)
 		}
@@ -271,10 +240,7 @@ func TestPagesOfGroupsHaveEachGroupOnce(t *testing.T) {
 		} {
 			var got []lead
 			for page := (crm.PageRequest{Page: 1, PerPage: 3}); ; page.Page++ {
-				groups, err := s.Duplicates(t.Context(), account.Number, filter, page)
-				if err != nil {
-					t.Fatal(err)
-				}
+				groups := must(s.Duplicates(t.Context(), account.Number, filter, page))(t)
 				if len(groups) == 0 {
 					break
 				}
@@ -297,10 +263,7 @@ func TestPagesOfGroupsHaveEachGroupOnce(t *testing.T) {
 				}
 			}
 		}
-		all, _, err := s.Pairs(t.Context(), account.Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, _ := must2(s.Pairs(t.Context(), account.Number, duplicates.Filter{}, crm.PageRequest{Page: 1, PerPage: 100}))(t)
 		for _, id := range ids {
 			want := slices.DeleteFunc(slices.Clone(all), func(p duplicates.Pair) bool { return p.A != id && p.B != id })
 			got, result, err := s.Pairs(t.Context(), account.Number, duplicates.Filter{Contact: id}, crm.PageRequest{Page: 2, PerPage: 2})
@@ -340,22 +303,15 @@ func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 				createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":%q,"last_name":%q,"phones":["+1%d125550%d7"],"emails":["x%d@%s.example"],"dob":"%d/14/196%d"}`, first, name, 2+i, 10+i*17, i*i*77, name, i+2, i*2), crm.Force)
 			}
 		}
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(groups) != 5 {
 			t.Fatalf("%v: there are %d groups: %+v", err, len(groups), groups)
 		}
 		apart := groups[4].Members // whom no job may merge
-		if err := s.Dismiss(t.Context(), account.Number, apart[0].ID, apart[1].ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Dismiss(t.Context(), account.Number, apart[0].ID, apart[1].ID))
 		before := everything(t, s, account.Number)
-		job, err := s.MergeSure(t.Context(), account.Number, "US", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := must(s.MergeSure(t.Context(), account.Number, "US", nil))(t)
 		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil { // a node that ends after one group
 			t.Fatal(err)
 		}
@@ -369,14 +325,10 @@ func TestMergeSureGoesOnWhereItWasAndCanBeUndone(t *testing.T) {
 		if err != nil || counts.Active != 20+15-8 {
 			t.Errorf("%v: %d contacts are left", err, counts.Active)
 		}
-		if _, err := s.UndoJob(t.Context(), account.Number, job.ID, "US", false); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoJob(t.Context(), account.Number, job.ID, "US", false))(t)
 		finishJobs(t, s)
 		wantState(t, "after the merges were undone", everything(t, s, account.Number), before)
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil { // skips pairs whose merge a person has undone
 			t.Fatal(err)
 		}
@@ -399,18 +351,14 @@ func TestMergeSureMergesOnlyWhatWasChosen(t *testing.T) {
 				createAs(t, s, account.Number, fmt.Sprintf(`{"first_name":"Thomas","last_name":"Abernathy%c","phones":["+1212555010%d"],"emails":["tom%d@abernathy.example"],"dob":"3/1%d/1961"}`, 'a'+i, i, i, i), crm.Force)
 			}
 		}
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		groups, err := s.Duplicates(t.Context(), account.Number, duplicates.Filter{Level: duplicate.Sure}, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(groups) != 5 {
 			t.Fatalf("%v: there are %d groups", err, len(groups))
 		}
 		chosen := []int64{groups[3].Members[0].ID, groups[1].Members[1].ID}
 		for _, want := range []int64{20 + 10 - 2, 20 + 10 - 2} { // the second time, they are gone
-			if _, err := s.MergeSure(t.Context(), account.Number, "US", chosen); err != nil {
-				t.Fatal(err)
-			}
+			must(s.MergeSure(t.Context(), account.Number, "US", chosen))(t)
 			finishJobs(t, s)
 			if counts, err := s.Counts(t.Context(), account.Number); err != nil || counts.Active != want {
 				t.Errorf("%v: %d contacts are left, want %d", err, counts.Active, want)
@@ -472,9 +420,7 @@ func TestALookAtAllTakesLittleMemory(t *testing.T) {
 	}
 	runtime.GC()
 	before, most := used().HeapAlloc, uint64(0)
-	if err := s.FindDuplicates(t.Context(), account.Number, func(float64) { most = max(most, used().HeapAlloc) }); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.FindDuplicates(t.Context(), account.Number, func(float64) { most = max(most, used().HeapAlloc) }))
 	perContact := (int64(most) - int64(before)) / contacts
 	t.Logf("%d bytes a contact", perContact)
 	if perContact > 1000 {
@@ -486,12 +432,8 @@ func TestALookAtAllTakesLittleMemory(t *testing.T) {
 func TestLookingForDuplicatesEndsAfterAGift(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ids, _ := pairOf(t, s)
-		if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, ids[0]), true, time.Now())); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, ids[0]), true, time.Now())))(t)
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		waiting, err := store.List(t.Context(), s.Base, store.Number, `SELECT t.account_id FROM account_tally AS t, duplicate_run AS r WHERE t.account_id = $1 AND r.account_id = $1 AND r.revision < t.revision`, account.Number)
 		if err != nil || len(waiting) > 0 {
 			t.Errorf("%v: the account waits for another look", err)
@@ -504,9 +446,7 @@ func TestMergeSureLeavesAloneWhoHasBecomeAnotherPerson(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for what, prepare := range map[string]func(account int64, ids []int64){
 			"a contact became another person": func(account int64, ids []int64) {
-				if _, err := s.UpdateContact(t.Context(), account, ids[3], input(t, `{"first_name":"Ulrike","last_name":"Zimmermann","phones":["+13125550188"],"emails":["u@zimmermann.example"],"dob":"5/6/1990"}`)); err != nil {
-					t.Fatal(err)
-				}
+				must(s.UpdateContact(t.Context(), account, ids[3], input(t, `{"first_name":"Ulrike","last_name":"Zimmermann","phones":["+13125550188"],"emails":["u@zimmermann.example"],"dob":"5/6/1990"}`)))(t)
 			},
 			"the pairs are in no group": func(account int64, ids []int64) {
 				damage(t, s, `UPDATE duplicate SET person = -a WHERE account_id = $1`, account)
@@ -518,13 +458,9 @@ func TestMergeSureLeavesAloneWhoHasBecomeAnotherPerson(t *testing.T) {
 			for range 4 {
 				ids = append(ids, createAs(t, s, account.Number, `{"first_name":"Thomas","last_name":"Abernathy","phones":["+12125550101"],"emails":["tom@abernathy.example"],"dob":"3/14/1961"}`, crm.Force).ID)
 			}
-			if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 			prepare(account.Number, ids)
-			if _, err := s.MergeSure(t.Context(), account.Number, "US", nil); err != nil {
-				t.Fatal(err)
-			}
+			must(s.MergeSure(t.Context(), account.Number, "US", nil))(t)
 			finishJobs(t, s)
 			if counts, err := s.Counts(t.Context(), account.Number); err != nil || counts.Active != 24 {
 				t.Errorf("%s: %v, %d contacts are left", what, err, counts.Active)

@@ -33,22 +33,11 @@ func TestAnExportThatIsImportedAgainChangesNothing(t *testing.T) {
 		}
 		before := peopleOf(t, s, account)
 		for _, format := range move.ExportFormats {
-			export, err := s.ExportContacts(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: format})
-			if err != nil {
-				t.Fatal(err)
-			}
+			export := must(s.ExportContacts(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: format}))(t)
 			var file bytes.Buffer
-			if err := export.Write(t.Context(), &file, func(_, _ int64) {}); err != nil {
-				t.Fatal(err)
-			}
-			rows, err := jobs.OpenTable(bytes.NewReader(file.Bytes()), int64(file.Len()), "contacts."+format, 0, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			fields, err := s.CustomFields(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, export.Write(t.Context(), &file, func(_, _ int64) {}))
+			rows := must(jobs.OpenTable(bytes.NewReader(file.Bytes()), int64(file.Len()), "contacts."+format, 0, nil))(t)
+			fields := must(s.CustomFields(t.Context(), account))(t)
 			spec := jobs.FileImport{Name: "contacts." + format, SHA256: format, Mode: jobs.MergeExisting, FileIsRight: true, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), fields, nil)}
 			im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 			if got := im.Progress; err != nil || got.Rows != export.Rows || got.Unchanged != got.Rows || got.LeftOut != 0 {
@@ -68,18 +57,11 @@ func TestAnExportHasHeadingsThatPeopleRead(t *testing.T) {
 		ana := create(t, s, account, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"a@example.org"},{"value":"b@example.org","type":"work"}],"addresses":[{"address_1":"1 Road","city":"Rome"},{"address_1":"2 Road","city":"Bonn"}]}`)
 		for _, at := range []string{"2024-03-05", "2023-01-31", "2026-02-01"} {
 			body := fmt.Sprintf(`{"amount":50,"method":"cash","transacted_at":%q,"contact_id":%d}`, at, ana.ID)
-			if _, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, s.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateGift(t.Context(), account, giftInput(t, body, true, s.Now())))(t)
 		}
-		export, err := s.ExportContacts(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: "csv"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		export := must(s.ExportContacts(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: "csv"}))(t)
 		var file bytes.Buffer
-		if err := export.Write(t.Context(), &file, func(_, _ int64) {}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, export.Write(t.Context(), &file, func(_, _ int64) {}))
 		lines := strings.Split(file.String(), "\n")
 		for i, want := range []string{"Contact ID,First name,Middle name,Last name,", "Email,Email type,Email 2,Email 2 type,Street,Address line 2,City,State,ZIP,Country,Street 2,Address 2 line 2,City 2,State 2,ZIP 2,Country 2,", "Total given,Recurring given,First gift,Last gift,Created,Updated,Archived"} {
 			if !strings.Contains(lines[0], want) {

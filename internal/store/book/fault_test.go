@@ -45,10 +45,7 @@ func newFaulty(t *testing.T, s *Book) *faulty {
 	f.a, f.b = twoOf(t, s, account)
 	third := createAs(t, s, account, `{"first_name":"Thom","last_name":"Reed","emails":["thom@example.org"],"tags":["choir","board"]}`, crm.Force).ID
 	title := "Roof"
-	made, err := s.CreateCampaign(t.Context(), f.account, campaign.Input{Title: &title})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.CreateCampaign(t.Context(), f.account, campaign.Input{Title: &title}))(t)
 	f.campaign = made.ID
 	give := func(more string) string {
 		return giveNow(t, s, account, fmt.Sprintf(`,"contact_id":%d,"campaign_id":%d%s`, f.b, f.campaign, more)).Code
@@ -57,10 +54,7 @@ func newFaulty(t *testing.T, s *Book) *faulty {
 	f.plan = newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":9,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, f.b)).Code
 	issue(t, s, account, f.gift)
 	f.merge = mergeOf(t, s, account, f.a, third)
-	tagged, err := s.AddTags(t.Context(), account, f.b, []string{"board"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tagged := must(s.AddTags(t.Context(), account, f.b, []string{"board"}))(t)
 	f.tag = tagged.Tag.Revision
 	return f
 }
@@ -89,7 +83,7 @@ var (
 func (f *faulty) state() (rows []string) {
 	f.watch(0)
 	id := regexp.MustCompile(fmt.Sprintf(`\b%d(0000\d{5})\b`, doc.MakeID(f.account.Number, 0)/1e9))
-	err := f.s.View(f.Context(), func(c db.Conn) error {
+	succeed(f, f.s.View(f.Context(), func(c db.Conn) error {
 		rows = nil
 		for _, table := range store.Schema.Tables {
 			if table.Columns[0].Name != "account_id" || table.Key == 1 {
@@ -113,10 +107,7 @@ func (f *faulty) state() (rows []string) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	}))
 	slices.Sort(rows)
 	return rows
 }

@@ -248,9 +248,7 @@ func giverOf(t *testing.T, s *Book, account int64) int64 {
 	contact := create(t, s, account, `{"first_name":"F","last_name":"L"}`).ID
 	for i := range 3 {
 		in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-0%d"}`, contact, i+1), true, time.Now())
-		if _, err := s.CreateGift(t.Context(), account, in); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account, in))(t)
 	}
 	return contact
 }

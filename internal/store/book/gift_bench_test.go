@@ -19,10 +19,7 @@ func BenchmarkGift(b *testing.B) {
 	s := openTest(b)
 	account := newAccount(b, s)
 	title, now := "Gala", time.Now()
-	campaign, err := s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title})
-	if err != nil {
-		b.Fatal(err)
-	}
+	campaign := must(s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title}))(b)
 	for i := range 2000 {
 		create(b, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],"phones":[{"value":"+1212555%04d"}],"tags":["a","b"]}`, i, i, i))
 	}

@@ -187,10 +187,7 @@ func importInPieces(t *testing.T, s *Book, account int64, file string, choose ..
 // giversOf are the contacts of an account with what they gave.
 func giversOf(t *testing.T, s *Book, account int64) (people []string) {
 	t.Helper()
-	contacts, _, err := s.ContactPage(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	contacts, _ := must2(s.ContactPage(t.Context(), account, crm.Active, crm.PageRequest{Page: 1, PerPage: 100}))(t)
 	slices.Reverse(contacts) // the newest came first
 	ledger := ledgerOf(t, s, account)
 	for i := range contacts {
@@ -304,9 +301,7 @@ func TestGiversOfAnotherNameAreToldAndFoundAgain(t *testing.T) {
 			return nil
 		}
 		rows = openTable(t, file)
-		if _, err := s.TryFile(t.Context(), account, rows, giftImportOf(rows), tell, func(jobs.ImportCounts) {}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.TryFile(t.Context(), account, rows, giftImportOf(rows), tell, func(jobs.ImportCounts) {}))(t)
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("the preview tells, want (-), got (+):\n%s", diff)
 		}
@@ -344,9 +339,7 @@ func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 		if err != nil || !first.NewGiver {
 			t.Fatal(first, err)
 		}
-		if _, err := s.EditContact(ctx, account, first.Contact, input(t, `{"first_name":"Collection","last_name":"Box"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.EditContact(ctx, account, first.Contact, input(t, `{"first_name":"Collection","last_name":"Box"}`)))(t)
 		next, err := gives(`,"external_id":"box-1"`)
 		if err != nil || next.Contact != first.Contact || next.NewGiver {
 			t.Errorf("the next gift is from %d, not from %d, %v", next.Contact, first.Contact, err)
@@ -358,25 +351,17 @@ func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 		if err != nil || named.Contact == first.Contact || named.Giver.Name() != "Ada Byron" {
 			t.Errorf("a gift of a person with a name is from %d %q, %v", named.Contact, named.Giver.Name(), err)
 		}
-		if err := s.ArchiveContact(ctx, account, first.Contact); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(ctx, account, first.Contact))
 		if _, err := gives(""); err == nil || !strings.Contains(err.Error(), "restore it") {
 			t.Errorf("while the contact is archived: %v", err)
 		}
-		if _, err := s.RestoreContact(ctx, account, first.Contact); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RestoreContact(ctx, account, first.Contact))(t)
 		survivor := createAs(t, s, account, `{"first_name":"Anonymous","last_name":"Friends"}`, crm.Force)
-		if _, err := s.Merge(ctx, account, survivor.ID, crm.MergeInput{Contact: first.Contact}, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Merge(ctx, account, survivor.ID, crm.MergeInput{Contact: first.Contact}, "US"))(t)
 		if moved, err := gives(""); err != nil || moved.Contact != survivor.ID {
 			t.Errorf("after a merge the gift is from %d, not from %d, %v", moved.Contact, survivor.ID, err)
 		}
-		if _, err := s.EraseContact(ctx, account, survivor.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.EraseContact(ctx, account, survivor.ID))(t)
 		if anew, err := gives(""); err != nil || !anew.NewGiver {
 			t.Errorf("after it was erased: %v, %v", anew.NewGiver, err)
 		}

@@ -45,15 +45,12 @@ func imported(t *testing.T, s *Book, account int64, file string, trial bool) (re
 		return nil
 	}
 	if trial {
-		result, err := s.TryFile(t.Context(), account, rows, giftImportOf(rows), func(row jobs.TrialRow) error {
+		result := must(s.TryFile(t.Context(), account, rows, giftImportOf(rows), func(row jobs.TrialRow) error {
 			if row.Outcome != jobs.RowRejected {
 				return nil
 			}
 			return reject(row.Line, jobs.RejectedRow{Reason: row.Reason})
-		}, func(jobs.ImportCounts) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, func(jobs.ImportCounts) {}))(t)
 		return result.ImportCounts, rejected
 	}
 	im, known, err := s.ImportFile(t.Context(), account, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {})
@@ -81,15 +78,10 @@ func TestImportingGifts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		title := "Winter Coats"
-		campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
-		if err != nil {
-			t.Fatal(err)
-		}
+		campaign := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title}))(t)
 		foreign := create(t, s, other.Number, `{"first_name":"Eve","last_name":"Else","emails":[{"value":"eve@example.org"}]}`)
 		archived := create(t, s, account.Number, `{"first_name":"Old","last_name":"Friend","emails":[{"value":"old@example.org"}]}`)
-		if err := s.ArchiveContact(t.Context(), account.Number, archived.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(t.Context(), account.Number, archived.ID))
 		lines := []string{
 			"amount,date,method,first_name,last_name,email,phone,contact_id,campaign,external_id,currency,plan_id",
 			"50,2026-01-05,check,Ada,Lovelace,ada@example.org,,,winter-coats,a1,,",
@@ -150,9 +142,7 @@ func TestImportingGifts(t *testing.T) {
 		// Again: nothing changes, even if a gift has been changed since.
 		i := slices.IndexFunc(ledger, func(g giving.Gift) bool { return strings.HasPrefix(g.ExternalID, "import:") })
 		later := giftInput(t, `{"transacted_at":"2026-02-20"}`, false, time.Now())
-		if _, err := s.UpdateGift(t.Context(), account.Number, ledger[i].Code, later); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateGift(t.Context(), account.Number, ledger[i].Code, later))(t)
 		again, _ := imported(t, s, account.Number, file, false)
 		if again != (jobs.ImportCounts{Rows: 16, Unchanged: 12, Rejected: 4}) || len(ledgerOf(t, s, account.Number)) != 11 {
 			t.Errorf("the second import says %+v", again)
@@ -284,10 +274,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		const file = "amount,date,first_name,last_name,note\n5,2026-01-31,Ada,Lovelace,x\n"
-		im, err := s.UploadImport(t.Context(), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := must(s.UploadImport(t.Context(), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file)))(t)
 		im.Spec.Mapping[4].Target = sheet.Skip
 		begin(t, s, im, true)
 		for of, want := range map[string]string{jobs.ImportGifts: sheet.Skip, jobs.ImportContacts: "note"} {
@@ -304,10 +291,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 			t.Errorf("%v: a table with the names of objects is mapped as %+v", err, m)
 		}
 		im.Spec.Mapping[0].Target = sheet.Skip
-		other, err := s.UploadImport(t.Context(), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must(s.UploadImport(t.Context(), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file)))(t)
 		var refused *doc.Invalid
 		if _, err := s.BeginImport(t.Context(), account, other.ID, jobs.Choices{Mapping: im.Spec.Mapping}); !errors.As(err, &refused) {
 			t.Errorf("a file without amounts: %v", err)
@@ -322,19 +306,13 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 func TestRowsWithoutAnExternalIDAreBounded(t *testing.T) {
 	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
 	spec := giftImportOf(rows)
-	gifts, err := new(jobs.JobStore).NewGiftRows(0, &spec, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gifts := must(new(jobs.JobStore).NewGiftRows(0, &spec, rows))(t)
 	gifts.Most = 4 // two keys of a row
 	for line, want := range []string{2: "", 3: "", 4: "The external_id field is required: a file can have at most 2 different rows without one. Split the file.", 5: "", 6: ""} {
 		if line < 2 {
 			continue
 		}
-		row, err := gifts.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		row := must(gifts.Next())(t)
 		if row.Gift.Check("US", time.Now()); jobs.ReasonOf(row.Gift.Refused) != want {
 			t.Errorf("line %d: %v", row.Line, row.Gift.Refused)
 		}
@@ -350,10 +328,7 @@ func TestACampaignIsNamedByItsTitle(t *testing.T) {
 			owner access.Account
 			title string
 		}{{account, "Winter Coats"}, {account, "Gala"}, {account, "Gala"}, {other, "Spring"}} {
-			campaign, err := s.CreateCampaign(t.Context(), c.owner, campaign.Input{Title: &c.title})
-			if err != nil {
-				t.Fatal(err)
-			}
+			campaign := must(s.CreateCampaign(t.Context(), c.owner, campaign.Input{Title: &c.title}))(t)
 			made[c.title] = campaign
 		}
 		if id, err := s.CampaignNamed(t.Context(), account.Number, "winter coats"); err != nil || id != made["Winter Coats"].ID {

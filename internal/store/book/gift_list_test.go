@@ -31,10 +31,7 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
 		for _, title := range []string{"Gala", "Coats"} {
-			campaign, err := s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title})
-			if err != nil {
-				t.Fatal(err)
-			}
+			campaign := must(s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title}))(t)
 			m.campaigns = append(m.campaigns, campaign)
 		}
 		for range 350 {
@@ -81,10 +78,7 @@ func compareFilter(t *testing.T, s *Book, account int64, f giving.GiftFilter, le
 	var shown, listed []string
 	for page := int64(1); page <= 100; page++ {
 		request := crm.PageRequest{Page: page, PerPage: 7}
-		records, totals, err := s.GiftPage(t.Context(), account, f, request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records, totals := must2(s.GiftPage(t.Context(), account, f, request))(t)
 		if totals.Total != int64(len(latest)) || totals.Gifts != gifts || fmt.Sprint(totals.Sums) != fmt.Sprint(sums) {
 			t.Fatalf("page %d: %+v, want %d, %d that count, %v", page, totals, len(latest), gifts, sums)
 		}

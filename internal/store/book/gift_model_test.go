@@ -79,10 +79,7 @@ func (m *giftModel) step() (what string, err error) {
 		if m.random.IntN(2) == 0 {
 			body = `{"amount":` + m.money() + `}`
 		}
-		amount, err := giving.DecodeRefund(doc.NewBody([]byte(body)))
-		if err != nil {
-			m.Fatal(err)
-		}
+		amount := must(giving.DecodeRefund(doc.NewBody([]byte(body))))(m)
 		if len(m.refunded) > 0 && m.random.IntN(3) == 0 {
 			_, err = m.node().UndoRefund(ctx, m.account.Number, pick(m, m.refunded), amount, "")
 			return "undo a refund " + body, err
@@ -212,10 +209,7 @@ func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) 
 func ledgerOf(t testing.TB, s *Book, account int64) (gifts []giving.Gift) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		records, totals, err := s.GiftPage(t.Context(), account, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		records, totals := must2(s.GiftPage(t.Context(), account, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100}))(t)
 		for _, r := range records {
 			gifts = append(gifts, r.Gift)
 		}
@@ -281,10 +275,7 @@ func yearOf(gifts []giving.Gift, year, campaign int64) (sum giving.Sums) {
 func checkDonors(t testing.TB, s *Book, account int64, ledger []giving.Gift, now time.Time) {
 	t.Helper()
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
-		page, err := s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must(s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1))(t)
 		for _, kind := range giving.DonorKinds {
 			if want := len(donorsOf(ledger, giving.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
 				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
@@ -299,10 +290,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	found := ledgerOf(t, s, account.Number)
 	want := sumsOf(found)
 	checkDonors(t, s, account.Number, found, time.Now())
-	rows, err := store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~"))(t)
 	got := map[string]giving.Sums{}
 	for _, row := range rows {
 		got[row.Name] = row.Sums
@@ -318,10 +306,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 		}
 	}
 	for _, id := range contacts {
-		contact, err := s.ContactRecord(t.Context(), account.Number, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		contact := must(s.ContactRecord(t.Context(), account.Number, id))(t)
 		sums := want[giving.Cell(0, 0, "USD", id)]
 		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100, RecurringContributions: sums.Recurring / 100}) {
 			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
@@ -332,7 +317,5 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 // wantSound lets a check look at everything.
 func wantSound(t testing.TB, s *Book) {
 	t.Helper()
-	if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}))(t)
 }

@@ -86,10 +86,7 @@ var moneyOfSystems = []struct {
 // lookAt is what the first rows of a file tell about its columns.
 func lookAt(t testing.TB, file string) *sheet.Look {
 	t.Helper()
-	survey, err := jobs.SurveyRows(t.Context(), openTable(t, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	survey := must(jobs.SurveyRows(t.Context(), openTable(t, file)))(t)
 	return survey.Look
 }
 
@@ -99,10 +96,7 @@ func TestMoneyOfOtherSystems(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for _, want := range moneyOfSystems {
 			account := newAccount(t, s)
-			text, err := os.ReadFile("testdata/money/" + want.file + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile("testdata/money/" + want.file + ".csv"))(t)
 			rows := openTable(t, string(text))
 			spec := giftImportOf(rows)
 			spec.Mapping = sheet.Gifts.Recognize(rows.Header(), nil, lookAt(t, string(text)))
@@ -132,10 +126,7 @@ func TestMoneyOfOtherSystems(t *testing.T) {
 					fees += g.Payment().Fee
 				}
 				if g.PlanCode != "" {
-					p, err := s.Plan(t.Context(), account.Number, g.PlanCode)
-					if err != nil {
-						t.Fatal(err)
-					}
+					p := must(s.Plan(t.Context(), account.Number, g.PlanCode))(t)
 					plans[p.ExternalID]++
 				}
 			}
@@ -200,9 +191,7 @@ func TestConcurrentRefundsThatStandBeforeTheirGifts(t *testing.T) {
 func TestACampaignIsMadeWhereThatIsWanted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		if err := s.SetCurrency(t.Context(), account, "EUR"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetCurrency(t.Context(), account, "EUR"))
 		const file = "Gift ID,Amount,Date,Designation,Email,First Name,Last Name\n1,50,2026-01-05,Roof,ada@example.org,Ada,Byron\n2,30,2026-01-06,roof,ada@example.org,Ada,Byron\n"
 		spec := giftImportOf(openTable(t, file))
 		tried, err := s.TryFile(t.Context(), account, openTable(t, file), spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
@@ -217,10 +206,7 @@ func TestACampaignIsMadeWhereThatIsWanted(t *testing.T) {
 		if im := importMoney(t, s, other, file, spec); im.Progress.Created != 2 || im.Progress.LeftOut != 2 || ledgerOf(t, s, other)[0].Campaign != 0 {
 			t.Errorf("without a wish for campaigns the import says %+v", im.Progress)
 		}
-		id, err := s.CampaignNamed(t.Context(), account, "Roof")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(s.CampaignNamed(t.Context(), account, "Roof"))(t)
 		if c, err := s.Campaign(t.Context(), account, id); err != nil || c.Campaign.Raised() != 80_00 || c.Campaign.Currency != "EUR" || c.Campaign.Status != "draft" {
 			t.Errorf("the campaign is %+v, %v", c.Campaign, err)
 		}

@@ -22,18 +22,13 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		var ids []int64
 		for _, title := range []string{"Gala", "Coats", "Roof"} {
-			campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
-			if err != nil {
-				t.Fatal(err)
-			}
+			campaign := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title}))(t)
 			ids = append(ids, campaign.ID)
 		}
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 		for i := range 6 {
 			in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":%d,"method":"cash","transacted_at":"2025-0%d-01"}`, contact, ids[i%2], i+1, i+1), true, time.Now())
-			if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateGift(t.Context(), account.Number, in))(t)
 		}
 		found, err := s.LatestGifts(t.Context(), account.Number, giving.GiftFilter{Campaign: ids[1]}, 2)
 		if err != nil || len(found) != 2 || found[0].Net() != 600 || found[1].Net() != 400 || found[0].Slug != "coats" {
@@ -62,9 +57,7 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 			for range more {
 				contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 				in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())
-				if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateGift(t.Context(), account.Number, in))(t)
 			}
 			e.rows.Store(0)
 			records, totals, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2})
@@ -84,9 +77,7 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
 	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-	if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())); err != nil {
-		t.Fatal(err)
-	}
+	must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())))(t)
 	var skips, plan string
 	spyOn(t, s).read = func(sql string) {
 		if strings.Contains(sql, "OFFSET") {
@@ -178,15 +169,10 @@ func TestAGiftHasAHistory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-		made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, contact), true, time.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, contact), true, time.Now())))(t)
 		for _, note := range []string{"first", "second", strings.Repeat("long ", 1000)} {
 			in := giftInput(t, fmt.Sprintf(`{"note":%q}`, note), false, time.Now())
-			if _, err := s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, made.Code, in); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, made.Code, in))(t)
 		}
 		changes, found, err := s.Timeline(t.Context(), account.Number, history.GiftNoun, made.ID, crm.PageRequest{Page: 1, PerPage: 2})
 		if err != nil || found.Total != 4 || len(changes) != 2 || changes[0].Who != "ana@example.org" || len(changes[0].Data) > 300 || !strings.Contains(changes[1].Data, `"second"`) {
@@ -207,14 +193,8 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.CreatePlan(t.Context(), account.Number, in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		gift, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
+		gift := must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now())))(t)
 		move := fmt.Sprintf(`{"contact_id":%d}`, ben)
 		_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
 		if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
@@ -240,17 +220,12 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := s.CreatePlan(t.Context(), account.Number, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
 		give := func(more string) (gifts.GiftDocument, error) {
 			body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
 			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
 		}
-		if _, err := give(`,"livemode":false`); err != nil {
-			t.Fatal(err)
-		}
+		must(give(`,"livemode":false`))(t)
 		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.Equal(plan.NextBill) {
 			t.Errorf("a test gift moves the plan on from %v to %v, %v", plan.NextBill, found.NextBill, err)
 		}

@@ -13,10 +13,7 @@ func TestAnUndoOfPaymentsRaisesAPledgeThatCameLater(t *testing.T) {
 			account := newAccount(t, s)
 			run := func(file string) jobs.Import {
 				rows := openTable(t, file)
-				im, _, err := s.ImportFile(t.Context(), account.Number, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {})
-				if err != nil {
-					t.Fatal(err)
-				}
+				im, _ := must2(s.ImportFile(t.Context(), account.Number, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {}))(t)
 				return im
 			}
 			pending := func() (sum float64) {
@@ -48,10 +45,7 @@ func TestPaymentsOfAnotherSystemLeaveAPledgeAlone(t *testing.T) {
 		account := newAccount(t, s)
 		run := func(file string) jobs.Import {
 			rows := openTable(t, file)
-			im, _, err := s.ImportFile(t.Context(), account.Number, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			im, _ := must2(s.ImportFile(t.Context(), account.Number, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {}))(t)
 			return im
 		}
 		wantPledge := func(after string, want float64) {

@@ -38,15 +38,12 @@ func TestMoneyBesideAGift(t *testing.T) {
 			spec := giftImportOf(rows)
 			spec.Mapping = sheet.Gifts.Recognize(rows.Header(), nil, lookAt(t, f.file))
 			var told []string
-			tried, err := s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
+			tried := must(s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
 				if row.Outcome == jobs.RowRejected {
 					told = append(told, fmt.Sprintf("%d: %s", row.Line, row.Reason))
 				}
 				return nil
-			}, func(jobs.ImportCounts) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}, func(jobs.ImportCounts) {}))(t)
 			im := importMoney(t, s, account, f.file, spec)
 			if im.Progress.ImportCounts != f.want || tried.ImportCounts != f.want || !cmp.Equal(im.Progress.Counted, f.counted) || !cmp.Equal(tried.Counted, f.counted) {
 				t.Errorf("the import says %+v %v, the dry run %+v %v, want %+v %v", im.Progress.ImportCounts, im.Progress.Counted, tried.ImportCounts, tried.Counted, f.want, f.counted)

@@ -22,16 +22,11 @@ func TestGiversFollowTheirGifts(t *testing.T) {
 		s.Costs.Few, s.Costs.Document = 0, 1<<40 // by the indexes alone
 		now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 		give := func(contact int64, day string) string {
-			made, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)))(t)
 			return made.Code
 		}
 		change := func(code, body string) {
-			if _, err := s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, now)); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, now)))(t)
 		}
 		want := func(after, before string, want ...int64) {
 			t.Helper()
@@ -44,9 +39,7 @@ func TestGiversFollowTheirGifts(t *testing.T) {
 		want("2026-01-01", "2026-02-01", ids[0])
 		want("2025-01-01", "2026-01-05")
 		want("2026-01-31", "2026-02-01", ids[0])
-		if _, err := s.RefundGift(t.Context(), account, first, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, first, nil, ""))(t)
 		want("2026-01-01", "2026-02-01", ids[0]) // by the second gift
 		change(second, `{"transacted_at":"2026-03-05"}`)
 		want("2026-01-01", "2026-03-01")
@@ -67,9 +60,7 @@ func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
 			ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
 		}
 		for contact, day := range map[int64]string{ids[0]: "2025-03-01", ids[1]: "2026-01-31"} {
-			if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)))(t)
 		}
 		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2])))
 		if err == nil {

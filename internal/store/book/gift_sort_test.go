@@ -83,10 +83,7 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 		for _, zone := range []string{"America/Los_Angeles", "Pacific/Kiritimati"} {
 			s.Light = store.LightRows
 			account, contact := inZone(t, s, "2026-11-03T04:40:00Z", zone)
-			chapter, err := s.CreateAccount(t.Context(), "Chapter", account.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			chapter := must(s.CreateAccount(t.Context(), "Chapter", account.ID))(t)
 			giver := create(t, s, chapter.Number, `{"first_name":"A","last_name":"B","emails":[{"value":"a@b.org"}]}`).ID
 			random := rand.New(rand.NewPCG(5, 6))
 			for i := range 120 {
@@ -134,19 +131,14 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 func giveAmountAt(t *testing.T, s *Book, account access.Account, contact int64, at string, amount int) {
 	t.Helper()
 	in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"%s","contact_id":%d}`, amount, at, contact), true, s.Now().In(time.FixedZone("", 14*3600)))
-	if _, err := s.CreateGift(t.Context(), account.Number, in); err != nil {
-		t.Fatal(err)
-	}
+	must(s.CreateGift(t.Context(), account.Number, in))(t)
 }
 
 func TestPlansAreFilteredAndSorted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		title := "Roof"
-		roof, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
-		if err != nil {
-			t.Fatal(err)
-		}
+		roof := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title}))(t)
 		ann, bob := create(t, s, account.Number, `{"first_name":"Ann","last_name":"B","emails":[{"value":"ann@lee.example"}]}`).ID, create(t, s, account.Number, `{"first_name":"Bob","last_name":"B"}`).ID
 		for _, body := range []string{
 			fmt.Sprintf(`{"contact_id":%d,"amount":30,"frequency":"monthly","method":"card","start_at":"2026-03-01","external_id":"p-1"}`, ann),
@@ -189,10 +181,7 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 				name, value, _ := strings.Cut(pair, "=")
 				sent[name] = value
 			}
-			f, err := giving.ParsePlanFilter(func(name string) string { return sent[name] })
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(giving.ParsePlanFilter(func(name string) string { return sent[name] }))(t)
 			for _, light := range []int64{0, 5000} {
 				s.Light = light
 				var got []string

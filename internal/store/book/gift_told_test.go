@@ -100,10 +100,7 @@ func TestARefundByHandIsKnownInAFile(t *testing.T) {
 func TestRowsThatWaitHaveLittleRoom(t *testing.T) {
 	rows := openTable(t, toldHeader+toldRow("re_1", "-5", "", "", "t1")+toldRow("re_2", "-5", "", "", "t1")+toldRow("t1", "100", "Paid", "", ""))
 	spec := giftImportOf(rows)
-	waiting, err := new(jobs.JobStore).NewGiftRows(0, &spec, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting := must(new(jobs.JobStore).NewGiftRows(0, &spec, rows))(t)
 	waiting.Room = 100 // for one of them
 	var order []string
 	for row, err := waiting.Next(); err == nil; row, err = waiting.Next() {

@@ -23,10 +23,7 @@ import (
 // countedOf is everything that is worked out from the gifts of an account, but for gifts that count nowhere.
 func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
-	cells, err := store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "", "~")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "", "~"))(t)
 	for _, c := range cells {
 		if c.Entries = 0; c.Sums != (giving.Sums{}) {
 			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Sums))
@@ -70,19 +67,14 @@ func TestConcurrentImportOfGiftsIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s), newAccount(t, s)
 		title := "Winter Coats"
-		campaign, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title})
-		if err != nil {
-			t.Fatal(err)
-		}
+		campaign := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title}))(t)
 		ada := create(t, s, account.Number, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
 		plan := newPlan(t, s, account.Number, fmt.Sprintf(`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ada.ID))
 		for _, body := range []string{
 			fmt.Sprintf(`{"amount":7,"method":"cash","transacted_at":"2025-05-05","contact_id":%d}`, ada.ID),
 			fmt.Sprintf(`{"amount":8,"method":"cash","transacted_at":"2026-01-02","contact_id":%d,"campaign_id":%d}`, ada.ID, campaign.ID),
 		} {
-			if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now())))(t)
 		}
 		file := "amount,date,method,first_name,last_name,email,phone,campaign,external_id,plan_id\n" +
 			"50,2026-02-05,check,,,ada@example.org,617-555-0100,Winter Coats,a1,\n10,2026-01-31,card,,,ada@example.org,,,a2," + plan.Code + "\n" +
@@ -164,12 +156,8 @@ func TestConcurrentGiftsThatWereChangedSinceStay(t *testing.T) {
 		newPlan(t, s, number, fmt.Sprintf(`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, contact(4)))                              // the contact
 		_, err5 := s.UpdateGift(ctx, number, found[5].Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, contact(3)), false, time.Now()))                                         // the gift, and the contact who gave it
 		merged, err6 := s.Merge(ctx, number, contact(2), crm.MergeInput{Contact: contact(6)}, "US")                                                                                // nothing: it is undone
-		if err := errors.Join(err0, err1, err2, err3, err5, err6); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.UndoMerge(ctx, number, merged.Merge, "US"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, errors.Join(err0, err1, err2, err3, err5, err6))
+		must(s.UndoMerge(ctx, number, merged.Merge, "US"))(t)
 		at, kept := finishUndo(t, s, number, im.ID)
 		var got []string
 		for _, row := range kept {
@@ -203,9 +191,7 @@ func TestConcurrentContactWhoGivesSinceAnImportStays(t *testing.T) {
 		}
 		id := func(seq int64) int64 { return doc.MakeID(account.Number, seq) }
 		gift := giftInput(t, fmt.Sprintf(`{"amount":1,"method":"cash","transacted_at":"2026-03-01","contact_id":%d}`, id(1)), true, time.Now())
-		if _, err := s.CreateGift(t.Context(), account.Number, gift); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account.Number, gift))(t)
 		for _, seq := range []int64{2, 4} {
 			newPlan(t, s, account.Number, fmt.Sprintf(`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, id(seq)))
 		}
@@ -231,10 +217,7 @@ func TestConcurrentImportsAreUndoneOneAfterTheOther(t *testing.T) {
 		create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`)
 		before := peopleOf(t, s, account)
 		people := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\n")
-		first, _, err := s.ImportFile(t.Context(), account, people, importOf(people, jobs.MergeExisting), 3, false, func(jobs.ImportProgress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first, _ := must2(s.ImportFile(t.Context(), account, people, importOf(people, jobs.MergeExisting), 3, false, func(jobs.ImportProgress) {}))(t)
 		gifts := openTable(t, "amount,date,method,email,phone\n10,2026-02-06,cash,ada@example.org,617-555-0100\n20,2026-02-06,cash,bob@example.org,617-555-0101\n")
 		second, _, err := s.ImportFile(t.Context(), account, gifts, giftImportOf(gifts), 2, true, func(jobs.ImportProgress) {})
 		if err != nil || second.Progress.Created != 2 {
@@ -260,10 +243,7 @@ func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T)
 		var imports []int64
 		for _, company := range []string{"", "Engines Ltd"} {
 			rows := openTable(t, "First name,Last name,Email,Company\nBob,Babbage,bob@example.org,"+company+"\n")
-			im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 1, true, func(jobs.ImportProgress) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 1, true, func(jobs.ImportProgress) {}))(t)
 			imports = append(imports, im.ID)
 		}
 		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US", false)
@@ -319,9 +299,6 @@ func newPlan(t testing.TB, s *Book, account int64, body string) giving.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := s.CreatePlan(t.Context(), account, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.CreatePlan(t.Context(), account, in))(t)
 	return made.Plan
 }

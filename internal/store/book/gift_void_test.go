@@ -27,18 +27,13 @@ const typedTwice = "Typed twice"
 
 func voidGift(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument {
 	t.Helper()
-	made, err := s.VoidGift(store.By(t.Context(), history.ConsoleChannel, "Dana Harper"), account, code, typedTwice, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.VoidGift(store.By(t.Context(), history.ConsoleChannel, "Dana Harper"), account, code, typedTwice, ""))(t)
 	return made
 }
 
 func undoVoid(t *testing.T, s *Book, account int64, code string) {
 	t.Helper()
-	if _, err := s.UndoVoid(t.Context(), account, code, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(s.UndoVoid(t.Context(), account, code, ""))(t)
 }
 
 // listedBy are the gifts that lists show with a filter, in each order, for people and for programs.
@@ -73,18 +68,11 @@ func TestAVoidedGiftCountsNowhere(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		shop := newGiftShop(t, s)
 		number := shop.account.Number
-		if err := s.SaveDonationSettings(t.Context(), number, donate.Settings{Check: "Clean Water\nBox 1"}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SaveDonationSettings(t.Context(), number, donate.Settings{Check: "Clean Water\nBox 1"}))
 		ada := create(t, s, number, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada@example.org"}]}`).ID
 		plan, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"method":"check","frequency":"monthly","start_at":%q}`, ada, s.Now().AddDate(0, 0, -3).Format(time.DateOnly))))
-		if err := errors.Join(err, plan.Validate(faults, true, "US", s.Now())); err != nil {
-			t.Fatal(err)
-		}
-		monthly, err := s.CreatePlan(t.Context(), number, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, errors.Join(err, plan.Validate(faults, true, "US", s.Now())))
+		monthly := must(s.CreatePlan(t.Context(), number, plan))(t)
 		kept := giveNow(t, s, number, ofAda)
 		gift := giveNow(t, s, number, ofAda+fmt.Sprintf(`,"campaign_id":%d,"plan_id":%q,"external_id":"X1"`, shop.campaign.ID, monthly.Code))
 		issue(t, s, number, gift.Code)
@@ -99,10 +87,7 @@ func TestAVoidedGiftCountsNowhere(t *testing.T) {
 		w := wish(1)
 		w.Way = donate.ByCheck
 		promise, _ := shop.give(w)
-		received, err := s.Received(t.Context(), number, promise.ID, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		received := must(s.Received(t.Context(), number, promise.ID, "", nil))(t)
 		shop.office.sendAll(t, s)
 		all, before := listedBy(t, s, number, giving.GiftFilter{}), recordsOf(t, s, shop.account)
 		sums := countedOf(t, s, number)
@@ -289,9 +274,7 @@ func TestAVoidedGiftMovesAndIsErased(t *testing.T) {
 		if g, err := s.GiftRecord(t.Context(), account.Number, gift.Code); err != nil || g.Contact != other || g.Status != giving.Voided {
 			t.Errorf("%v: after a merge it is %+v", err, g.Gift)
 		}
-		if _, err := s.UndoMerge(t.Context(), account.Number, merged, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account.Number, merged, "US"))(t)
 		data, err := s.ContactData(t.Context(), account.Number, gift.Contact)
 		if err != nil || len(data.Found["transactions"]) != 1 {
 			t.Errorf("%v: %v is known about the person", err, data.Found)

@@ -16,15 +16,10 @@ import (
 // inZone is a store with a clock, and an account in a time zone.
 func inZone(t *testing.T, s *Book, now, zone string) (account access.Account, contact int64) {
 	t.Helper()
-	at, err := time.Parse(time.RFC3339, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must(time.Parse(time.RFC3339, now))(t)
 	s.Now = func() time.Time { return at }
 	account = newAccount(t, s)
-	if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}))
 	return account, create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 }
 
@@ -32,10 +27,7 @@ func giveAt(t *testing.T, s *Book, account access.Account, contact int64, at str
 	t.Helper()
 	in := giftInput(t, `{"amount":10,"method":"cash","transacted_at":"`+at+`","first_name":"A","last_name":"B"}`, true, s.Now().In(time.FixedZone("", 14*3600)))
 	in.Contact = &contact
-	made, err := s.CreateGift(t.Context(), account.Number, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.CreateGift(t.Context(), account.Number, in))(t)
 	return made.Gift
 }
 
@@ -43,10 +35,7 @@ func giveAt(t *testing.T, s *Book, account access.Account, contact int64, at str
 func giftsBetween(t *testing.T, s *Book, account int64, from, to string) int64 {
 	t.Helper()
 	day := func(text string) time.Time {
-		at, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must(time.Parse(time.DateOnly, text))(t)
 		return at
 	}
 	filter := giving.GiftFilter{From: day(from), To: day(to), Days: true}
@@ -102,10 +91,7 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 		giveAt(t, s, account, contact, "2026-11-16")
 		count := func(f giving.GiftFilter) int64 {
 			t.Helper()
-			_, totals, err := s.GiftPage(t.Context(), account.Number, f, crm.PageRequest{Page: 1, PerPage: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, totals := must2(s.GiftPage(t.Context(), account.Number, f, crm.PageRequest{Page: 1, PerPage: 10}))(t)
 			_, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
 			if err != nil || found.Total != totals.Total {
 				t.Errorf("%+v: %d for people, %d for programs: %v", f, totals.Total, found.Total, err)
@@ -141,9 +127,7 @@ func TestConcurrentGiftsMoveWithTheTimeZone(t *testing.T) {
 		giveAt(t, s, account, contact, "2026-01-01T03:00:00Z")
 		giveAt(t, s, account, contact, "2026-01-01")
 		zone := "America/New_York"
-		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}))
 		found, _, err := s.Jobs(t.Context(), account.Number, crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(found) != 1 || found[0].Kind != jobs.ZoneJob || found[0].Stoppable() {
 			t.Fatalf("%+v, %v", found, err)
@@ -188,18 +172,13 @@ func TestAGiftOfTheFirstSecondOf1970IsCounted(t *testing.T) {
 		account := newAccount(t, s).Number
 		id := create(t, s, account, `{"first_name":"A"}`).ID
 		body := fmt.Sprintf(`{"amount":10,"method":"card","transacted_at":"1970-01-01T00:00:00Z","contact_id":%d}`, id)
-		made, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now())))(t)
 		wantSound(t, s)
 		given, err := s.ContactGiving(t.Context(), account, id)
 		if first := time.Unix(0, 0); err != nil || !given.First.Equal(first) || !given.Last.Equal(first) {
 			t.Errorf("the contact gave from %s to %s: %v", given.First, given.Last, err)
 		}
-		if _, err := s.RefundGift(t.Context(), account, made.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, made.Code, nil, ""))(t)
 		wantSound(t, s)
 	})
 }

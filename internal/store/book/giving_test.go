@@ -25,10 +25,7 @@ func TestRecordingAGiftWritesLittle(t *testing.T) {
 				}
 			}
 			body := fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-11-02"%s}`, contact, c.campaign)
-			made, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			if len(wrote) > c.wrote {
 				t.Errorf("a gift takes %d statements: %v", len(wrote), wrote)
 			}

@@ -27,9 +27,7 @@ func TestConcurrentLongHistoriesTakeTurns(t *testing.T) {
 				tags = append(tags, fmt.Sprintf(`"a tag of round %d with number %d"`, round, i))
 			}
 			in := input(t, `{"emails":[`+strings.Join(emails, ",")+`],"tags":[`+strings.Join(tags, ",")+`]}`)
-			if _, err := s.UpdateContact(t.Context(), account, id, in); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateContact(t.Context(), account, id, in))(t)
 		}
 		all := crm.PageRequest{Page: 1, PerPage: 100}
 		for name, read := range map[string]func() error{

@@ -34,10 +34,7 @@ func told(t testing.TB, s *Book, account int64) (lines []string) {
 // everyChange is the whole record of an account, oldest first.
 func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 	t.Helper()
-	all, err := store.List(t.Context(), s.Base, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(store.List(t.Context(), s.Base, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
 	return all
 }
 
@@ -142,18 +139,9 @@ func TestEveryNounHasAHistory(t *testing.T) {
 // The first user and the owner of a chapter are in the histories of what they own.
 func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		token, err := s.SetupToken(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		user, account, err := s.Setup(t.Context(), token, access.SetupInput{UserInput: access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		chapter, err := s.CreateChapter(store.By(t.Context(), history.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier")
-		if err != nil {
-			t.Fatal(err)
-		}
+		token := must(s.SetupToken(t.Context()))(t)
+		user, account := must2(s.Setup(t.Context(), token, access.SetupInput{UserInput: access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"}))(t)
+		chapter := must(s.CreateChapter(store.By(t.Context(), history.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier"))(t)
 		for _, number := range []int64{account.Number, chapter.Number} {
 			if got := told(t, s, number); !slices.Equal(got, []string{`user created by ada@x.org {"email":[null,"ada@x.org"],"role":[null,"owner"]}`}) {
 				t.Errorf("the history is %q", got)
@@ -170,9 +158,7 @@ func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 		if changed, err := s.RenameTag(store.By(t.Context(), history.APIChannel, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
 			t.Fatalf("%+v, %v", changed, err)
 		}
-		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
 		if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
 			t.Fatalf("%+v, %v", part, err)
@@ -188,23 +174,16 @@ func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 func note(t testing.TB, text, at string) history.NoteInput {
 	t.Helper()
 	in := history.NoteInput{Note: &text, OccurredAt: &at}
-	if err := in.Validate(nil, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, in.Validate(nil, time.Now()))
 	return in
 }
 
 // kindsOf are the ids and kinds of a page of a contact's history.
 func kindsOf(t testing.TB, s *Book, account, contact, page, perPage int64, newest bool) (kinds string, result store.ListResult) {
 	t.Helper()
-	body, result, err := s.Activities(t.Context(), account, contact, crm.PageRequest{Page: page, PerPage: perPage}, newest, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body, result := must2(s.Activities(t.Context(), account, contact, crm.PageRequest{Page: page, PerPage: perPage}, newest, nil, nil))(t)
 	var found []struct{ Type string }
-	if err := json.Unmarshal([]byte("["+string(body)+"]"), &found); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, json.Unmarshal([]byte("["+string(body)+"]"), &found))
 	for _, a := range found {
 		kinds += a.Type + " "
 	}
@@ -222,16 +201,9 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		if err != nil || made.Who != "API key X" || made.OccurredAt().Format(time.RFC3339) != "2026-01-31T12:00:00Z" {
 			t.Errorf("%+v, %v", made, err)
 		}
-		gift, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true, time.Now()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.RefundGift(t.Context(), account, gift.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.AddNote(t.Context(), account, other, note(t, "Other.", "")); err != nil {
-			t.Fatal(err)
-		}
+		gift := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true, time.Now())))(t)
+		must(s.RefundGift(t.Context(), account, gift.Code, nil, ""))(t)
+		must(s.AddNote(t.Context(), account, other, note(t, "Other.", "")))(t)
 		for _, c := range []struct {
 			page, perPage int64
 			newest        bool
@@ -272,10 +244,7 @@ func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 		account := newAccount(t, s).Number
 		id := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"],"external_ids":[{"source":"crm","value":"1"}],"do_not_mail":true}`).ID
 		before := get(t, s, account, id)
-		patched, err := s.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		patched := must(s.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`)))(t)
 		ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
 		undone, left, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US")
 		if err != nil || len(left) > 0 {
@@ -308,15 +277,9 @@ func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 		if found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9}); err != nil || found[2].Undone || !found[1].Undone {
 			t.Errorf("%+v, %v", found, err)
 		}
-		added, err := s.AddNote(ctx, account, id, note(t, "Secret.", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		added := must(s.AddNote(ctx, account, id, note(t, "Secret.", "")))(t)
 		shown := func() string {
-			found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found, _ := must2(s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9}))(t)
 			i := slices.IndexFunc(found, func(a history.Activity) bool { return a.Revision == added.Revision })
 			return found[i].Note()
 		}
@@ -354,21 +317,13 @@ func TestOldChangesAreForgotten(t *testing.T) {
 		id := create(t, s, account, `{"first_name":"Ana"}`).ID
 		create(t, s, other, `{"first_name":"Kept"}`)
 		for i := range store.SweepUnit + 5 {
-			if _, err := s.SyncTags(t.Context(), account, id, []string{fmt.Sprint(i)}); err != nil {
-				t.Fatal(err)
-			}
+			must(s.SyncTags(t.Context(), account, id, []string{fmt.Sprint(i)}))(t)
 		}
 		days := "30"
-		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}))
 		clock.move(31 * 24 * time.Hour)
-		if _, err := s.AddTags(t.Context(), account, id, []string{"new"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddTags(t.Context(), account, id, []string{"new"}))(t)
+		succeed(t, s.SweepHistory(t.Context()))
 		if got := told(t, s, account); len(got) != 1 || !strings.HasPrefix(got[0], "contact tagged") {
 			t.Errorf("kept is %q", got)
 		}
@@ -378,16 +333,12 @@ func TestOldChangesAreForgotten(t *testing.T) {
 		if got := told(t, s, other); len(got) != 1 {
 			t.Errorf("another account has lost its history: %q", got)
 		}
-		if _, err := s.AddTags(t.Context(), account, id, []string{"newer"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddTags(t.Context(), account, id, []string{"newer"}))(t)
 		if got, result := kindsOf(t, s, account, id, 1, 1, true); got != "tagged" || result.Total != 2 {
 			t.Errorf("kept of the contact is %q, %+v", got, result)
 		}
 		clock.move(31 * 24 * time.Hour)
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepHistory(t.Context()))
 		if got, result := kindsOf(t, s, account, id, 1, 10, true); got != "" || result.Total != 0 || len(told(t, s, account)) > 0 {
 			t.Errorf("kept is %q, %+v", got, result)
 		}
@@ -441,21 +392,16 @@ func TestACheckKnowsTheHistory(t *testing.T) {
 				t.Errorf("%s: after the repair %q", c.sql, found)
 			}
 		}
-		if _, err := s.AddNote(t.Context(), number, id, note(t, "y", "")); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNote(t.Context(), number, id, note(t, "y", "")))(t)
 		if got := told(t, s, number); len(got) != 1 || !strings.HasPrefix(got[0], "contact note") {
 			t.Errorf("after all that, the history is %q", got)
 		}
 		last := func() (n int64) {
-			err := s.Read(t.Context(), func(c db.Conn) error {
+			succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 				row, err := store.ReadTally(c, number)
 				n = row.Revision
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return n
 		}
 		if last() != 11 {
@@ -474,10 +420,7 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 		tells := func(want string) {
 			t.Helper()
 			var got []string
-			part, err := s.History(ctx, account, contacts.HistoryPlace{After: last[len(last)-1].Revision}, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
+			part := must(s.History(ctx, account, contacts.HistoryPlace{After: last[len(last)-1].Revision}, 10))(t)
 			for _, e := range part.Entries {
 				if a := e.Changes[0]; a.Revision > last[len(last)-1].Revision {
 					got = append(got, a.Noun.String()+" "+a.Kind.String())
@@ -488,16 +431,11 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 			}
 		}
 		record := func(body string) string {
-			made, err := s.CreateGift(ctx, account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, body), true, time.Now()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(ctx, account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, body), true, time.Now())))(t)
 			return made.Code
 		}
 		change := func(code, body string) {
-			if _, err := s.UpdateGift(ctx, account, code, giftInput(t, body, false, time.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(ctx, account, code, giftInput(t, body, false, time.Now())))(t)
 		}
 		gift := record("")
 		tells("contact gift")
@@ -508,9 +446,7 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 		tells("contact gift, transaction updated")
 		change(gift, fmt.Sprintf(`{"contact_id":%d}`, bob))
 		tells("transaction updated")
-		if _, err := s.RefundGift(ctx, account, gift, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(ctx, account, gift, nil, ""))(t)
 		tells("contact refund")
 		promised := record(`,"status":"pending","plan_id":"` + plan.Code + `"`)
 		tells("contact gift")
@@ -543,12 +479,8 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 			}
 		}
 		fillTagged(t, s, account, 1100, "old")
-		if _, err := s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.RenameTag(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, "old", "new"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")))(t)
+		must(s.RenameTag(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, "old", "new"))(t)
 		finishJobs(t, s)
 		tells := func(place contacts.HistoryPlace, most int, want ...string) (part contacts.HistoryPart) {
 			t.Helper()

@@ -23,14 +23,9 @@ func TestABadCellDoesNotRejectItsRow(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		for _, f := range []custom.FieldInput{{Title: "Shoe size", Type: custom.NumberField}, {Title: "Joined", Type: "date"}} {
-			if _, err := s.DefineField(t.Context(), account, f); err != nil {
-				t.Fatal(err)
-			}
+			must(s.DefineField(t.Context(), account, f))(t)
 		}
-		fields, err := s.CustomFields(t.Context(), account)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must(s.CustomFields(t.Context(), account))(t)
 		rows := openTable(t, file)
 		spec := importOf(rows, jobs.MergeExisting)
 		spec.Mapping = sheet.Contacts.Recognize(rows.Header(), fields, nil)
@@ -39,7 +34,7 @@ func TestABadCellDoesNotRejectItsRow(t *testing.T) {
 			t.Errorf("%v: imported %+v, want %+v", err, im.Progress.ImportCounts, want)
 		}
 		var noted []string
-		if err := s.NotedRows(t.Context(), &im, func(row jobs.TrialRow) error {
+		succeed(t, s.NotedRows(t.Context(), &im, func(row jobs.TrialRow) error {
 			for _, left := range row.LeftOut {
 				noted = append(noted, fmt.Sprintf("%d %s=%s", row.Line, left.Column, left.Value))
 			}
@@ -47,9 +42,7 @@ func TestABadCellDoesNotRejectItsRow(t *testing.T) {
 				noted = append(noted, fmt.Sprintf("%d %s", row.Line, row.Outcome))
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		want := []string{"2 Birthday=04/17", "2 Twitter=not a link", "2 Email 2=broken@", "2 Phone=call me", "2 Joined=soon", "2 Shoe size=large"}
 		if diff := cmp.Diff(want, noted); diff != "" {
 			t.Errorf("want (-), left out (+):\n%s", diff)
@@ -74,9 +67,7 @@ func TestConcurrentFileTellsHowItsDaysAreWritten(t *testing.T) {
 			head + "Ana,Ruiz,03/04/1980,05/06/2020\n":                                 "1980-03-04 2020-05-06",
 		} {
 			account := newAccount(t, s).Number
-			if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: "Joined", Type: "date"}); err != nil {
-				t.Fatal(err)
-			}
+			must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Joined", Type: "date"}))(t)
 			im := upload(t, s, account, file)
 			begin(t, s, im, true)
 			finishJobs(t, s)

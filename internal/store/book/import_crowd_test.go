@@ -59,10 +59,7 @@ func tryFile(t testing.TB, s *Book, account int64, file string) jobs.ImportCount
 	rows := openTable(t, file)
 	spec := importOf(rows, jobs.MergeExisting)
 	spec.Mapping = sheet.Contacts.Recognize(rows.Header(), nil, lookAt(t, file))
-	tried, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tried := must(s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {}))(t)
 	return tried.ImportCounts
 }
 
@@ -98,9 +95,6 @@ func importOnce(t testing.TB, s *Book, account int64, file string) jobs.ImportCo
 	rows := openTable(t, file)
 	spec := importOf(rows, jobs.MergeExisting)
 	spec.Mapping = sheet.Contacts.Recognize(rows.Header(), nil, lookAt(t, file))
-	im, _, err := s.ImportFile(t.Context(), account, rows, spec, 0, true, func(jobs.ImportProgress) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	im, _ := must2(s.ImportFile(t.Context(), account, rows, spec, 0, true, func(jobs.ImportProgress) {}))(t)
 	return im.Progress.ImportCounts
 }

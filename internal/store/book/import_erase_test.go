@@ -22,20 +22,11 @@ func TestConcurrentImportIsErased(t *testing.T) {
 		if err != nil || len(fields) != 1 {
 			t.Fatal(fields, err)
 		}
-		if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
 		finishJobs(t, s)
-		if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: "Kept", Type: custom.TextField}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.UpdateContact(t.Context(), account, doc.MakeID(account, 4), input(t, `{"company":"C"}`)); err != nil {
-			t.Fatal(err)
-		}
-		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Kept", Type: custom.TextField}))(t)
+		must(s.UpdateContact(t.Context(), account, doc.MakeID(account, 4), input(t, `{"company":"C"}`)))(t)
+		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
 		finishJobs(t, s)
 		rows, err := s.JobRows(t.Context(), account, undo.ID, 0, 10)
 		if err != nil || len(rows) != 1 || rows[0].Contact != doc.MakeID(account, 4) {
@@ -65,21 +56,11 @@ func TestFieldThatOthersUseStays(t *testing.T) {
 			file += fmt.Sprintf("Quetzalina,Moss %d,38\n", i)
 		}
 		im := upload(t, s, account, file)
-		mapping, fields, err := s.MakeFields(t.Context(), account, sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} }))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}); err != nil {
-			t.Fatal(err)
-		}
+		mapping, fields := must2(s.MakeFields(t.Context(), account, sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} })))(t)
+		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
 		finishJobs(t, s)
-		if _, err := s.UpdateContact(t.Context(), account, other.ID, input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))); err != nil {
-			t.Fatal(err)
-		}
-		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, other.ID, input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))))(t)
+		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
 		finishJobs(t, s)
 		if left, err := s.CustomFields(t.Context(), account); err != nil || len(left.Active()) != 1 {
 			t.Errorf("%v: %d custom fields are left", err, len(left.Active()))

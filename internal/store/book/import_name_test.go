@@ -29,15 +29,12 @@ func importHousehold(t testing.TB, s *Book, account int64, sum string, change fu
 	spec.SHA256 = sum
 	change(&spec)
 	var pairs []string
-	tried, err := s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
+	tried := must(s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
 		if row.OtherName {
 			pairs = append(pairs, fmt.Sprintf("%d %s: %s", row.Line, row.Outcome, strings.ReplaceAll(row.InWords(), fmt.Sprint("contact ", row.Contact), "contact N")))
 		}
 		return nil
-	}, func(jobs.ImportCounts) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, func(jobs.ImportCounts) {}))(t)
 	rows = openTable(t, householdFile)
 	im, known, err := s.ImportFile(t.Context(), account, rows, spec, 0, false, func(jobs.ImportProgress) {})
 	if err != nil || known {
@@ -126,12 +123,10 @@ func TestAnImportOnlyFillsWhatIsEmpty(t *testing.T) {
 			spec := importOf(rows, jobs.MergeExisting)
 			spec.FileIsRight = isRight
 			told := ""
-			if _, err := s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
+			must(s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
 				told = row.InWords()
 				return nil
-			}, func(jobs.ImportCounts) {}); err != nil {
-				t.Fatal(err)
-			}
+			}, func(jobs.ImportCounts) {}))(t)
 			if want := fmt.Sprintf("would be merged into Ana Ruiz, contact %d, by ana@example.org. %s", ana.ID, want); told != want {
 				t.Errorf("a dry run tells %q, want %q", told, want)
 			}

@@ -28,15 +28,12 @@ func TestANumberOfTwoSystemsNamesTwoPeople(t *testing.T) {
 			rows := openTable(t, second)
 			spec := importOf(rows, jobs.MergeExisting)
 			spec.OtherName = mode
-			_, err := s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
+			must(s.TryFile(t.Context(), account, rows, spec, func(row jobs.TrialRow) error {
 				if told := fmt.Sprintf("Bob King has the external ID of Ada Byron, contact %d: %s", row.Contact, want.told); row.Outcome != want.outcome || row.InWords() != told {
 					t.Errorf("%s: %s %s", mode, row.Outcome, cmp.Diff(told, row.InWords()))
 				}
 				return nil
-			}, func(jobs.ImportCounts) {})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}, func(jobs.ImportCounts) {}))(t)
 			if _, _, err := s.ImportFile(t.Context(), account, openTable(t, second), spec, 0, false, func(jobs.ImportProgress) {}); err != nil {
 				t.Fatal(err)
 			}
@@ -98,9 +95,7 @@ func TestConcurrentFileComesInAgainAfterItsUndo(t *testing.T) {
 		account := newAccount(t, s).Number
 		const file = "Constituent ID,Name,Email\n77,Ada Byron,ada@example.org\n"
 		im := importFile(t, s, account, file, jobs.MergeExisting)
-		if _, err := s.UndoJob(t.Context(), account, im.ID, "US", false); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoJob(t.Context(), account, im.ID, "US", false))(t)
 		finishJobs(t, s)
 		if again := importFile(t, s, account, file, jobs.MergeExisting); again.Progress.Created != 1 {
 			t.Errorf("the file again: %+v", again.Progress)

@@ -23,10 +23,7 @@ import (
 func TestPeopleOfOtherSystems(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for _, want := range peopleOfSystems {
-			text, err := os.ReadFile("testdata/people/" + want.file + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile("testdata/people/" + want.file + ".csv"))(t)
 			account := newAccount(t, s).Number
 			rows := openTable(t, string(text))
 			spec := importOf(rows, jobs.MergeExisting)
@@ -67,7 +64,7 @@ func TestPeopleOfOtherSystems(t *testing.T) {
 // toldPeople is each contact in one line: what it is called, how it is reached and how not, and its old ids.
 func toldPeople(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
-	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			c := &row.Contact
 			name := strings.Join(strings.Fields(strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName, c.Suffix}, " ")), " ")
@@ -91,17 +88,14 @@ func toldPeople(t testing.TB, s *Book, account int64) (all []string) {
 			all = append(all, strings.Join(slices.DeleteFunc(told, func(said string) bool { return said == "" }), " | "))
 			return row.Damage
 		}, func() error { return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
 // toldRows are the values of an import that were left out, and its rejected rows.
 func toldRows(t testing.TB, s *Book, im *jobs.Import) (all []string) {
 	t.Helper()
-	if err := s.NotedRows(t.Context(), im, func(row jobs.TrialRow) error {
+	succeed(t, s.NotedRows(t.Context(), im, func(row jobs.TrialRow) error {
 		for _, left := range row.LeftOut {
 			all = append(all, fmt.Sprintf("%d %s=%s", row.Line, left.Column, left.Value))
 		}
@@ -109,9 +103,7 @@ func toldRows(t testing.TB, s *Book, im *jobs.Import) (all []string) {
 			all = append(all, fmt.Sprintf("%d rejected", row.Line))
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -256,10 +248,7 @@ func TestANameThatAnExternalIDOverrulesIsListed(t *testing.T) {
 			t.Errorf("the dry run tells %+v", tried)
 		}
 		rows := openTable(t, later)
-		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, true, func(jobs.ImportProgress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, true, func(jobs.ImportProgress) {}))(t)
 		if diff := cmp.Diff([]string{"2 Name=Ana King"}, toldRows(t, s, &im)); diff != "" || im.Progress.LeftOut != 1 || im.Progress.OtherName != 0 {
 			t.Errorf("the import says %+v, and lists:\n%s", im.Progress.ImportCounts, diff)
 		}

@@ -78,9 +78,7 @@ func TestADryRunKnowsTheKeysOfEarlierRows(t *testing.T) {
 		account := newAccount(t, s).Number
 		fillBefore(t, s, account)
 		gone := create(t, s, account, `{"first_name":"Old","last_name":"Friend","emails":[{"value":"old@example.org"}]}`)
-		if err := s.ArchiveContact(t.Context(), account, gone.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(t.Context(), account, gone.ID))
 		const file = "first_name,last_name,email,phone\nAna,Ruiz,ana@example.org,+1 617-555-0100\nEve,Long,eve@example.org,\nZoe,Fox,,+1 617-555-0101\n" + // two units
 			"A.,Ruiz,,+1 617-555-0100\nOld,Friend,old@example.org,\nBen,King,ben@example.org,\nEve,Long,eve@example.org,+1 617-555-0102\nEVE,long,,+1 617-555-0102\nC,D,,+1 617-555-0102\n"
 		var told []string
@@ -170,10 +168,7 @@ func TestADryRunThatBeginsAgainForgetsItsFirstAttempt(t *testing.T) {
 			}
 		}
 		define("Size")
-		fields, err := s.CustomFields(t.Context(), account)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must(s.CustomFields(t.Context(), account))(t)
 		rows := openTable(t, `first_name,last_name,email,phone,Size
 A,B,bob@x.org,,
 A,B,cy@x.org,,

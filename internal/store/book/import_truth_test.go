@@ -34,10 +34,7 @@ func TestAPreviewSaysWhatTheImportDoes(t *testing.T) {
 					t.Fatal(pattern, err)
 				}
 				for _, file := range files {
-					text, err := os.ReadFile(file)
-					if err != nil {
-						t.Fatal(err)
-					}
+					text := must(os.ReadFile(file))(t)
 					previewIsTrue(t, s, file, of, string(text))
 				}
 			}
@@ -126,9 +123,7 @@ func recordsOf(t *testing.T, s *Book, account access.Account) map[string]map[str
 	for _, name := range []string{move.ContactFile, move.GiftFile, move.PlanFile} {
 		for line := range bytes.Lines(files[name].Data) {
 			var record map[string]any
-			if err := json.Unmarshal(line, &record); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, json.Unmarshal(line, &record))
 			id := record["id"]
 			delete(record, "updated_at")
 			delete(record, "transactions") // of which none is taken back but by another one

@@ -23,10 +23,7 @@ import (
 // titlesOf are the titles of campaigns that an account lists, in their order.
 func titlesOf(t testing.TB, s *Book, account int64, scope campaign.Scope) string {
 	t.Helper()
-	all, _, err := s.CampaignPage(t.Context(), account, scope, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, _ := must2(s.CampaignPage(t.Context(), account, scope, crm.PageRequest{Page: 1, PerPage: 100}))(t)
 	titles := store.Collect(all, func(c campaign.Campaign) string { return c.Title })
 	slices.Sort(titles)
 	return strings.Join(titles, " ")
@@ -34,10 +31,7 @@ func titlesOf(t testing.TB, s *Book, account int64, scope campaign.Scope) string
 
 func campaignTitled(t testing.TB, s *Book, account int64, title string) int64 {
 	t.Helper()
-	id, err := s.CampaignNamed(t.Context(), account, title)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(s.CampaignNamed(t.Context(), account, title))(t)
 	return id
 }
 
@@ -62,10 +56,7 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 			finishUndo(t, s, account.Number, importGiftsOf(t, s, account.Number, more).ID)
 		}, "Winter"},
 		"a merge of a giver": {func(t *testing.T, s *Book, account access.Account, _ int64) {
-			ada, err := s.ContactNamed(t.Context(), account.Number, "ada@example.org", "US")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ada := must(s.ContactNamed(t.Context(), account.Number, "ada@example.org", "US"))(t)
 			mergeOf(t, s, account.Number, create(t, s, account.Number, `{"first_name":"Adah","last_name":"Byron"}`).ID, ada)
 		}, "Winter"},
 		"a gift to it": {func(t *testing.T, s *Book, account access.Account, gala int64) {
@@ -73,35 +64,24 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 		}, "Gala Winter"},
 		"a change of it": {func(t *testing.T, s *Book, account access.Account, gala int64) {
 			goal := int64(5000)
-			if _, err := s.UpdateCampaign(t.Context(), account, gala, campaign.Input{Goal: &goal}); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateCampaign(t.Context(), account, gala, campaign.Input{Goal: &goal}))(t)
 		}, "Gala Winter"},
 		"its removal by a person": {func(t *testing.T, s *Book, account access.Account, gala int64) {
 			for _, g := range ledgerOf(t, s, account.Number) {
 				if g.Campaign != gala {
 					continue
 				}
-				if _, err := s.UpdateGift(t.Context(), account.Number, g.Code, giftInput(t, `{"campaign_id":null}`, false, time.Now())); err != nil {
-					t.Fatal(err)
-				}
+				must(s.UpdateGift(t.Context(), account.Number, g.Code, giftInput(t, `{"campaign_id":null}`, false, time.Now())))(t)
 			}
-			if err := s.DeleteCampaign(t.Context(), account, gala, ""); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.DeleteCampaign(t.Context(), account, gala, ""))
 		}, "Winter"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, s *Book) {
 				parent := newAccount(t, s)
-				account, err := s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID, parent.ID, "Chapter")
-				if err != nil {
-					t.Fatal(err)
-				}
+				account := must(s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID, parent.ID, "Chapter"))(t)
 				winter := "Winter"
-				if _, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &winter}); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &winter}))(t)
 				im := importGiftsOf(t, s, account.Number, file)
 				gala := campaignTitled(t, s, account.Number, "Gala")
 				meanwhile.do(t, s, account, gala)
@@ -151,9 +131,7 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 				for _, g := range ledgerOf(t, s, account) {
 					if g.ExternalID == "g1" {
 						moved = g.Code
-						if _, err := s.UpdateGift(t.Context(), account, g.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, bo), false, time.Now())); err != nil {
-							t.Fatal(err)
-						}
+						must(s.UpdateGift(t.Context(), account, g.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, bo), false, time.Now())))(t)
 					}
 				}
 				at, kept := finishUndo(t, s, account, im.ID)
@@ -166,9 +144,7 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 					}
 				}
 				checked(t, s)
-				if _, err := s.UndoMerge(t.Context(), account, merge, "US"); err != nil {
-					t.Fatal(err)
-				}
+				must(s.UndoMerge(t.Context(), account, merge, "US"))(t)
 				finishJobs(t, s)
 				if c, err := s.ContactRecord(t.Context(), account, ada); err != nil || c.Stats.TotalContributions != 50 {
 					t.Errorf("%v: after the merge was undone, Ada has given %d", err, c.Stats.TotalContributions)
@@ -191,23 +167,13 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 			fmt.Fprintf(&file, "P%d,Q\n", i)
 		}
 		rows := openTable(t, file.String())
-		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, false, func(jobs.ImportProgress) {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, false, func(jobs.ImportProgress) {}))(t)
+		undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US", false))(t)
 		step(t, s, 1)
 		days := "30"
-		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}))
 		clock.move(31 * 24 * time.Hour)
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepHistory(t.Context()))
 		finishJobs(t, s)
 		doneJob(t, s, account, undo.ID)
 		tally, err := store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
@@ -215,9 +181,7 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 			t.Errorf("%v: the undo is done, and %d of the contacts that were imported are still there", err, tally.ContactActive)
 		}
 		clock.move(time.Hour)
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepHistory(t.Context()))
 		tally, err = store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
 		if err != nil || tally.Oldest <= im.Last {
 			t.Errorf("%v: the history that the undo has held back stays for good", err)
@@ -230,10 +194,7 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n"
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
-		im, err := a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := must(a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file)))(t)
 		begin(t, a, im, false)
 		var passed atomic.Bool
 		b.Now = func() time.Time { // the other node is faster, once this one knows that there is no such campaign
@@ -244,10 +205,7 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 		}
 		w := jobs.NewJobWorker(b.JobStore)
 		for !passed.Load() {
-			busy, err := w.Round(t.Context(), func(err error) { t.Error(err) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			busy := must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 			if !busy && !passed.Load() {
 				<-w.Ready
 			}

@@ -14,10 +14,7 @@ import (
 
 func invite(t testing.TB, s *Book, account access.Account, by access.User, role access.Role) (access.Invitation, string) {
 	t.Helper()
-	invitation, token, err := s.Invite(t.Context(), account, by, role, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	invitation, token := must2(s.Invite(t.Context(), account, by, role, ""))(t)
 	return invitation, token
 }
 
@@ -145,17 +142,11 @@ func TestTheInvitationsOfWhoeverMayInviteNoLongerEnd(t *testing.T) {
 		ada, bob := newUser(t, s, account, access.Owner, "ada"), newUser(t, s, account, access.Owner, "bob")
 		_, adas := invite(t, s, account, ada, access.Owner)
 		_, bobs := invite(t, s, account, bob, access.Owner)
-		if err := s.SetRole(t.Context(), account.Number, bob.ID, access.Editor); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetRole(t.Context(), account.Number, bob.ID, access.Editor))
 		wantGone(t, s, bobs)
-		if err := s.SetRole(t.Context(), account.Number, bob.ID, access.Owner); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetRole(t.Context(), account.Number, bob.ID, access.Owner))
 		_, bobs = invite(t, s, account, bob, access.Owner)
-		if err := s.RemoveMember(t.Context(), account.Number, bob.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.RemoveMember(t.Context(), account.Number, bob.ID))
 		wantGone(t, s, bobs)
 		if _, err := s.Invitation(t.Context(), adas); err != nil {
 			t.Errorf("the invitation of somebody else: %v", err)

@@ -30,19 +30,13 @@ func workUntil(t testing.TB, w *jobs.JobWorker, reached func() bool) {
 
 func stateOf(t testing.TB, s *Book, im jobs.Import) jobs.JobState {
 	t.Helper()
-	now, err := s.Import(t.Context(), im.Account, im.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(s.Import(t.Context(), im.Account, im.ID))(t)
 	return now.State
 }
 
 func rowsOf(t testing.TB, s *Book, im jobs.Import) int64 {
 	t.Helper()
-	now, err := s.Import(t.Context(), im.Account, im.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	now := must(s.Import(t.Context(), im.Account, im.ID))(t)
 	return now.Progress.Rows
 }
 
@@ -58,10 +52,7 @@ func TestASmallImportDoesNotWaitForALargeFile(t *testing.T) {
 	file := slowWorkbook(t)
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		large, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		large := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file)))(t)
 		small := upload(t, s, other, "first_name,last_name\nEva,Meyer\n")
 		begin(t, s, large, false)
 		begin(t, s, small, true)
@@ -72,9 +63,7 @@ func TestASmallImportDoesNotWaitForALargeFile(t *testing.T) {
 		if state := stateOf(t, s, large); state != jobs.JobWaiting {
 			t.Errorf("the large import is %s when the small one is done", state)
 		}
-		if _, err := s.CancelJob(t.Context(), account, large.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CancelJob(t.Context(), account, large.ID))(t)
 		run := w.Runs[large.Of()].(*jobs.ImportRun)
 		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil || len(w.Runs) != 0 {
 			t.Errorf("%v: %d files are open after the import was canceled", err, len(w.Runs))
@@ -114,9 +103,7 @@ func TestConcurrentNodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 		begin(t, a, im, false)
 		late := jobs.NewJobWorker(b.JobStore)
 		defer late.Forget(nil)
-		if _, err := late.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(late.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		<-late.Ready
 		first := jobs.NewJobWorker(a.JobStore)
 		workUntil(t, first, func() bool { return rowsOf(t, a, im) > 0 })
@@ -134,10 +121,7 @@ func TestConcurrentImportFollowsOneThatFailed(t *testing.T) {
 	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", jobs.PreviewRows)+"<Jo,Doe")
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		broken, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file)))(t)
 		next := upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
 		begin(t, s, broken, false)
 		begin(t, s, next, false)

@@ -17,22 +17,18 @@ func TestRowsOfOldJobsAreForgotten(t *testing.T) {
 		clock := stopClock(s)
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		old := importFile(t, s, account, "First name,Email\nQuetzalina,q at secretxyz\n", jobs.MergeExisting)
-		if err := s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
+		succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 			for i := range store.SweepUnit {
 				jobs.NoteRow(t, &old.Job, jobs.JobRow{Number: int64(i + 10), Outcome: jobs.RowRejected, Data: jobs.JSONOf(jobs.RejectedRow{Reason: "why", Cells: []string{"Quetzalina", "q at secretxyz"}})})
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		clock.move(20 * 24 * time.Hour)
 		newer := importFile(t, s, other, "First name,Email\nDan,dan at keptxyz\n", jobs.MergeExisting)
 		rejected := func(im jobs.Import) string {
 			t.Helper()
 			var file bytes.Buffer
-			if err := s.WriteRejected(t.Context(), &im, &file); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.WriteRejected(t.Context(), &im, &file))
 			return file.String()
 		}
 		clock.move(9 * 24 * time.Hour)

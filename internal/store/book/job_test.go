@@ -70,16 +70,13 @@ func startJob(t testing.TB, s *Book, contacts int) (account int64, j jobs.Job) {
 		}
 		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":%s}`, i, tags))
 	}
-	err := s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
+	succeed(t, s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
 		made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
 		tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
 		jobs.SaveJob(tx, made)
 		j = *made
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return account, j
 }
 
@@ -112,16 +109,13 @@ func wantJob(t testing.TB, s *Book, account, id int64, state jobs.JobState, chan
 	if err != nil || j.State != state {
 		t.Fatalf("%v: the job is %+v, want %s", err, j, state)
 	}
-	err = s.Read(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 		n, err := c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND job = $2 AND revision >= $3 AND revision <= $4`, account, id, j.First, j.Last)
 		if n != changes {
 			t.Errorf("job %d has made %d changes, want %d", id, n, changes)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return j
 }
 
@@ -129,13 +123,10 @@ func wantJob(t testing.TB, s *Book, account, id int64, state jobs.JobState, chan
 func withTag(t testing.TB, s *Book, account int64, name string) int64 {
 	t.Helper()
 	var n int64
-	err := s.Read(t.Context(), func(c db.Conn) (err error) {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) (err error) {
 		n, err = c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -201,14 +192,12 @@ func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
 			return nil
 		}}, move.EraseAll, s.LookOnce)
 		begin := func(account int64, n int) {
-			if err := s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
+			succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 				for range n {
 					jobs.SaveJob(t, jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
 				}
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		w := jobs.NewJobWorker(s.JobStore)
 		rounds := func(n int) {
@@ -249,10 +238,7 @@ func TestConcurrentTwoNodesWorkOnAJob(t *testing.T) {
 		account, j := startJob(t, a, 40)
 		finishJobs(t, withTagJobs(b), a)
 		wantJob(t, a, account, j.ID, jobs.JobDone, 26)
-		undo, err := b.UndoJob(t.Context(), account, j.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		undo := must(b.UndoJob(t.Context(), account, j.ID, "US", false))(t)
 		finishJobs(t, a, b)
 		wantJob(t, a, account, undo.ID, jobs.JobDone, 26)
 		if n := withTag(t, a, account, "seen"); n != 14 {
@@ -267,15 +253,11 @@ func TestConcurrentJobIsCanceledAndUndone(t *testing.T) {
 		account, j := startJob(t, s, 3*tagJobUnit)
 		w := jobs.NewJobWorker(s.JobStore)
 		for range 2 {
-			if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
+			must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		}
 		_, err := s.UndoJob(t.Context(), account, j.ID, "US", false)
 		wantError(t, "undoing a job that runs", err, crm.ErrChanged)
-		if _, err := s.CancelJob(t.Context(), account, j.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CancelJob(t.Context(), account, j.ID))(t)
 		_, err = s.CancelJob(t.Context(), account, j.ID)
 		wantError(t, "canceling twice", err, crm.ErrChanged)
 		if busy, err := w.Round(t.Context(), func(err error) { t.Error(err) }); busy || err != nil {
@@ -283,13 +265,8 @@ func TestConcurrentJobIsCanceledAndUndone(t *testing.T) {
 		}
 		j = wantJob(t, s, account, j.ID, jobs.JobCanceled, 5)
 		changed := doc.MakeID(account, 2)
-		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
-			t.Fatal(err)
-		}
-		undo, err := s.UndoJob(t.Context(), account, j.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddTags(t.Context(), account, changed, []string{"later"}))(t)
+		undo := must(s.UndoJob(t.Context(), account, j.ID, "US", false))(t)
 		finishJobs(t, s)
 		undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 4)
 		var at jobs.UndoProgress
@@ -313,12 +290,10 @@ func TestJobsAreListedNewestFirst(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		for range 5 {
-			if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 				jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.BulkJob, jobs.JobDone, struct{}{}))
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		for page, want := range [][]int64{1: {5, 4}, 2: {3, 2}, 3: {1}, 4: nil} {
 			if page == 0 {
@@ -341,21 +316,17 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 		clock := stopClock(s)
 		account := newAccount(t, s).Number
 		for _, state := range []jobs.JobState{jobs.JobUploading, jobs.JobMapping} {
-			if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 				jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.ImportJob, state, struct{}{}))
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		for _, step := range []struct {
 			after time.Duration
 			want  [2]jobs.JobState
 		}{{0, [2]jobs.JobState{jobs.JobUploading, jobs.JobMapping}}, {2 * jobs.JobUpload, [2]jobs.JobState{jobs.JobCanceled, jobs.JobMapping}}, {jobs.JobLimbo, [2]jobs.JobState{jobs.JobCanceled, jobs.JobCanceled}}} {
 			clock.move(step.after)
-			if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
+			must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 			wantJob(t, s, account, 1, step.want[0], 0)
 			wantJob(t, s, account, 2, step.want[1], 0)
 		}

@@ -23,10 +23,7 @@ func newKey(t testing.TB, s *Book, account int64, in access.KeyInput) (access.Ke
 	if in.Permissions == 0 {
 		in.Permissions = access.AllPermissions
 	}
-	key, secret, err := s.CreateKey(t.Context(), account, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, secret := must2(s.CreateKey(t.Context(), account, in))(t)
 	return key, secret
 }
 
@@ -34,10 +31,7 @@ func newKey(t testing.TB, s *Book, account int64, in access.KeyInput) (access.Ke
 func lastUse(t testing.TB, s *Book, key access.Key) time.Time {
 	t.Helper()
 	s.Touching.Wait()
-	keys, err := s.Keys(t.Context(), key.Account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must(s.Keys(t.Context(), key.Account))(t)
 	for _, k := range keys {
 		if k.ID == key.ID {
 			return k.LastUsedAt
@@ -123,13 +117,9 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 		key, secret := newKey(t, s, account, access.KeyInput{})
 		_, kept := newKey(t, s, account, access.KeyInput{})
 		for _, secret := range []string{secret, kept} {
-			if _, err := s.Authenticate(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Authenticate(t.Context(), secret))(t)
 		}
-		if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.RevokeKey(t.Context(), key.ID))
 		_, err := s.Authenticate(t.Context(), secret)
 		wantError(t, "the revoked key", err, crm.ErrUnauthenticated)
 		if _, err := s.Authenticate(t.Context(), kept); err != nil {
@@ -180,13 +170,9 @@ func TestConcurrentKeyRevokedElsewhereStopsWithinTwoSeconds(t *testing.T) {
 		b.Now = now.time
 		key, secret := newKey(t, a, newAccount(t, a).Number, access.KeyInput{})
 		for _, s := range []*Book{a, b} {
-			if _, err := s.Authenticate(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Authenticate(t.Context(), secret))(t)
 		}
-		if err := a.RevokeKey(t.Context(), key.ID); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.RevokeKey(t.Context(), key.ID))
 		_, err := a.Authenticate(t.Context(), secret)
 		wantError(t, "where it was revoked", err, crm.ErrUnauthenticated)
 		now.move(2 * time.Second)
@@ -221,9 +207,7 @@ func TestTheLastUseIsWrittenOnceAMinute(t *testing.T) {
 		spy := spyOn(t, s)
 		use := func(wantCommits int64, wantUse time.Time) {
 			t.Helper()
-			if _, err := s.Authenticate(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Authenticate(t.Context(), secret))(t)
 			if got := lastUse(t, s, key); !got.Equal(wantUse) || spy.commits.Load() != wantCommits {
 				t.Errorf("after %d commits the last use is %v, want %d and %v", spy.commits.Load(), got, wantCommits, wantUse)
 			}

@@ -26,9 +26,7 @@ func TestThoseWhoLackAnEmailOrAPhoneAreFound(t *testing.T) {
 		want("at first", "has=email", both, mail)
 		want("at first", "lacks=phone", none, mail)
 		want("at first", "has=email&lacks=phone", mail)
-		if _, err := s.UpdateContact(t.Context(), account, both, input(t, `{"emails":[],"phones":[]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, both, input(t, `{"emails":[],"phones":[]}`)))(t)
 		create(t, s, account, `{"first_name":"Mail","emails":[{"value":"mail@x.org"}],"phones":[{"value":"212-555-0111"}]}`) // merged
 		archive(t, s, account, none)
 		want("after changes", "lacks=email", both, none)

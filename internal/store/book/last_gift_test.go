@@ -18,24 +18,16 @@ func TestTheLastGiftIsTheLastThatCounts(t *testing.T) {
 		ann, ben := create(t, s, account, `{"first_name":"Ann"}`).ID, create(t, s, account, `{"first_name":"Ben"}`).ID
 		give := func(contact int64, day, more string) string {
 			t.Helper()
-			made, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d%s}`, day, contact, more), true, time.Now()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d%s}`, day, contact, more), true, time.Now())))(t)
 			return made.Code
 		}
 		update := func(code, body string) {
 			t.Helper()
-			if _, err := s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, time.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, time.Now())))(t)
 		}
 		want := func(when string, contact int64, day string) {
 			t.Helper()
-			found, err := s.ContactRecord(t.Context(), account, contact)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(s.ContactRecord(t.Context(), account, contact))(t)
 			got := ""
 			if !found.LastGift.IsZero() {
 				got = found.LastGift.Format(time.DateOnly)
@@ -59,9 +51,7 @@ func TestTheLastGiftIsTheLastThatCounts(t *testing.T) {
 		want("after an earlier and a promised one", ann, "2026-03-01")
 		update(promised, `{"status":"succeeded"}`)
 		want("after the promise was kept", ann, "2026-05-01")
-		if _, err := s.RefundGift(t.Context(), account, promised, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, promised, nil, ""))(t)
 		want("after a refund", ann, "2026-03-01")
 		update(last, `{"transacted_at":"2024-01-01"}`)
 		want("after it was found to be earlier", ann, "2025-01-01")

@@ -66,9 +66,7 @@ func TestConcurrentAccountHasSoManyActiveKeys(t *testing.T) {
 			return err
 		}
 		wantRoomFor(t, 200, access.KeyLimit, []*Book{a, b}, add)
-		if err := a.RevokeKey(t.Context(), doc.MakeID(account, 7)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.RevokeKey(t.Context(), doc.MakeID(account, 7)))
 		wantRoomFor(t, 1, access.KeyLimit, []*Book{a, b}, add)
 		now.move(time.Hour) // all of them have expired
 		expiry = now.time().Add(time.Hour)
@@ -88,9 +86,7 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 		active, secret := newKey(t, s, account, access.KeyInput{})
 		late, _ := newKey(t, s, account, access.KeyInput{})
 		for _, key := range []access.Key{revoked, late} {
-			if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.RevokeKey(t.Context(), key.ID))
 		}
 		now.move(time.Hour)
 		wantKeys := func(what string, want ...int64) {
@@ -127,13 +123,8 @@ func TestConcurrentAccountHasSoManyOpenInvitations(t *testing.T) {
 			return err
 		}
 		wantRoomFor(t, 100, access.InvitationLimit, []*Book{a, b}, add)
-		open, err := a.Invitations(t.Context(), account.Number)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := a.RevokeInvitation(t.Context(), account.Number, open[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		open := must(a.Invitations(t.Context(), account.Number))(t)
+		succeed(t, a.RevokeInvitation(t.Context(), account.Number, open[0].ID))
 		wantRoomFor(t, 1, access.InvitationLimit, []*Book{a, b}, add)
 		now.move(7 * 24 * time.Hour)
 		if err := add(a, 0); err != nil {
@@ -271,10 +262,7 @@ func TestAUserHasSoManySessions(t *testing.T) {
 		start := func() {
 			t.Helper()
 			now.move(time.Second)
-			token, err := s.StartSession(t.Context(), ada.ID, access.Device{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			token := must(s.StartSession(t.Context(), ada.ID, access.Device{}))(t)
 			tokens = append(tokens, token)
 		}
 		for range access.MaxSessions {

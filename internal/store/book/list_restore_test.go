@@ -27,7 +27,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 				lost := []int64{create(t, s, account, `{"first_name":"Two","emails":["two@x.org"],"phones":["212 555 0102"]}`).ID,
 					create(t, s, account, `{"first_name":"Three","emails":["three@x.org"],"phones":["212 555 0103"]}`).ID}
 				wantLists(t, s, account, []int64{1, 2, 3}, nil)
-				err := s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
+				succeed(t, s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
 					row, err := tx.LockAccount(account)
 					for _, id := range lost {
 						gone, loadErr := contacts.Load(tx, account, id)
@@ -53,10 +53,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 					row.SetRevision, row.Revision, row.ContactSeq, row.ContactActive = 0, 1, 1, 1
 					row.Touch(tx)
 					return err
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))
 				want := []int64{1}
 				if test.then != "" {
 					d := create(t, s, account, test.then)

@@ -45,25 +45,20 @@ func (p *postOffice) last() *mail.Letter { return p.taken[len(p.taken)-1] }
 
 func (p *postOffice) sendAll(t *testing.T, s *Book) {
 	t.Helper()
-	if err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
+	succeed(t, s.SendDue(t.Context(), "https://donors.example", func(err error) {
 		if refused := new(mail.Refused); !errors.As(err, &refused) || rig.NamesSomebody([]byte(err.Error())) {
 			t.Error(err)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // bodies is everything that the outbox knows of what its mails say.
 func bodies(t *testing.T, s *Book) (text string) {
 	t.Helper()
-	err := s.Read(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 		text = ""
 		return c.Each(func(r db.Row) error { text += r.Text(0); return nil }, `SELECT said FROM mail`)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return text
 }
 
@@ -87,13 +82,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		clock := func(after time.Duration) { s.Now = func() time.Time { return now.Add(after) } }
 		clock(0)
 		email := "office@harbor.example"
-		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Email: &email}); err != nil {
-			t.Fatal(err)
-		}
-		invitation, token, err := s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org")
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Email: &email}))
+		invitation, token := must2(s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org"))(t)
 		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, ""); err != nil { // for anyone: no one is written to
 			t.Fatal(err)
 		}
@@ -112,14 +102,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		}
 
 		// A refusal is told, and what it said is forgotten; a delay is tried again, later and later, until it is too late.
-		refused, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "nobody@example.org")
-		if err != nil {
-			t.Fatal(err)
-		}
-		delayed, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "later@example.org")
-		if err != nil {
-			t.Fatal(err)
-		}
+		refused, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "nobody@example.org"))(t)
+		delayed, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "later@example.org"))(t)
 		office.sendAll(t, s)
 		all, err := s.MailsAbout(t.Context(), account.Number, []string{refused.ID, delayed.ID, invitation.ID})
 		if err != nil || len(all) != 3 || all[refused.ID].State() != mail.Failed || all[refused.ID].Error != "The mail relay answered: 550 no such user" || all[delayed.ID].State() != mail.Delayed {
@@ -152,9 +136,7 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 			t.Errorf("%v, %d mails", err, len(office.taken))
 		}
 		clock(100 * 24 * time.Hour)
-		if err := s.SweepMails(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepMails(t.Context()))
 		if left, err := s.RecentMails(t.Context(), account.Number, 50); err != nil || len(left) != 0 {
 			t.Errorf("%v, %d are left", err, len(left))
 		}
@@ -168,9 +150,7 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 		a.UseRelay(office)
 		b.UseRelay(office)
 		for range 30 {
-			if err := a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"))
 		}
 		var nodes sync.WaitGroup
 		for i := range 64 {
@@ -186,9 +166,7 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 			}
 		}
 		// A mail that a dead node had is due when its lease is over, with the id that it had.
-		if err := a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"))
 		dead, stop := context.WithCancel(t.Context())
 		before := maps.Clone(office.times)
 		a.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { stop(); return dead.Err() }))
@@ -228,10 +206,7 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 		}
 		waiting := func() int {
 			t.Helper()
-			found, err := s.RecentMails(t.Context(), 0, 5_000)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(s.RecentMails(t.Context(), 0, 5_000))(t)
 			return len(found)
 		}
 		for i := range 1_100 {
@@ -267,9 +242,7 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 		now = now.Add(2 * time.Minute)
 		s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { return errors.New("no answer") }))
 		ask("ada@example.org")
-		if err := s.SendDue(t.Context(), "https://donors.example.org", func(error) {}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SendDue(t.Context(), "https://donors.example.org", func(error) {}))
 		s.UseRelay(office)
 		now = now.Add(2 * time.Minute)
 		ask("ada@example.org")
@@ -290,17 +263,12 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		s.UseRelay(office)
 		now := s.Now()
 		s.Now = func() time.Time { return now }
-		session, err := s.StartSession(t.Context(), ada.ID, access.Device{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := must(s.StartSession(t.Context(), ada.ID, access.Device{}))(t)
 		ask := func(email string) *mail.Letter {
 			t.Helper()
 			sent := len(office.taken)
 			now = now.Add(2 * time.Minute)
-			if err := s.AskForReset(t.Context(), email); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.AskForReset(t.Context(), email))
 			if text := bodies(t, s); text != "" {
 				t.Errorf("the outbox has %q", text)
 			}

@@ -31,12 +31,9 @@ func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
 			return nil
 		}))
 		queue := func(account int64, to string) {
-			err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 				return s.Queue(tx, account, mail.Arrived, "", to, &mail.Message{Subject: mail.Say("New gift")})
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		next := func(from chan string, want string) {
 			t.Helper()
@@ -64,9 +61,7 @@ func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
 		}
 		queue(other.Number, "treasurer@example.org")
 		next(sent, "treasurer@example.org")
-		if err := s.AskForReset(t.Context(), "ada@example.org"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.AskForReset(t.Context(), "ada@example.org"))
 		next(sent, "ada@example.org")
 		close(answer)
 		for range 40 {
@@ -87,9 +82,7 @@ func TestARefusedEmailToSomebodyErasedAsksNobodyToThank(t *testing.T) {
 			erase(t, s, context.Background(), account, gift.Contact)
 			return &mail.Refused{Final: true, Err: errors.New("550")}
 		}))
-		if err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SendDue(t.Context(), "", func(err error) { t.Error(err) }))
 		if is, err := s.GiftRecord(t.Context(), account, gift.Code); err != nil || is.Awaits() || is.Thanks.How != giving.ThankedMail || waiting(t, s, account) != 0 {
 			t.Errorf("%v %+v", err, is.Thanks)
 		}
@@ -103,13 +96,9 @@ func TestABouncedEmailIsNotedWithEverybodyWhoHasIt(t *testing.T) {
 	account := newAccount(t, s).Number
 	for i := range sharing {
 		in := input(t, fmt.Sprintf(`{"first_name":"Pat","last_name":"Smith%d","emails":[{"value":"office@example.org"}]}`, i))
-		if _, err := s.CreateContact(t.Context(), account, in, crm.Force); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateContact(t.Context(), account, in, crm.Force))(t)
 	}
-	if err := s.MarkBounced(t.Context(), account, "office@example.org"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.MarkBounced(t.Context(), account, "office@example.org"))
 	for _, c := range everyContact(t, s, account) {
 		if c.BouncedEmail != "office@example.org" {
 			t.Errorf("%s %s: %q", c.FirstName, c.LastName, c.BouncedEmail)

@@ -40,15 +40,9 @@ func sheets(t *testing.T, s *Book, e *move.Export, err error) (pages []string) {
 
 func pagesOf(t *testing.T, file []byte) (pages []string) {
 	t.Helper()
-	r, err := reader.NewReader(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(reader.NewReader(bytes.NewReader(file), int64(len(file))))(t)
 	for i := range r.NumPage() {
-		rows, err := r.Page(i + 1).GetTextByRow()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(r.Page(i + 1).GetTextByRow())(t)
 		var page strings.Builder
 		for _, row := range rows {
 			for _, word := range row.Content {
@@ -82,9 +76,7 @@ func givers(t *testing.T, s *Book, account int64) (ids []int64) {
 		made := create(t, s, account, "{"+who.body+"}")
 		in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"%s"}`, 10+i, s.Now().Format(time.DateOnly)), false, s.Now())
 		in.Contact = &made.ID
-		if _, err := s.CreateGift(t.Context(), account, in); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account, in))(t)
 		ids = append(ids, made.ID)
 	}
 	return ids
@@ -117,10 +109,7 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 		other.UseRelay(office)
 		account := newAccount(t, s).Number
 		givers(t, s, account)
-		set, err := s.WaitingGifts(t.Context(), account, nil, giving.GiftFilter{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(s.WaitingGifts(t.Context(), account, nil, giving.GiftFilter{}))(t)
 		at, first, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{}, set)
 		if wantMailing(t, at); err != nil || first == nil || !strings.Contains(fmt.Sprint(first.Says), "Dear Ms. Zed") || waiting(t, s, account) != 7 {
 			t.Errorf("%v %+v", err, first)
@@ -184,10 +173,7 @@ func TestLabelsAreInTheOrderOfZIPCodes(t *testing.T) {
 		} {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","last_name":"Label","addresses":[{"address_1":"%d Quay","city":"Town",%s}]}`, i, i, address))
 		}
-		p, err := s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.All}, move.Print{What: "5160", ByZip: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.All}, move.Print{What: "5160", ByZip: true}))(t)
 		file, err := s.PrintFile(t.Context(), account, p)
 		page := strings.Join(sheets(t, s, file, err), "")
 		var order []string
@@ -211,12 +197,8 @@ func TestStatementsToMany(t *testing.T) {
 		gone := create(t, s, account, `{"first_name":"Arch","last_name":"Ived","emails":[{"value":"a@example.org"}]}`)
 		in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+s.Now().Format(time.DateOnly)+`"}`, false, s.Now())
 		in.Contact = &gone.ID
-		if _, err := s.CreateGift(t.Context(), account, in); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ArchiveContact(t.Context(), account, gone.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account, in))(t)
+		succeed(t, s.ArchiveContact(t.Context(), account, gone.ID))
 		year := int64(s.Now().Year())
 		everyone := jobs.Selection{All: true, Scope: crm.All}
 		how := move.Print{What: move.PrintStatements, Year: year, ByZip: true}
@@ -253,25 +235,13 @@ func TestStatementsToMany(t *testing.T) {
 		if pages := sheets(t, s, file, err); len(pages) != 1 || !strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 KielGERMANY") || !strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
 			t.Error(pages)
 		}
-		set, err := s.Selected(t.Context(), account, jobs.Selection{IDs: ids})
-		if err != nil {
-			t.Fatal(err)
-		}
-		active, err := s.Selected(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := must(s.Selected(t.Context(), account, jobs.Selection{IDs: ids}))(t)
+		active := must(s.Selected(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}))(t)
 		if all, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, active); err != nil || all.Left[jobs.GaveNothing] != 1 || all.Done() != active.Count() {
 			t.Errorf("%v: a preview for %d says %+v", err, active.Count(), all)
 		}
-		preview, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		preview, _ := must2(s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, set))(t)
+		made := must(s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set))(t)
 		finishJobs(t, s)
 		office.sendAll(t, s)
 		j, err := s.Job(t.Context(), account, made.ID)
@@ -286,9 +256,7 @@ func TestStatementsToMany(t *testing.T) {
 			t.Errorf("the preview was %+v", preview)
 		}
 		// Sending the same ones once more, at the same time, mails no one twice.
-		if _, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set); err != nil {
-			t.Fatal(err)
-		}
+		must(s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set))(t)
 		finishJobs(t, s)
 		if office.sendAll(t, s); len(office.taken) != 1 {
 			t.Errorf("%d mails", len(office.taken))
@@ -332,16 +300,9 @@ func TestAMailingCanBeStopped(t *testing.T) {
 			g := giveNow(t, s, account, fmt.Sprintf(`,"first_name":"P%d","last_name":"Q","email":"p%d@example.org"`, i, i))
 			set.Add(gifts.CodeID(account, g.Code) % 1_000_000_000)
 		}
-		j, err := s.BeginMailing(t.Context(), account, jobs.Mailing{}, set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.CancelJob(t.Context(), account, j.ID); err != nil {
-			t.Fatal(err)
-		}
+		j := must(s.BeginMailing(t.Context(), account, jobs.Mailing{}, set))(t)
+		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
+		must(s.CancelJob(t.Context(), account, j.ID))(t)
 		finishJobs(t, s)
 		if n := waiting(t, s, account); n != 20 {
 			t.Errorf("%d wait", n)
@@ -363,17 +324,12 @@ func TestStatementsOfTwoYearsAreTwoMails(t *testing.T) {
 			for _, day := range []string{"2024-05-05", "2025-05-05"} {
 				in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+day+`"}`, false, s.Now())
 				in.Contact = &id
-				if _, err := s.CreateGift(t.Context(), account, in); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateGift(t.Context(), account, in))(t)
 			}
 		}
 		mailed := func(year int64) (at jobs.MailingProgress) {
 			t.Helper()
-			j, err := s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := must(s.BeginMailing(t.Context(), account, jobs.Mailing{Year: year}, set))(t)
 			finishJobs(t, s)
 			office.sendAll(t, s)
 			done, err := s.Job(t.Context(), account, j.ID)

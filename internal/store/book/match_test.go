@@ -112,13 +112,9 @@ func TestCreateFindsWhoItIsAbout(t *testing.T) {
 		match("never a name alone", `{"first_name":"Dee","last_name":"Diaz"}`, account, 0)
 		match("never in another account", `{"first_name":"Ana",`+email+`,`+phone+`}`, other, 0)
 
-		if _, err := s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[{"value":"+44 20 7946 0958"}]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[{"value":"+44 20 7946 0958"}]}`)))(t)
 		match("by the new phone", `{"phones":[{"value":"+442079460958"}]}`, account, first)
-		if _, err := s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[]}`)))(t)
 		match("not by a phone it no longer has", `{"phones":[{"value":"+442079460958"}]}`, account, 0)
 	})
 }
@@ -202,9 +198,7 @@ func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
 		seen := wantMatched(t, "nothing was decided", err, marta)
 		_, err = add("", crm.MergeSeen)
 		wantMatched(t, "nothing was seen", err, marta)
-		if _, err := s.AddTags(t.Context(), account, marta, []string{"vip"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddTags(t.Context(), account, marta, []string{"vip"}))(t)
 		for _, mode := range []crm.CreateMode{crm.MergeSeen, crm.KeepSeen} {
 			_, err = add(seen, mode)
 			wantMatched(t, "the match has changed", err, marta)

@@ -73,10 +73,7 @@ func TestManyMembersAreAllListed(t *testing.T) {
 func TestAnAccountIsFoundByItsMembersOnly(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		root := newAccount(t, s)
-		chapter, err := s.CreateAccount(t.Context(), "Chapter", root.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chapter := must(s.CreateAccount(t.Context(), "Chapter", root.ID))(t)
 		ada, bob := newUser(t, s, root, access.Owner, "ada"), newUser(t, s, chapter, access.Viewer, "bob")
 		if m, err := s.Membership(t.Context(), ada.ID, root.ID); err != nil || m != (access.Membership{Account: root, Role: access.Owner, Timezone: "UTC", Currency: "USD"}) {
 			t.Errorf("%v: %+v", err, m)
@@ -168,9 +165,7 @@ func TestConcurrentTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 				t.Fatalf("round %d: %d owners are left, %d were refused", round, n, refused)
 			}
 			for _, owner := range owners {
-				if _, err := a.AddMember(t.Context(), account, access.Owner, owner.Email); err != nil {
-					t.Fatal(err)
-				}
+				must(a.AddMember(t.Context(), account, access.Owner, owner.Email))(t)
 			}
 		}
 	})

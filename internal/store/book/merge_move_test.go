@@ -45,15 +45,9 @@ func manyGifts(t testing.TB, s *Book, account, contact int64, n int) {
 // given is how much a contact has given by its own document, by its gifts, and how many gifts these are.
 func given(t testing.TB, s *Book, account, contact int64) (stats, sum, gifts int64) {
 	t.Helper()
-	c, err := s.ContactRecord(t.Context(), account, contact)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = cmp.Or(one(t, s, &sum, `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact),
-		one(t, s, &gifts, `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ContactRecord(t.Context(), account, contact))(t)
+	succeed(t, cmp.Or(one(t, s, &sum, `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact),
+		one(t, s, &gifts, `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact)))
 	return c.Stats.TotalContributions, sum / 100, gifts
 }
 
@@ -77,9 +71,7 @@ func step(t testing.TB, s *Book, rounds int) {
 	t.Helper()
 	w := jobs.NewJobWorker(s.JobStore)
 	for range rounds {
-		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 	}
 }
 
@@ -125,9 +117,7 @@ func TestAMergeOfManyGifts(t *testing.T) {
 			t.Errorf("the job is %+v", j)
 		}
 		wantChecked(t, s)
-		if _, err := s.UndoMerge(t.Context(), account, id, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, id, "US"))(t)
 		wantGiven(t, s, account, other, merges.MovedAtOnce)
 		wantChecked(t, s)
 		finishJobs(t, s, node)
@@ -192,9 +182,7 @@ func TestAMergeMeetsGiftsThatStillMove(t *testing.T) {
 		finishJobs(t, s)
 		wantGiven(t, s, account, last, many+5)
 		wantChecked(t, s)
-		if _, err := s.UndoMerge(t.Context(), account, outer, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, outer, "US"))(t)
 		if _, err := s.UndoMerge(t.Context(), account, inner, "US"); err != nil { // while gifts of the outer one are on their way back
 			t.Fatal(err)
 		}
@@ -217,14 +205,9 @@ func TestErasingAPersonWhoseGiftsStillMove(t *testing.T) {
 		survivor, other := twoOf(t, s, account)
 		const many = merges.MovedAtOnce + 200
 		manyGifts(t, s, account, other, many)
-		noted, err := store.List(t.Context(), s.Base, func(r db.Row) string { return strings.Clone(r.Text(0)) }, `SELECT code FROM gift WHERE account_id = $1 ORDER BY id`, account)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noted := must(store.List(t.Context(), s.Base, func(r db.Row) string { return strings.Clone(r.Text(0)) }, `SELECT code FROM gift WHERE account_id = $1 ORDER BY id`, account))(t)
 		for _, code := range []string{noted[0], noted[many/2], noted[many-1]} {
-			if _, err := s.UpdateGift(t.Context(), account, code, giftInput(t, `{"note":"For Tomkwolf"}`, false, time.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(t.Context(), account, code, giftInput(t, `{"note":"For Tomkwolf"}`, false, time.Now())))(t)
 		}
 		mergeOf(t, s, account, survivor, other)
 		step(t, s, 1)
@@ -232,9 +215,7 @@ func TestErasingAPersonWhoseGiftsStillMove(t *testing.T) {
 		finishJobs(t, s)
 		wantGiven(t, s, account, survivor, many)
 		wantChecked(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Close())
 		if found := traces(t, o, []string{"tomkwolf", "thomas@example", "tom@example"}); len(found) > 0 {
 			t.Errorf("found %q", found)
 		}
@@ -330,14 +311,9 @@ func TestMergeSureEndsWithManyGiftsAndDamage(t *testing.T) {
 		}
 		manyGifts(t, s, account.Number, all[1][0], many)
 		manyGifts(t, s, account.Number, all[1][1], many+1)
-		if err := s.FindDuplicates(t.Context(), account.Number, nil); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.FindDuplicates(t.Context(), account.Number, nil))
 		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1 AND id = $2`, account.Number, all[0][1])
-		job, err := s.MergeSure(t.Context(), account.Number, "US", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := must(s.MergeSure(t.Context(), account.Number, "US", nil))(t)
 		finishJobs(t, s)
 		wantGiven(t, s, account.Number, all[1][1], 2*many+1) // which has most
 		wantGiven(t, s, account.Number, all[1][0], 0)
@@ -346,9 +322,7 @@ func TestMergeSureEndsWithManyGiftsAndDamage(t *testing.T) {
 		if err := json.Unmarshal(done.Progress, &at); err != nil || at.Merged != 2 || at.Left != 1 {
 			t.Errorf("%v: the job says %s", err, done.Progress)
 		}
-		if _, err := s.UndoJob(t.Context(), account.Number, job.ID, "US", false); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoJob(t.Context(), account.Number, job.ID, "US", false))(t)
 		finishJobs(t, s)
 		wantGiven(t, s, account.Number, all[1][1], many+1)
 		wantGiven(t, s, account.Number, all[1][0], many)
@@ -364,10 +338,7 @@ func TestAnUndoWithErasureEnds(t *testing.T) {
 		begin(t, s, im, false)
 		finishJobs(t, s)
 		mergeOf(t, s, account, known, known+2)
-		undo, err := s.UndoJob(t.Context(), account, im.ID, "US", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
 		finishJobs(t, s)
 		j := doneJob(t, s, account, undo.ID)
 		var at jobs.UndoProgress
@@ -392,10 +363,7 @@ func TestMergesThatCannotBeUndoneNeedNoReview(t *testing.T) {
 		create(t, s, account, `{"first_name":"Ina","last_name":"Other","emails":["two@example.org"]}`)
 		create(t, s, account, `{"first_name":"Max","last_name":"Brown","emails":["two@example.org"]}`)
 		pending := func() int64 {
-			_, found, err := s.Merges(t.Context(), account, merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, found := must2(s.Merges(t.Context(), account, merges.Filter{Review: true}, crm.PageRequest{Page: 1, PerPage: 10}))(t)
 			return found.Total
 		}
 		if n := pending(); n != 2 {
@@ -454,26 +422,20 @@ func TestAJobThatKeepsFailingFails(t *testing.T) {
 		manyGifts(t, s, account, other, many)
 		mergeOf(t, s, account, survivor, other)
 		damaged := func(sql string) {
-			if err := s.UpdateAccount(t.Context(), account, func(x *store.Tx) error { return x.Run(sql, account) }); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.UpdateAccount(t.Context(), account, func(x *store.Tx) error { return x.Run(sql, account) }))
 		}
 		damaged(`UPDATE job SET spec = '[' WHERE account_id = $1`)
 		reported := 0
 		for range jobs.JobTries {
 			w := jobs.NewJobWorker(s.JobStore) // a look, once a minute
-			if _, err := w.Round(t.Context(), func(error) { reported++ }); err != nil {
-				t.Fatal(err)
-			}
+			must(w.Round(t.Context(), func(error) { reported++ }))(t)
 		}
 		j, err := s.Job(t.Context(), account, 1)
 		if err != nil || j.State != jobs.JobFailed || j.Trouble().Error == "" || reported != jobs.JobTries || !j.Retryable() {
 			t.Errorf("after %d failures the job is %+v, %v", reported, j, err)
 		}
 		damaged(fmt.Sprintf(`UPDATE job SET spec = '{"merge":%d}' WHERE account_id = $1`, mergeNumber(t, s, account)))
-		if _, err := s.RetryJob(t.Context(), account, 1); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RetryJob(t.Context(), account, 1))(t)
 		finishJobs(t, s)
 		wantJob(t, s, account, 1, jobs.JobDone, 20)
 		wantGiven(t, s, account, survivor, many)
@@ -482,9 +444,7 @@ func TestAJobThatKeepsFailingFails(t *testing.T) {
 
 func mergeNumber(t testing.TB, s *Book, account int64) (id int64) {
 	t.Helper()
-	if err := one(t, s, &id, `SELECT id FROM contact_merge WHERE account_id = $1`, account); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, one(t, s, &id, `SELECT id FROM contact_merge WHERE account_id = $1`, account))
 	return id
 }
 

@@ -19,14 +19,9 @@ import (
 // ownFile is a person's own file.
 func ownFile(t *testing.T, s *Book, account, id int64) string {
 	t.Helper()
-	data, err := s.ContactData(t.Context(), account, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(s.ContactData(t.Context(), account, id))(t)
 	var file strings.Builder
-	if err := data.Write(t.Context(), &file); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, data.Write(t.Context(), &file))
 	return file.String()
 }
 
@@ -41,14 +36,10 @@ func TestAPersonsFileHasMergedContacts(t *testing.T) {
 		if sent.ID != survivor {
 			t.Fatalf("what was sent is %d", sent.ID)
 		}
-		if _, err := s.UpdateContact(t.Context(), account, survivor, input(t, `{"company":"Newer"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, survivor, input(t, `{"company":"Newer"}`)))(t)
 		mergeOf(t, s, account, other, far)
 		mergeOf(t, s, account, survivor, other)
-		if _, err := s.UndoMerge(t.Context(), account, mergeOf(t, s, account, survivor, parted), "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, mergeOf(t, s, account, survivor, parted), "US"))(t)
 		file := ownFile(t, s, account, survivor)
 		for _, want := range []string{`"merged_contacts":[{"id":`, `"last_name":"Farkwolf"`, "Farville", "tom@example.org", "Sings", "Sentkwolf", fmt.Sprintf(`"merged_into":%d`, other)} {
 			if !strings.Contains(file, want) {
@@ -67,19 +58,13 @@ func TestForgottenMergesComeWithTheirAccount(t *testing.T) {
 		s := open(t, o)
 		clock := stopClock(s)
 		from := newAccount(t, s)
-		if err := s.SetAccountSettings(t.Context(), from.Number, access.AccountSettingsInput{HistoryDays: ptr("30")}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), from.Number, access.AccountSettingsInput{HistoryDays: ptr("30")}))
 		survivor, other := twoOf(t, s, from.Number)
 		mergeOf(t, s, from.Number, survivor, other)
 		sent := createAs(t, s, from.Number, `{"first_name":"Thomas","last_name":"Reed","emails":["thomas@example.org","kwolf@example.org"]}`, crm.Dedupe)
-		if _, err := s.UndoMerge(t.Context(), from.Number, sent.Merge, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), from.Number, sent.Merge, "US"))(t)
 		clock.move(40 * 24 * time.Hour)
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepHistory(t.Context()))
 		files := exportAccount(t, s, from)
 		if got := strings.Count(string(files["merges.jsonl"].Data), "\n"); got != 2 {
 			t.Errorf("%d merges are in the files", got)
@@ -107,13 +92,9 @@ func TestErasingAPersonLeavesFiltersOfAnother(t *testing.T) {
 		if _, err := s.UpdateContact(t.Context(), account, survivor, input(t, `{"phones":[]}`)); err != nil { // one that the merge had brought
 			t.Fatal(err)
 		}
-		if _, err := s.UndoMerge(t.Context(), account, merge, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, merge, "US"))(t)
 		for name, query := range map[string]string{"Theirs": "email=tom%40example.org", "By phone": "phone=617+555+0100", "Erased": "email=thomas%40example.org"} {
-			if _, err := s.CreateSegment(t.Context(), account, segment(t, name, query)); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateSegment(t.Context(), account, segment(t, name, query)))(t)
 		}
 		erase(t, s, t.Context(), account, survivor)
 		left, err := s.Segments(t.Context(), account)
@@ -147,9 +128,7 @@ func TestErasingAPersonWhoWasPartOfSeveral(t *testing.T) {
 		}
 		merges = append(merges, mergeOf(t, s, account, third, second), mergeOf(t, s, account, fourth, third))
 		for i := range merges {
-			if _, err := s.UndoMerge(t.Context(), account, merges[len(merges)-1-i], "US"); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UndoMerge(t.Context(), account, merges[len(merges)-1-i], "US"))(t)
 		}
 		erase(t, s, t.Context(), account, person)
 		if found := traces(t, o, []string{"kwolfa", "quetza", "kwolfnote"}); len(found) > 0 {
@@ -217,7 +196,7 @@ func TestAnImportFindsGiversThatWereMergedMeanwhile(t *testing.T) {
 // inTables is where texts are found in the tables of an account.
 func inTables(t *testing.T, s *Book, account int64, texts ...string) (found []string) {
 	t.Helper()
-	err := s.View(t.Context(), func(c db.Conn) error {
+	succeed(t, s.View(t.Context(), func(c db.Conn) error {
 		for _, table := range store.Schema.Tables {
 			if table.Columns[0].Name != "account_id" || table.Key == 1 {
 				continue
@@ -236,10 +215,7 @@ func inTables(t *testing.T, s *Book, account int64, texts ...string) (found []st
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -273,24 +249,16 @@ func TestAPersonOfManyContactsIsErasedInPortions(t *testing.T) {
 			most.Store(max(most.Load(), written.Swap(0)))
 			return nil
 		}
-		job, err := s.EraseContact(t.Context(), account, survivor)
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := must(s.EraseContact(t.Context(), account, survivor))(t)
 		for {
-			j, err := s.Job(t.Context(), account, job)
-			if err != nil {
-				t.Fatal(err)
-			}
+			j := must(s.Job(t.Context(), account, job))(t)
 			if j.Ended() {
 				break
 			}
 			if again, err := s.EraseContact(t.Context(), account, survivor); err != nil || again != job {
 				t.Fatalf("erasing again is job %d, %v, want %d", again, err, job)
 			}
-			if _, err := jobs.NewJobWorker(s.JobStore).Step(t.Context(), &j); err != nil {
-				t.Fatal(err)
-			}
+			must(jobs.NewJobWorker(s.JobStore).Step(t.Context(), &j))(t)
 		}
 		if got := most.Load(); got > 3000 {
 			t.Errorf("a unit of work has %d statements", got)

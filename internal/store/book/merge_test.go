@@ -30,10 +30,7 @@ func into(other int64) crm.MergeInput { return crm.MergeInput{Contact: other} }
 
 func mergeOf(t testing.TB, s *Book, account, survivor, other int64) int64 {
 	t.Helper()
-	made, err := s.Merge(t.Context(), account, survivor, into(other), "US")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.Merge(t.Context(), account, survivor, into(other), "US"))(t)
 	return made.Merge
 }
 
@@ -142,9 +139,7 @@ func TestAMergeIsUndoneOnceAndInOrder(t *testing.T) {
 		if _, err = undo(second); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.UpdateContact(t.Context(), account, survivor, input(t, `{"note":"Changed since","external_ids":[{"source":"old","value":"1"}]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, survivor, input(t, `{"note":"Changed since","external_ids":[{"source":"old","value":"1"}]}`)))(t)
 		taken := create(t, s, account, `{"first_name":"Ta","last_name":"Ker","external_ids":[{"source":"old","value":"2"}]}`).ID
 		undone, err := undo(first)
 		if err != nil || fmt.Sprint(undone.Left) != "[note external_ids]" {
@@ -187,16 +182,12 @@ func TestAnUndoLeavesWhatAnotherMergedContactHas(t *testing.T) {
 		for _, other := range others {
 			merges = append(merges, mergeOf(t, s, account, survivor, other))
 		}
-		if _, err := s.UndoMerge(t.Context(), account, merges[0], "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, merges[0], "US"))(t)
 		c, err := s.ContactRecord(t.Context(), account, survivor)
 		if got, want := fmt.Sprint(c.Company, c.Title, c.Emails, c.Phones, c.Tags, c.MatchKeys), "Lee BikesChair[{ lee@example.org}] [{ 617-555-0100}] [board] [e:lee@example.org p:+16175550100]"; err != nil || got != want {
 			t.Errorf("%v: the survivor has %s, want %s", err, got, want)
 		}
-		if _, err := s.UndoMerge(t.Context(), account, merges[1], "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, merges[1], "US"))(t)
 		if c, err := s.ContactRecord(t.Context(), account, survivor); err != nil || len(c.Emails)+len(c.Phones)+len(c.Tags)+len(c.MatchKeys)+len(c.Title) > 0 {
 			t.Errorf("%v: after both were undone the survivor has %+v", err, c)
 		}
@@ -270,10 +261,7 @@ func TestMergesOfAnImportAreUndone(t *testing.T) {
 		im := importFile(t, s, account, "First name,Last name,Email,Company\nAna,Ruiz,ana@example.org,Ruiz Ltd\nBen,King,ben@example.org,King Ltd\nBen,King,ben@example.org,\n", jobs.MergeExisting)
 		all := func() []store.Merge {
 			t.Helper()
-			found, _, err := s.Merges(t.Context(), account, merges.Filter{}, crm.PageRequest{Page: 1, PerPage: 10})
-			if err != nil {
-				t.Fatal(err)
-			}
+			found, _ := must2(s.Merges(t.Context(), account, merges.Filter{}, crm.PageRequest{Page: 1, PerPage: 10}))(t)
 			return found
 		}
 		found := all()
@@ -306,9 +294,7 @@ func TestConcurrentMergesOnTwoNodes(t *testing.T) {
 		for round := range 5 {
 			survivor, other := int64(0), int64(0)
 			if survivor, other = createAs(t, a, account, `{"first_name":"A","last_name":"A"}`, crm.Force).ID, createAs(t, a, account, `{"first_name":"B","last_name":"B"}`, crm.Force).ID; round%2 == 0 {
-				if _, err := a.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())); err != nil {
-					t.Fatal(err)
-				}
+				must(a.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())))(t)
 			}
 			errs := make([]error, 6)
 			rig.AtOnce(len(errs), func(i int) {
@@ -368,9 +354,7 @@ func TestErasingAPersonErasesMergedContacts(t *testing.T) {
 		if err != nil || len(sent) != 2 {
 			t.Errorf("%+v, %v", sent, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Close())
 		if found := traces(t, o, []string{"innerkwolf", "sentkwolf", "inner@kwolf"}); len(found) > 0 {
 			t.Errorf("found %q", found)
 		}
@@ -382,9 +366,7 @@ func TestMergesLeaveAndComeBackWithTheirAccount(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		survivor, other := twoOf(t, s, account.Number)
-		if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())))(t)
 		id := mergeOf(t, s, account.Number, survivor, other)
 		sent := create(t, s, account.Number, `{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
 		files := exportAccount(t, s, account)
@@ -417,13 +399,9 @@ func TestAMergeThatTheHistoryHasForgotten(t *testing.T) {
 		id := mergeOf(t, s, account, survivor, other)
 		sent := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
 		days := "30"
-		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}))
 		clock.move(31 * 24 * time.Hour)
-		if err := s.SweepHistory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepHistory(t.Context()))
 		for _, merge := range []int64{id, sent.Merge} {
 			_, err := s.UndoMerge(t.Context(), account, merge, "US")
 			wantFault(t, "a merge of long ago", err, "", doc.MergeTooOld)
@@ -447,13 +425,9 @@ func TestACheckTellsOfHalfMerges(t *testing.T) {
 				closeAfter(t, s)
 				account := newAccount(t, s).Number
 				survivor, other := twoOf(t, s, account)
-				if _, err := s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true, time.Now())))(t)
 				third := createAs(t, s, account, `{"first_name":"Th","last_name":"Ird"}`, crm.Force).ID
-				if _, err := s.UndoMerge(t.Context(), account, mergeOf(t, s, account, survivor, third), "US"); err != nil {
-					t.Fatal(err)
-				}
+				must(s.UndoMerge(t.Context(), account, mergeOf(t, s, account, survivor, third), "US"))(t)
 				mergeOf(t, s, account, survivor, other)
 				damage(t, s, sql, other)
 				if found, _ := checkAll(t, s, false); !strings.Contains(strings.Join(found, "\n"), what) {

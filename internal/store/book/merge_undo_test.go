@@ -13,17 +13,12 @@ import (
 // update changes a contact.
 func update(t testing.TB, s *Book, account, id int64, body string) {
 	t.Helper()
-	if _, err := s.UpdateContact(t.Context(), account, id, input(t, body)); err != nil {
-		t.Fatal(err)
-	}
+	must(s.UpdateContact(t.Context(), account, id, input(t, body)))(t)
 }
 
 func unmerge(t testing.TB, s *Book, account, merge int64, region string) (left string, undo int64) {
 	t.Helper()
-	undone, err := s.UndoMerge(t.Context(), account, merge, region)
-	if err != nil {
-		t.Fatal(err)
-	}
+	undone := must(s.UndoMerge(t.Context(), account, merge, region))(t)
 	return fmt.Sprint(undone.Left), undone.ID()
 }
 
@@ -45,9 +40,7 @@ func TestAnUndoOfManyMergesTakesOneOut(t *testing.T) {
 		if left != "[]" || c.Title != "T1" || c.Company != "Typed" || len(c.Tags) != n || len(c.ExternalIDs) != len(merges)-1 || c.MatchKeys[0] == before.MatchKeys[0] {
 			t.Errorf("left %s: title %s, company %s, %d tags, %d ids", left, c.Title, c.Company, len(c.Tags), len(c.ExternalIDs))
 		}
-		if _, err := s.UndoMerge(t.Context(), account, undo, "US"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoMerge(t.Context(), account, undo, "US"))(t)
 		after := recordOf(t, s, account, survivor)
 		before.UpdatedAt, after.UpdatedAt = time.Time{}, time.Time{}
 		if got, want := string(after.AppendBody(nil)), string(before.AppendBody(nil)); got != want || fmt.Sprint(after.MatchKeys) != fmt.Sprint(before.MatchKeys) {
@@ -93,10 +86,7 @@ func TestAnUndoKeepsTheKeysOfPhones(t *testing.T) {
 		third := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","phones":["617-555-0145"]}`, crm.Force).ID
 		merge := mergeOf(t, s, account, survivor, other)
 		mergeOf(t, s, account, survivor, third)
-		change, err := s.UpdateContact(t.Context(), account, survivor, input(t, `{"title":"Dr","phones":["617-555-0145","617-555-0100","617-555-0123"]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		change := must(s.UpdateContact(t.Context(), account, survivor, input(t, `{"title":"Dr","phones":["617-555-0145","617-555-0100","617-555-0123"]}`)))(t)
 		if _, _, err := s.UndoChange(t.Context(), account, survivor, change.Tag.Revision, "FR"); err != nil {
 			t.Fatal(err)
 		}
@@ -117,13 +107,9 @@ func TestATagThatWasRenamedGoesWithItsMerge(t *testing.T) {
 		other := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":["theirs","kept"]}`, crm.Force).ID
 		merge := mergeOf(t, s, account, survivor, other)
 		for _, name := range []string{"theirs", "mine"} { // both become one
-			if _, err := s.RenameTag(t.Context(), account, name, "one"); err != nil {
-				t.Fatal(err)
-			}
+			must(s.RenameTag(t.Context(), account, name, "one"))(t)
 		}
-		if _, err := s.RenameTag(t.Context(), account, "kept", "two"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RenameTag(t.Context(), account, "kept", "two"))(t)
 		unmerge(t, s, account, merge, "US")
 		if a, b := recordOf(t, s, account, survivor), recordOf(t, s, account, other); fmt.Sprint(a.Tags, b.Tags) != "[one] [one two]" {
 			t.Errorf("the survivor has %v, the other one %v", a.Tags, b.Tags)
@@ -139,14 +125,10 @@ func TestAMergeWithoutItsChoiceIsUndone(t *testing.T) {
 		first := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","title":"First"}`, crm.Force).ID
 		second := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","company":"Theirs","title":"Second","note":"M"}`, crm.Force).ID
 		merge := mergeOf(t, s, account, survivor, first)
-		if _, err := s.Merge(t.Context(), account, survivor, crm.MergeInput{Contact: second, MergeChoice: crm.MergeChoice{Fields: map[string]int64{"company": second}}}, "US"); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+		must(s.Merge(t.Context(), account, survivor, crm.MergeInput{Contact: second, MergeChoice: crm.MergeChoice{Fields: map[string]int64{"company": second}}}, "US"))(t)
+		succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 			return tx.Run(`UPDATE contact_merge SET choice = '' WHERE account_id = $1`, account)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		unmerge(t, s, account, merge, "US")
 		if c := recordOf(t, s, account, survivor); c.Company != "Theirs" || c.Title != "Second" || strings.ReplaceAll(c.Note, "\n", "") != "NM" {
 			t.Errorf("the survivor is %q, %q, %q", c.Company, c.Title, c.Note)

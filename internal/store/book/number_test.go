@@ -30,9 +30,7 @@ func livelyAccount(t *testing.T, s *Book) (account access.Account, campaigns []i
 	random := rand.New(rand.NewPCG(8, 9))
 	record := func(contact int64, format string, args ...any) {
 		body := fmt.Sprintf(`{"contact_id":%d,"method":"cash",`+format+`}`, append([]any{contact}, args...)...)
-		if _, err := s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 	}
 	for i := range int64(12) {
 		id := create(t, s, account.Number, fmt.Sprintf(`{"first_name":"E%d","last_name":"Euro","tags":["abroad"]}`, i)).ID
@@ -68,10 +66,7 @@ func livelyAccount(t *testing.T, s *Book) (account access.Account, campaigns []i
 func contactsListed(t *testing.T, s *Book, account int64, scope crm.ContactScope, f find.Filter) (ids []int64) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		found, result, err := s.MatchingContacts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found, result := must2(s.MatchingContacts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: 7}))(t)
 		ids = append(ids, store.Collect(found, func(c crm.Contact) int64 { return c.ID })...)
 		if len(found) == 0 {
 			if result.Total != int64(len(ids)) {
@@ -131,10 +126,7 @@ func checkDonorNumbers(t *testing.T, s *Book, account int64) {
 				if this < 2026 {
 					continue
 				}
-				scope, filter, err := find.ParseQuery(find.DonorQuery(f, this).Encode(), "US")
-				if err != nil {
-					t.Fatal(err)
-				}
+				scope, filter := must2(find.ParseQuery(find.DonorQuery(f, this).Encode(), "US"))(t)
 				same("in the list of contacts", contactsListed(t, s, account, scope, filter))
 			}
 		}
@@ -157,10 +149,7 @@ func checkMoneyNumbers(t *testing.T, s *Book, account int64, campaigns []int64) 
 	t.Helper()
 	for year := int64(2024); year <= 2026; year++ {
 		day := func(year int64) time.Time { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC) }
-		_, listed, err := s.GiftPage(t.Context(), account, giving.GiftFilter{From: day(year), To: day(year + 1), Days: true}, crm.PageRequest{Page: 1, PerPage: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, listed := must2(s.GiftPage(t.Context(), account, giving.GiftFilter{From: day(year), To: day(year + 1), Days: true}, crm.PageRequest{Page: 1, PerPage: 1}))(t)
 		given, currency, err := s.GivenBy(t.Context(), account, giving.DonorFilter{Year: year})
 		sums, n := map[string]int64{}, int64(0)
 		for _, g := range given {
@@ -175,10 +164,7 @@ func checkMoneyNumbers(t *testing.T, s *Book, account int64, campaigns []int64) 
 		}
 	}
 	for _, id := range campaigns {
-		record, err := s.Campaign(t.Context(), account, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must(s.Campaign(t.Context(), account, id))(t)
 		page, err := s.Donors(t.Context(), account, giving.DonorFilter{Campaign: id}, gifts.DonorPlace{}, 1000)
 		raised := int64(0)
 		for _, d := range page.Donors {

@@ -117,10 +117,7 @@ func (o *oracle) refund(st oracleStep) {
 	if amount <= 0 || o.contacts[o.root(g.of)].erased {
 		return
 	}
-	sent, err := giving.DecodeRefund(doc.NewBody(fmt.Appendf(nil, `{"amount":%d}`, amount/100)))
-	if err != nil {
-		o.Fatal(err)
-	}
+	sent := must(giving.DecodeRefund(doc.NewBody(fmt.Appendf(nil, `{"amount":%d}`, amount/100))))(o)
 	if _, err := o.s.RefundGift(o.Context(), o.account.Number, code, sent, ""); o.refused("refund", err) {
 		return
 	}
@@ -338,14 +335,8 @@ func (o *oracle) wantList(parameter, value string, is func(id int64) bool) {
 		}
 	}
 	slices.Sort(want)
-	filter, err := find.ParseFilter(maps.All(map[string]string{parameter: value}), "US")
-	if err != nil {
-		o.Fatal(err)
-	}
-	found, result, err := o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil {
-		o.Fatal(err)
-	}
+	filter := must(find.ParseFilter(maps.All(map[string]string{parameter: value}), "US"))(o)
+	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}))(o)
 	var got []int64
 	for _, c := range found {
 		got = append(got, c.ID)

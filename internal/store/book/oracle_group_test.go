@@ -257,10 +257,7 @@ func (o *oracle) undoImport(st oracleStep) {
 	}
 	o.imports = slices.Delete(o.imports, i, i+1)
 	o.work()
-	rows, err := o.s.JobRows(o.Context(), o.account.Number, undo.ID, 0, 100)
-	if err != nil {
-		o.Fatal(err)
-	}
+	rows := must(o.s.JobRows(o.Context(), o.account.Number, undo.ID, 0, 100))(o)
 	kept := map[int64]bool{}
 	for _, row := range rows {
 		kept[row.Contact] = true
@@ -312,10 +309,7 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 	}
 	made := slices.DeleteFunc(page, func(c crm.Contact) bool { return slices.Contains(o.ids, c.ID) })
 	slices.SortFunc(made, func(a, b crm.Contact) int { return int(a.ID - b.ID) })
-	merged, err := store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known, int64(10))
-	if err != nil {
-		o.Fatal(err)
-	}
+	merged := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known, int64(10)))(o)
 	for _, part := range parts {
 		company := part.text["company"]
 		if i := slices.IndexFunc(merged, func(m store.Merge) bool { return strings.Contains(m.Sent, company) }); i >= 0 {
@@ -337,10 +331,7 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 
 // lastMerge is the last merge of the account.
 func (o *oracle) lastMerge() (last int64) {
-	all, err := store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0), int64(1000))
-	if err != nil {
-		o.Fatal(err)
-	}
+	all := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0), int64(1000)))(o)
 	for _, m := range all {
 		last = m.ID
 	}

@@ -934,7 +934,7 @@ func (o *oracle) wantNoTraces(person []int64) {
 	if words = append(words, o.notes(person)...); len(words) == 0 {
 		return
 	}
-	err := o.s.View(o.Context(), func(c db.Conn) error {
+	succeed(o, o.s.View(o.Context(), func(c db.Conn) error {
 		for _, table := range store.Schema.Tables {
 			if table.Columns[0].Name != "account_id" || table.Key == 1 {
 				continue
@@ -963,10 +963,7 @@ func (o *oracle) wantNoTraces(person []int64) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		o.Fatal(err)
-	}
+	}))
 }
 
 // forget removes from the model what is no longer there: edits and merges of erased people cannot be undone.
@@ -1111,9 +1108,7 @@ func (o *oracle) ownFiles() {
 func TestOracle(t *testing.T) {
 	t.Parallel()
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set("20"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, checks.Value.Set("20"))
 	}
 	for _, e := range bothEngines {
 		t.Run(e.name, func(t *testing.T) {
@@ -1157,15 +1152,10 @@ func TestOracle(t *testing.T) {
 func newOracle(t *testing.T, rt *rapid.T, s *Book, word string) *oracle {
 	o := &oracle{T: t, rt: rt, s: s, account: newAccount(t, s), word: word, place: time.UTC, contacts: map[int64]*modelContact{}, into: map[int64]int64{},
 		gifts: map[string]*oracleGift{}, plans: map[string]int64{}, segments: map[int64]modelSegment{}, undoOf: map[int64]int64{}, filed: map[string]bool{}, editOf: map[int64]*event{}, ofEdit: map[int64]int64{}}
-	if err := s.SetAccountSettings(t.Context(), o.account.Number, access.AccountSettingsInput{HistoryDays: ptr("30")}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.SetAccountSettings(t.Context(), o.account.Number, access.AccountSettingsInput{HistoryDays: ptr("30")}))
 	for i := range 2 {
 		title := fmt.Sprintf("Campaign %s%d", word, i)
-		made, err := s.CreateCampaign(t.Context(), o.account, campaign.Input{Title: &title})
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(s.CreateCampaign(t.Context(), o.account, campaign.Input{Title: &title}))(t)
 		o.campaigns = append(o.campaigns, made)
 	}
 	o.field = define(t, s, o.account.Number, "Shirt", custom.TextField)

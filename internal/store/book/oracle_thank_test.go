@@ -43,10 +43,7 @@ func (o *oracle) thank(st oracleStep) {
 }
 
 func (o *oracle) mailAbout(code string) *mail.Mail {
-	m, err := o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code)))
-	if err != nil {
-		o.Fatal(err)
-	}
+	m := must(o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))))(o)
 	return m
 }
 
@@ -72,24 +69,15 @@ func (o *oracle) forgetMails() {
 // refundMails is how many mails about refunds of a gift wait.
 func (o *oracle) refundMails(code string) int {
 	about := gifts.AboutRefund(gifts.CodeID(o.account.Number, code))
-	found, err := store.List(o.Context(), o.s.Base, store.Number,
-		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about)
-	if err != nil {
-		o.Fatal(err)
-	}
+	found := must(store.List(o.Context(), o.s.Base, store.Number,
+		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about))(o)
 	return len(found)
 }
 
 // tellRefund expects one mail more about a refund, where one may go to the donor.
 func (o *oracle) tellRefund(code string) {
-	g, err := o.s.GiftRecord(o.Context(), o.account.Number, code)
-	if err != nil {
-		o.Fatal(err)
-	}
-	c, err := o.s.ContactRecord(o.Context(), o.account.Number, g.Contact)
-	if err != nil {
-		o.Fatal(err)
-	}
+	g := must(o.s.GiftRecord(o.Context(), o.account.Number, code))(o)
+	c := must(o.s.ContactRecord(o.Context(), o.account.Number, g.Contact))(o)
 	if o.s.Mails() && !g.Test && c.NoMail() == "" {
 		o.told[code]++
 	}
@@ -102,9 +90,7 @@ func (o *oracle) tellRefund(code string) {
 func (o *oracle) post(oracleStep) {
 	office := new(postOffice)
 	o.s.UseRelay(office)
-	if err := o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }); err != nil {
-		o.Fatal(err)
-	}
+	succeed(o, o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }))
 	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool { return !strings.Contains(l.To.String(), o.word) }) // of sequences before
 	want := 0
 	for code, mails := range o.mails {
@@ -148,10 +134,7 @@ func (o *oracle) receipt(st oracleStep) {
 
 // receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a gift, for what is left of it.
 func (o *oracle) receipted() {
-	first, last, err := o.s.ReceiptYears(o.Context(), o.account.Number)
-	if err != nil {
-		o.Fatal(err)
-	}
+	first, last := must2(o.s.ReceiptYears(o.Context(), o.account.Number))(o)
 	valid := map[string]thanks.Receipt{}
 	for year := first; year <= last && last > 0; year++ {
 		all, total, err := o.s.Receipts(o.Context(), o.account.Number, year, crm.PageRequest{Page: 1, PerPage: 1000})
@@ -200,15 +183,11 @@ func (o *oracle) template(st oracleStep) {
 	at := thanks.Occasions[st.A%len(thanks.Occasions)]
 	if st.B%3 == 0 {
 		delete(o.texts, at)
-		if err := o.s.ResetTemplate(o.Context(), o.account.Number, at); err != nil {
-			o.Fatal(err)
-		}
+		succeed(o, o.s.ResetTemplate(o.Context(), o.account.Number, at))
 		return
 	}
 	text := thanks.Template{Occasion: at, Subject: "Thanks, {first_name}", Body: fmt.Sprintf("Dear {name}, %d", st.B)}
-	if _, err := o.s.ChangeTemplate(o.Context(), o.account.Number, at, thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}); err != nil {
-		o.Fatal(err)
-	}
+	must(o.s.ChangeTemplate(o.Context(), o.account.Number, at, thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}))(o)
 	text.Own = true
 	o.texts[at] = text
 }
@@ -228,10 +207,7 @@ func (o *oracle) thanked() {
 	if n, err := o.s.ToThank(o.Context(), o.account.Number, 1000); err != nil || n != waits {
 		o.fault("gifts to thank for", "%d, want %d: %v", n, waits, err)
 	}
-	all, err := o.s.Templates(o.Context(), o.account.Number)
-	if err != nil {
-		o.Fatal(err)
-	}
+	all := must(o.s.Templates(o.Context(), o.account.Number))(o)
 	for _, text := range all {
 		want, own := o.texts[text.Occasion]
 		if !own {

@@ -31,14 +31,12 @@ func TestAJobThatPanicsEndsAlone(t *testing.T) {
 		"its step": func(t *testing.T, s *Book, account int64) (job int64) {
 			explode := func(context.Context, *jobs.JobWorker, *jobs.Job) error { panic(errors.New("Secretname Ruiz")) }
 			s.Use(merges.MoveKind, move.EraseKind, jobs.Kind{Step: explode}, move.EraseAll, s.LookOnce)
-			if err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 				made := jobs.NewJob(tx, tx.Accounts[account], jobs.SureJob, jobs.JobWaiting, struct{}{})
 				jobs.SaveJob(tx, made)
 				job = made.ID
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return job
 		},
 		"the reading of its file": func(t *testing.T, s *Book, account int64) (job int64) {
@@ -62,10 +60,7 @@ func TestAJobThatPanicsEndsAlone(t *testing.T) {
 				for range jobs.JobTries {
 					w := jobs.NewJobWorker(s.JobStore) // a look, once a minute
 					for before := len(told); len(told) == before; {
-						busy, err := w.Round(t.Context(), func(err error) { told = append(told, err.Error()) })
-						if err != nil {
-							t.Fatal(err)
-						}
+						busy := must(w.Round(t.Context(), func(err error) { told = append(told, err.Error()) }))(t)
 						if !busy && len(told) == before {
 							<-w.Ready // something was read
 						}
@@ -121,13 +116,11 @@ func TestAMailThatPanicsHoldsUpNoOther(t *testing.T) {
 		}
 		told := 0
 		for range 3 {
-			if err := s.SendDue(t.Context(), "https://donors.example", func(err error) {
+			succeed(t, s.SendDue(t.Context(), "https://donors.example", func(err error) {
 				if told++; strings.Contains(err.Error(), "bad@") || !strings.Contains(err.Error(), "panic: ") {
 					t.Errorf("the log says %v", err)
 				}
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			clock.move(mail.Lease + 48*time.Hour)
 		}
 		if told != 1 || len(office.taken) != 1 {
@@ -201,14 +194,9 @@ func TestEveryCellOfEveryColumnIsImported(t *testing.T) {
 					if kind == custom.SelectField {
 						in.Options = []string{"small", "large"}
 					}
-					if _, err := s.DefineField(t.Context(), account, in); err != nil {
-						t.Fatal(err)
-					}
+					must(s.DefineField(t.Context(), account, in))(t)
 				}
-				im, err := s.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, of, "file.csv", "US", strings.NewReader(file))
-				if err != nil {
-					t.Fatal(err)
-				}
+				im := must(s.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, of, "file.csv", "US", strings.NewReader(file)))(t)
 				im.Spec.Mapping = mapping
 				begin(t, s, im, true)
 				finishJobs(t, s)

@@ -31,18 +31,13 @@ func pictureFile(t testing.TB, width, height int) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
 func draw(t testing.TB, s *Book, account access.Account, kind picture.Kind, width int) picture.Picture {
 	t.Helper()
-	p, err := s.MakePicture(t.Context(), account.Number, pictureFile(t, width, width/2), kind, "cover.url")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(s.MakePicture(t.Context(), account.Number, pictureFile(t, width, width/2), kind, "cover.url"))(t)
 	return p
 }
 
@@ -77,23 +72,16 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 		first, second, logo := draw(t, s, account, picture.Cover, 1700), draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Logo, 600)
 		in := withCover(first)
 		in.Title = ptr("Gala")
-		gala, err := s.CreateCampaign(t.Context(), account, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gala := must(s.CreateCampaign(t.Context(), account, in))(t)
 		if n := served(t, s, first.Address, first); n != 4 || gala.Cover.URL != first.Address {
 			t.Errorf("%d files, and the cover is %+v", n, gala.Cover)
 		}
-		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo}))
 		updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
 		if served(t, s, first.Address, first) != 4 || served(t, s, logo.Address, logo) != 3 {
 			t.Errorf("a change of something else has removed a picture: %d and %d are left", served(t, s, first.Address, first), served(t, s, logo.Address, logo))
 		}
-		if _, err := s.UpdateCampaign(t.Context(), account, gala.ID, withCover(second)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateCampaign(t.Context(), account, gala.ID, withCover(second)))(t)
 		if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
 			t.Error("the picture that was replaced is still there, or the new one is not")
 		}
@@ -102,12 +90,8 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 		if twin.Cover.URL == second.Address || twin.Logo == logo.Address {
 			t.Errorf("two campaigns share a picture: %+v", twin)
 		}
-		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
+		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}))
 		if served(t, s, second.Address, second) != 0 || served(t, s, logo.Address, logo) != 0 {
 			t.Error("pictures outlive the campaign and the organization's logo")
 		}
@@ -126,10 +110,7 @@ func TestPicturesInAStoryLiveAsLongAsTheStory(t *testing.T) {
 		account := newAccount(t, s)
 		kept, cut := draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Cover, 300)
 		shows := func(p picture.Picture) string { return `<img src="` + p.Address + `" alt="Harbor">` }
-		gala, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"), Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)), Pictures: []picture.Picture{kept, cut}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		gala := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"), Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)), Pictures: []picture.Picture{kept, cut}}))(t)
 		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 2 {
 			t.Error("the pictures of the story are not there")
 		}
@@ -138,9 +119,7 @@ func TestPicturesInAStoryLiveAsLongAsTheStory(t *testing.T) {
 		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 0 {
 			t.Error("the picture that was cut from the story is still there, or the other is not")
 		}
-		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
 		copied := twin.Pictures()
 		if len(copied) != 1 || copied[0] == kept.Address || served(t, s, kept.Address, kept) != 0 || served(t, s, copied[0], kept) != 3 {
 			t.Errorf("the story of another campaign shows %v", copied)
@@ -194,9 +173,7 @@ func TestPicturesMoveWithTheirAccount(t *testing.T) {
 			t.Errorf("the logo is %q, %v", settings.Logo, err)
 		}
 		// One of two accounts with the same pictures loses them; they are still found.
-		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
 		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
 			t.Errorf("%d files are found", n)
 		}
@@ -228,16 +205,10 @@ func TestACheckKnowsPictures(t *testing.T) {
 		cover := draw(t, s, account, picture.Cover, 900)
 		in := withCover(cover)
 		in.Title = ptr("Gala")
-		gala, err := s.CreateCampaign(t.Context(), account, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		gala := must(s.CreateCampaign(t.Context(), account, in))(t)
 		wants := func(sql string, repaired bool, says string) {
 			t.Helper()
-			err := s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error { return x.Run(sql, account.Number) })
-			if err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error { return x.Run(sql, account.Number) }))
 			found, report := checkAll(t, s, true)
 			if !strings.Contains(strings.Join(found, "\n"), says) || (report.Repaired == report.Problems) != repaired {
 				t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
@@ -300,10 +271,7 @@ func TestPicturesAreFoundByOldAddresses(t *testing.T) {
 		account := newAccount(t, s)
 		create := func(in campaign.Input) campaign.Campaign {
 			in.Title = ptr("Gala")
-			made, err := s.CreateCampaign(t.Context(), account, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must(s.CreateCampaign(t.Context(), account, in))(t)
 			return made
 		}
 		for _, prefix := range []string{"", "4711-"} {

@@ -137,9 +137,7 @@ func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
 		sent.Write(append(last, ']'))
 		var got []int64
 		var people []person
-		if err := json.Unmarshal(sent.Bytes(), &people); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, json.Unmarshal(sent.Bytes(), &people))
 		for _, p := range people {
 			got = append(got, p.ID)
 		}
@@ -166,10 +164,7 @@ func TestALargePageOfCampaignsIsReadInPieces(t *testing.T) {
 		page := func(flush store.Flush) ([]byte, store.ListResult, error) {
 			return s.Campaigns(t.Context(), owner.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "https://x.org", nil, flush)
 		}
-		whole, _, err := page(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole, _ := must2(page(nil))(t)
 		checkPieces(t, s, string(whole), page)
 	})
 }

@@ -44,10 +44,7 @@ func (l *letterbox) Data(r io.Reader) error {
 func openLetterbox(t *testing.T) (*letterbox, *relay.Relay) {
 	box := new(letterbox)
 	server := smtp.NewServer(box)
-	at, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go server.Serve(at) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	from, _ := mail.ParseAddress("giving@harbor.example")
@@ -57,17 +54,11 @@ func openLetterbox(t *testing.T) (*letterbox, *relay.Relay) {
 // parts are what a mail consists of, by the type of each, as programs that show mail take it apart.
 func parts(t *testing.T, text string) map[string]string {
 	t.Helper()
-	m, err := netmail.ReadMessage(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(netmail.ReadMessage(strings.NewReader(text)))(t)
 	found := map[string]string{}
 	var open func(header func(string) string, body io.Reader)
 	open = func(header func(string) string, body io.Reader) {
-		kind, values, err := mime.ParseMediaType(header("Content-Type"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		kind, values := must2(mime.ParseMediaType(header("Content-Type")))(t)
 		if strings.HasPrefix(kind, "multipart/") {
 			for r := multipart.NewReader(body, values["boundary"]); ; {
 				part, err := r.NextPart()
@@ -83,10 +74,7 @@ func parts(t *testing.T, text string) map[string]string {
 		if header("Content-Transfer-Encoding") == "base64" {
 			body = base64.NewDecoder(base64.StdEncoding, body)
 		}
-		said, err := io.ReadAll(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := must(io.ReadAll(body))(t)
 		found[kind] = string(said)
 		found[kind+" name"] = header("Content-Disposition")
 	}
@@ -100,15 +88,11 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		box, relay := openLetterbox(t)
 		s.UseRelay(relay)
 		account := newAccount(t, s).Number
-		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{TaxID: ptr("12-3456789")}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{TaxID: ptr("12-3456789")}))
 		send := func() map[string]string {
 			t.Helper()
 			before := len(box.mails)
-			if err := s.SendDue(t.Context(), "", func(err error) { t.Error(err) }); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.SendDue(t.Context(), "", func(err error) { t.Error(err) }))
 			for _, text := range slices.Backward(box.mails[before:]) {
 				if !strings.Contains(text, "Your refund from") {
 					return parts(t, text)
@@ -139,9 +123,7 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 			}
 		}
 		plain := giveNow(t, s, account, ofAda)
-		if _, err := s.ThankFor(t.Context(), account, plain.Code, gifts.Thank{How: "mail"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.ThankFor(t.Context(), account, plain.Code, gifts.Thank{How: "mail"}))(t)
 		if got := send(); got["application/pdf"] != "" || got["text/plain"] == "" {
 			t.Error("a mail without a receipt has a file")
 		}
@@ -149,9 +131,7 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		// A gift of a plan, of which a part is given back before its mail leaves.
 		plan := newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":50,"method":"check","frequency":"monthly"}`, plain.Contact))
 		monthly := giveNow(t, s, account, ofAda+`,"plan_id":"`+plan.Code+`","send_receipt":true`)
-		if _, err := s.RefundGift(t.Context(), account, monthly.Code, ptr(int64(20_0000)), ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, monthly.Code, ptr(int64(20_0000)), ""))(t)
 		now, err := s.GiftRecord(t.Context(), account, monthly.Code)
 		got := send()
 		if pages := pagesOf(t, []byte(got["application/pdf"])); err != nil || now.Receipt == monthly.Receipt || !strings.Contains(pages[0], now.Receipt) || !strings.Contains(pages[0], "$30.00") || strings.Contains(pages[0], "VOID") || !strings.Contains(got["text/plain"], "recurring gift") {
@@ -160,18 +140,14 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 
 		// What was given back altogether is not thanked for, and waits again if it comes back.
 		back := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
-		if _, err := s.RefundGift(t.Context(), account, back.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, back.Code, nil, ""))(t)
 		if got := send(); got != nil {
 			t.Errorf("a refunded gift is thanked for: %v", got)
 		}
 		if n := waiting(t, s, account); n != 0 {
 			t.Errorf("%d wait", n)
 		}
-		if _, err := s.UndoRefund(t.Context(), account, back.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoRefund(t.Context(), account, back.Code, nil, ""))(t)
 		if n := waiting(t, s, account); n != 1 {
 			t.Errorf("%d wait", n)
 		}

@@ -35,10 +35,7 @@ func receiptsOf(t *testing.T, s *Book, account int64) []thanks.Receipt {
 
 func issue(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument {
 	t.Helper()
-	made, err := s.IssueReceipt(t.Context(), account, code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.IssueReceipt(t.Context(), account, code))(t)
 	return made
 }
 
@@ -93,9 +90,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		account := newAccount(t, s)
 		number := account.Number
 		tax, address := "12-3456789", "1 River Road\nRiverton, OR 97001"
-		if err := s.SetAccountSettings(t.Context(), number, access.AccountSettingsInput{TaxID: &tax, Address: &address}); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SetAccountSettings(t.Context(), number, access.AccountSettingsInput{TaxID: &tax, Address: &address}))
 		gift := giveNow(t, s, number, ofAda+`,"benefit":"Dinner","benefit_value":12.5`)
 		promise := giveNow(t, s, number, ofAda+`,"status":"pending"`)
 		if _, err := s.IssueReceipt(t.Context(), number, promise.Code); !errors.As(err, new(*doc.Invalid)) || !strings.Contains(err.Error(), "has not arrived") {
@@ -110,9 +105,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		if err != nil || !strings.Contains(said, "estimated value of $12.50") || !strings.Contains(said, "more than this value: $37.50") || !strings.Contains(said, tax) || !strings.Contains(said, "Riverton") {
 			t.Fatalf("%v %s", err, said)
 		}
-		if _, err := s.RefundGift(t.Context(), number, gift.Code, ptr(int64(20_0000)), ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), number, gift.Code, ptr(int64(20_0000)), ""))(t)
 		all := receiptsOf(t, s, number)
 		if len(all) != 2 || all[1].VoidedAt.IsZero() || all[1].ReplacedBy != all[0].ID || all[0].Amount != 30_00 || !strings.Contains(fmt.Sprint(all[0].Lines()), "replaces receipt "+first.Receipt) {
 			t.Fatalf("%+v", all)
@@ -141,10 +134,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		}
 
 		// Who is erased leaves the receipts, also one for a gift that is someone else's now. Numbers and amounts stay.
-		data, err := s.ContactData(t.Context(), number, bob.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(s.ContactData(t.Context(), number, bob.ID))(t)
 		var file strings.Builder
 		if err := data.Write(t.Context(), &file); err != nil || !strings.Contains(file.String(), `"receipts":[{"id":`) {
 			t.Errorf("%v %s", err, file.String())
@@ -154,9 +144,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		if len(all) != 3 || all[0].Text.Title == "" || all[1].Text.Title != "" || all[2].Text.Title != "" || all[2].Amount != 50_00 {
 			t.Errorf("%+v", all)
 		}
-		if _, err := s.RefundGift(t.Context(), number, gift.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), number, gift.Code, nil, ""))(t)
 		if all = receiptsOf(t, s, number); len(all) != 3 || all[0].VoidedAt.IsZero() || all[0].ReplacedBy != 0 {
 			t.Errorf("%+v", all)
 		}
@@ -181,9 +169,7 @@ func TestCanadianReceipts(t *testing.T) {
 		account := newAccount(t, s).Number
 		set := func(in access.AccountSettingsInput) {
 			t.Helper()
-			if err := s.SetAccountSettings(t.Context(), account, in); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.SetAccountSettings(t.Context(), account, in))
 		}
 		set(access.AccountSettingsInput{Receipts: &thanks.Wording{Form: thanks.Canada}})
 		gift := giveNow(t, s, account, `,"first_name":"Zoé","last_name":"Roy","email":"zoe@example.org","address":{"address_1":"5 Rue Saint-Paul","city":"Montréal","state":"QC","zip":"H2Y 1H1","country":"CAN"}`)

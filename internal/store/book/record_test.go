@@ -43,10 +43,7 @@ func TestAMergeTellsWhatTheContactWasBefore(t *testing.T) {
 		if made.Before != nil || string(merged.Before) != string(made.Body) {
 			t.Errorf("before the create there was %s, before the merge %s", made.Before, merged.Before)
 		}
-		before, err := crm.ParseContact(merged.ID, merged.Before, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(crm.ParseContact(merged.ID, merged.Before, nil))(t)
 		after, err := s.ContactRecord(t.Context(), account, merged.ID)
 		want := []doc.Change{{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"}, {Field: "Email added", After: "b@x.org"}}
 		if diff := cmp.Diff(want, crm.Changes(before, after)); err != nil || diff != "" {

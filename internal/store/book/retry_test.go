@@ -45,13 +45,10 @@ func attempt(t *testing.T, s *Book, account int64, key, name string) (id int64, 
 // keptKeys are the keys of all answers that the account has.
 func keptKeys(t *testing.T, s *Book, account int64) (keys []string) {
 	t.Helper()
-	err := s.View(t.Context(), func(c db.Conn) (err error) {
+	succeed(t, s.View(t.Context(), func(c db.Conn) (err error) {
 		keys, err = db.List(c, func(r db.Row) string { return r.Text(0) }, `SELECT key FROM request_answer WHERE account_id = $1 ORDER BY key`, account)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return keys
 }
 
@@ -98,10 +95,7 @@ func TestARefusalIsKeptOnlyWhereNothingElseIs(t *testing.T) {
 		if err := s.KeepAnswer(attempting(t, "tags", "tags"), account, refusal); err != nil {
 			t.Error(err)
 		}
-		id, err := attempt(t, s, account, "made", "Ana")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(attempt(t, s, account, "made", "Ana"))(t)
 		for key, want := range map[string]string{"tags": `"no"`, "made": fmt.Sprint(id)} {
 			request := map[string]string{"tags": "tags", "made": "Ana"}[key]
 			var first *store.Replayed
@@ -122,9 +116,7 @@ func TestConcurrentExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 		for i := range 9 {
 			clock.move(time.Second)
 			for _, account := range []int64{account, other} {
-				if _, err := attempt(t, s, account, fmt.Sprintf("old %d", i), "Old"); err != nil {
-					t.Fatal(err)
-				}
+				must(attempt(t, s, account, fmt.Sprintf("old %d", i), "Old"))(t)
 			}
 		}
 		clock.move(crm.RetryWindow - 5*time.Second) // the first four have expired
@@ -169,10 +161,7 @@ func TestACopyKeepsTheAnswers(t *testing.T) {
 	eachWay(t, func(t *testing.T, from, to store.Options) {
 		a := open(t, from)
 		account := newAccount(t, a).Number
-		id, err := attempt(t, a, account, "moved", "Ana")
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(attempt(t, a, account, "moved", "Ana"))(t)
 		mustCopy(t, from, to, move.CopyOptions{})
 		again, err := attempt(t, open(t, to), account, "moved", "Ana")
 		if first := new(store.Replayed); !errors.As(err, &first) || again != id {
@@ -198,9 +187,7 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 				return s.UpdateContact(attempting(t, key, key), account, made.ID, input(t, fmt.Sprintf(`{"note":"%d %s"}`, i, note)))
 			}
 			for i := range 10 {
-				if _, err := patch(i); err != nil {
-					t.Fatal(err)
-				}
+				must(patch(i))(t)
 			}
 			if kept := keptBytes(t, s, account); kept > 20_000+10*100 {
 				t.Errorf("%d bytes are kept", kept)
@@ -219,9 +206,7 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 			}
 			clock.move(crm.RetryWindow + time.Second)
 			for i := range 8 { // others expire as these are kept
-				if _, err := patch(i); err != nil {
-					t.Fatal(err)
-				}
+				must(patch(i))(t)
 			}
 			if _, err := patch(2); !strings.Contains(bodyOf(err), `"note":"2 `) {
 				t.Errorf("what has expired still counts: %v", err)
@@ -248,14 +233,10 @@ func TestAnswersThatExpireAreCountedOnce(t *testing.T) {
 			for i, length := range []int{1, 1, 3_000} { // the first ones are removed first
 				clock.move(time.Second)
 				in := input(t, fmt.Sprintf(`{"first_name":"Ann","note":%q}`, strings.Repeat("x", length)))
-				if _, err := s.CreateContact(attempting(t, fmt.Sprint(i), "create"), account, in, crm.Force); err != nil {
-					t.Fatal(err)
-				}
+				must(s.CreateContact(attempting(t, fmt.Sprint(i), "create"), account, in, crm.Force))(t)
 			}
 			clock.move(crm.RetryWindow + time.Second)
-			if err := s.KeepAnswer(attempting(t, "2", "refused"), account, store.Answer{Status: 422, Body: make([]byte, 7_000)}); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, s.KeepAnswer(attempting(t, "2", "refused"), account, store.Answer{Status: 422, Body: make([]byte, 7_000)}))
 			wantChecked(t, s)
 			if keys := keptKeys(t, s, account); len(keys) != 0 {
 				t.Errorf("%q are kept", keys)
@@ -317,12 +298,9 @@ func bodyOf(err error) string {
 // keptBytes is how long the answers are together that an account has.
 func keptBytes(t *testing.T, s *Book, account int64) (n int64) {
 	t.Helper()
-	err := s.Read(t.Context(), func(c db.Conn) (err error) {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) (err error) {
 		n, err = c.Int(`SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1`, account)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }

@@ -134,10 +134,7 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 		})
 		var all []crm.Contact
 		for page := int64(1); len(all) == 0 || page <= 2; page++ {
-			contacts, _, err := s.ContactPage(t.Context(), account, crm.All, crm.PageRequest{Page: page, PerPage: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
+			contacts, _ := must2(s.ContactPage(t.Context(), account, crm.All, crm.PageRequest{Page: page, PerPage: 100}))(t)
 			all = append(all, contacts...)
 		}
 		for _, text := range []string{"a", "an", "ana", "bo", "ana bo", "bo ana", "ana bob", "cy b", "bo cy an", "ana bo cy", "ana1", "#a", "xyz", "x.org", "an 1", "@", "@x", "@x.o", "an@", "ana1@x.o", "ana12@x.org", "1", "12", "12m", "12 mo", "an.bo", "bo.ana", "ana.bob", "12monkeys", "1234"} {
@@ -170,7 +167,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 	t.Helper()
 	const part = 500
 	for first := 0; first < n; first += part {
-		err := s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
+		succeed(t, s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
 			for i := first; i < min(first+part, n); i++ {
 				contact, err := crm.NewContact(input(t, body(i)), s.Now())
 				if err == nil {
@@ -181,10 +178,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
@@ -202,14 +196,10 @@ func TestConcurrentSearchFindsWhatWasJustWritten(t *testing.T) {
 			}
 		}
 		finds("diaz ana", crm.Active, 1)
-		if _, err := b.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Reyes","emails":[{"value":"ana@x.org"}]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(b.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Reyes","emails":[{"value":"ana@x.org"}]}`)))(t)
 		finds("diaz", crm.Active, 0)
 		finds("reyes ana@x", crm.Active, 1)
-		if _, err := a.SyncTags(t.Context(), account, id, []string{"staff"}); err != nil {
-			t.Fatal(err)
-		}
+		must(a.SyncTags(t.Context(), account, id, []string{"staff"}))(t)
 		finds("#board", crm.Active, 0)
 		finds("#staff", crm.Active, 1)
 		archive(t, b, account, id)
@@ -232,9 +222,7 @@ func TestSuggestionsAreFoundByTheSearch(t *testing.T) {
 		for _, body := range []string{`{"first_name":"Peter","last_name":"Carter"}`, `{"first_name":"Carta","last_name":"Novak","emails":[{"value":"cn@x.org"}]}`, `{"first_name":"Gone","last_name":"Carter"}`} {
 			createAs(t, s, account, body, crm.Force)
 		}
-		if err := s.ArchiveContact(t.Context(), account, doc.MakeID(account, 83)); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ArchiveContact(t.Context(), account, doc.MakeID(account, 83)))
 		createAs(t, s, other, `{"first_name":"Pat","last_name":"Carter"}`, crm.Force)
 		for text, want := range map[string]string{"ca": "Peter Carter", "carter pe": "Peter Carter", "pe ca": "Peter Carter", "CN@x": "Carta Novak", "nobody": "", "gone": ""} {
 			found, err := s.SuggestContacts(t.Context(), account, typed(text), 3)

@@ -17,10 +17,7 @@ import (
 
 func segment(t testing.TB, name, query string) find.Segment {
 	t.Helper()
-	made, err := find.NewSegment(name, query, "US")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(find.NewSegment(name, query, "US"))(t)
 	return made
 }
 
@@ -30,19 +27,11 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 		ctx := store.By(t.Context(), history.ConsoleChannel, "ann@x.org")
 		names := func() (all []string) {
 			t.Helper()
-			found, err := s.Segments(t.Context(), account)
-			if err != nil {
-				t.Fatal(err)
-			}
+			found := must(s.Segments(t.Context(), account))(t)
 			return store.Collect(found, func(s find.Segment) string { return s.Name + "?" + s.Query + " by " + s.Actor })
 		}
-		vip, err := s.CreateSegment(ctx, account, segment(t, "VIPs", "tag=vip"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.CreateSegment(ctx, account, segment(t, "Boston", "city=boston&sort=-last_gift")); err != nil {
-			t.Fatal(err)
-		}
+		vip := must(s.CreateSegment(ctx, account, segment(t, "VIPs", "tag=vip")))(t)
+		must(s.CreateSegment(ctx, account, segment(t, "Boston", "city=boston&sort=-last_gift")))(t)
 		var taken *doc.Invalid
 		if _, err := s.CreateSegment(ctx, account, segment(t, "vipS", "tag=x")); !errors.As(err, &taken) || taken.Faults[0].Field != "name" {
 			t.Errorf("the same name in other letters: %v", err)
@@ -85,11 +74,8 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 // changesOf are the changes of a noun, as the history of an account tells them.
 func changesOf(t testing.TB, s *Book, account int64, noun history.Noun) []string {
 	t.Helper()
-	found, err := store.List(t.Context(), s.Base, func(r db.Row) string { return fmt.Sprintf("%s %s %s", history.Kind(r.Int(0)), r.Text(1), r.Text(2)) },
-		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, account, int64(noun))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(store.List(t.Context(), s.Base, func(r db.Row) string { return fmt.Sprintf("%s %s %s", history.Kind(r.Int(0)), r.Text(1), r.Text(2)) },
+		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, account, int64(noun)))(t)
 	return found
 }
 
@@ -97,9 +83,7 @@ func TestThereAreAtMost200Segments(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		for i := range find.SegmentLimit.Max {
-			if _, err := s.CreateSegment(t.Context(), account, segment(t, fmt.Sprint(i), "tag=vip")); err != nil {
-				t.Fatal(err)
-			}
+			must(s.CreateSegment(t.Context(), account, segment(t, fmt.Sprint(i), "tag=vip")))(t)
 		}
 		if _, err := s.CreateSegment(t.Context(), account, segment(t, "More", "tag=vip")); err == nil || !strings.Contains(err.Error(), "200 segments") {
 			t.Errorf("one more: %v", err)

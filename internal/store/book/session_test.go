@@ -132,13 +132,10 @@ func TestASessionExpires(t *testing.T) {
 
 func count(t testing.TB, s *Book, sql string) (n int64) {
 	t.Helper()
-	err := s.Read(t.Context(), func(c db.Conn) (err error) {
+	succeed(t, s.Read(t.Context(), func(c db.Conn) (err error) {
 		n, err = c.Int(sql)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return n
 }
 
@@ -152,9 +149,7 @@ func TestTheUseOfASessionIsWrittenOnceAMinute(t *testing.T) {
 		spy := spyOn(t, s)
 		use := func(wantCommits int64, want time.Time) {
 			t.Helper()
-			if _, err := s.Session(t.Context(), token); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Session(t.Context(), token))(t)
 			s.Touching.Wait()
 			sessions, err := s.Sessions(t.Context(), ada.ID)
 			members, err2 := s.Members(t.Context(), account.Number)
@@ -197,17 +192,11 @@ func TestConcurrentSessionThatWasEndedIsEndedEverywhereAtOnce(t *testing.T) {
 			wantError(t, "the end of "+id, a.EndSession(t.Context(), ada.ID, id), crm.ErrNotFound)
 		}
 		wantSessions("with wrong ids", true, true, true, true, true)
-		if err := a.EndSession(t.Context(), ada.ID, access.HashToken(tokens[0])); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.EndSession(t.Context(), ada.ID, access.HashToken(tokens[0])))
 		wantSessions("one", false, true, true, true, true)
-		if err := b.EndSessions(t.Context(), ada.ID, access.HashToken(tokens[2])); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, b.EndSessions(t.Context(), ada.ID, access.HashToken(tokens[2])))
 		wantSessions("all but one", false, false, true, false, true)
-		if err := a.EndSessions(t.Context(), ada.ID, ""); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.EndSessions(t.Context(), ada.ID, ""))
 		wantSessions("all", false, false, false, false, true)
 		wantError(t, "the end of an ended one", b.EndSession(t.Context(), ada.ID, access.HashToken(tokens[0])), crm.ErrNotFound)
 	})
@@ -219,9 +208,7 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 		first, second, foreign := newAccount(t, s), newAccount(t, s), newAccount(t, s)
 		ada := newUser(t, s, first, access.Owner, "ada")
 		newUser(t, s, foreign, access.Owner, "bob")
-		if _, err := s.AddMember(t.Context(), second, access.Viewer, ada.Email); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddMember(t.Context(), second, access.Viewer, ada.Email))(t)
 		token := signIn(t, s, ada.Email, goodPassword)
 		for _, account := range []access.Account{first, second, first, second} {
 			now.move(time.Hour)
@@ -240,10 +227,7 @@ func TestASessionOpensWhatWasOpenLast(t *testing.T) {
 				}
 			}
 		}
-		session, err := s.Session(t.Context(), token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := must(s.Session(t.Context(), token))(t)
 		for _, account := range []int64{foreign.Number, foreign.Number + 1, 0} {
 			wantError(t, "an account of others", s.OpenAccount(t.Context(), session, account), crm.ErrNotFound)
 		}
@@ -257,9 +241,7 @@ func TestWhereSomebodyWasSeenStaysThere(t *testing.T) {
 		one, other := newAccount(t, s), newAccount(t, s)
 		ada := newUser(t, s, one, access.Owner, "ada")
 		signIn(t, s, ada.Email, goodPassword)
-		if _, err := s.AddMember(t.Context(), other, access.Viewer, ada.Email); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddMember(t.Context(), other, access.Viewer, ada.Email))(t)
 		for account, want := range map[int64]time.Time{one.Number: now.time(), other.Number: {}} {
 			if members, err := s.Members(t.Context(), account); err != nil || len(members) != 1 || !members[0].SeenAt.Equal(want) {
 				t.Errorf("%v: the members are %+v, want one seen at %v", err, members, want)

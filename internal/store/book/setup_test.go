@@ -65,16 +65,10 @@ func TestTheFirstUserMayTakeAnOrganizationThatExists(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		var made []access.Account
 		for _, name := range []string{"zebra", "Apple"} {
-			account, err := s.CreateAccount(t.Context(), name, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			account := must(s.CreateAccount(t.Context(), name, ""))(t)
 			made = append(made, account)
 		}
-		chapter, err := s.CreateAccount(t.Context(), "Chapter", made[0].ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chapter := must(s.CreateAccount(t.Context(), "Chapter", made[0].ID))(t)
 		token := setupToken(t, s)
 		got, err := s.SetupOffer(t.Context(), token)
 		if diff := cmp.Diff(people.SetupOffer{Accounts: []access.Account{made[1], made[0]}}, got); err != nil || diff != "" {
@@ -195,10 +189,7 @@ func TestConcurrentNewSetupTokenReplacesTheOneBefore(t *testing.T) {
 func TestASetupTokenNeverGivesAwayAnOrganizationWithContacts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		empty, used, above := newAccount(t, s), newAccount(t, s), newAccount(t, s)
-		chapter, err := s.CreateAccount(t.Context(), "Chapter", above.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chapter := must(s.CreateAccount(t.Context(), "Chapter", above.ID))(t)
 		create(t, s, used.Number, `{"first_name":"A"}`)
 		create(t, s, chapter.Number, `{"first_name":"B"}`)
 		token := setupToken(t, s)

@@ -13,13 +13,10 @@ import (
 
 // A machine that has one of the accounts is away, so that a question about all accounts fails. The jobs of the others go on.
 func TestJobsOfOtherAccountsGoOnWhileAMachineIsAway(t *testing.T) {
-	s, err := Open(t.Context(), bothEngines[1].options(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(t.Context(), bothEngines[1].options(t)))(t)
 	defer s.Close() //nolint:errcheck // its tables are no longer ours
 	away, healthy := newAccount(t, s).Number, newAccount(t, s).Number
-	err = s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
+	succeed(t, s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
 		for _, account := range []int64{away, healthy} {
 			tx.Insert(store.JobTable, account, int64(1), "import", "mapping", "", int64(0), int64(0), int64(0), "{}", "{}", int64(0), int64(0), int64(0))
 		}
@@ -37,10 +34,7 @@ func TestJobsOfOtherAccountsGoOnWhileAMachineIsAway(t *testing.T) {
 		}
 		_, err := tx.Exec(`CREATE VIEW job AS SELECT * FROM stored_job WHERE reachable(account_id, ` + strconv.FormatInt(away, 10) + `)`)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	found, err := store.ListAll(t.Context(), s.Base, jobs.ScanOpenJob, jobs.SQLOpenJobs, jobs.SQLOpenJobsOf)
 	if err != nil || len(found) != 1 || found[0].Account != healthy {
 		t.Errorf("%v: %+v", err, found)

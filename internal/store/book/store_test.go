@@ -71,9 +71,7 @@ var emptyTables = sync.OnceValue(func() string {
 func emptied(t testing.TB) (o store.Options) {
 	select {
 	case o = <-left:
-		if _, err := tamperPostgres(t, o.Database, emptyTables(), nil); err != nil {
-			t.Fatal(err)
-		}
+		must(tamperPostgres(t, o.Database, emptyTables(), nil))(t)
 	default:
 		_, o.Database = withTables(t, rig.Engines[1])
 	}
@@ -123,10 +121,7 @@ func openTest(t testing.TB) *Book {
 // open opens a store. When the test ends, everything in it must be consistent.
 func open(t testing.TB, o store.Options) *Book {
 	t.Helper()
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(Open(t.Context(), o))(t)
 	s.Db.Observe(recorded(s, db.Observer{}))
 	t.Cleanup(func() {
 		if s.Db.Closing() {
@@ -193,10 +188,7 @@ func page(t testing.TB, s *Book, account int64, scope crm.ContactScope, page, pe
 
 func listBytes(t testing.TB, s *Book, account int64, scope crm.ContactScope, page, perPage int64) (documents string, total int64) {
 	t.Helper()
-	dst, result, err := s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, []byte("kept"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dst, result := must2(s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: page, PerPage: perPage}, []byte("kept"), nil))(t)
 	documents, ok := strings.CutPrefix(string(dst), "kept")
 	if !ok {
 		t.Fatalf("what was there before is gone: %s", dst)
@@ -246,15 +238,10 @@ func TestReopeningKeepsEverything(t *testing.T) {
 			create(t, s, account.Number, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i, i))
 		}
 		archive(t, s, account.Number, doc.MakeID(account.Number, 2))
-		key, secret, err := s.CreateKey(t.Context(), account.Number, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
-		if err != nil {
-			t.Fatal(err)
-		}
+		key, secret := must2(s.CreateKey(t.Context(), account.Number, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 		before, _ := listBytes(t, s, account.Number, crm.All, 1, 100)
 		checkIntegrity(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Close())
 
 		s = open(t, o)
 		if after, total := listBytes(t, s, account.Number, crm.All, 1, 100); after != before || total != 5 {
@@ -299,9 +286,7 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		id := create(t, s, account.Number, `{"first_name":"A"}`).ID
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Close())
 		_, err := s.CreateContact(t.Context(), account.Number, input(t, `{"first_name":"B"}`), crm.Dedupe)
 		wantError(t, "a write", err, crm.ErrUnavailable)
 		_, err = s.Contact(t.Context(), account.Number, id, nil)
@@ -314,15 +299,11 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, nil, 0o600))
 	text := filepath.Join(dir, "text")
 	inTheWay := filepath.Join(dir, "in-the-way")
-	if err := errors.Join(os.MkdirAll(filepath.Join(inTheWay, "donorbook.db"), 0o700), os.Mkdir(text, 0o700),
-		os.WriteFile(filepath.Join(text, "donorbook.db"), []byte(strings.Repeat("this is no database\n", 100)), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, errors.Join(os.MkdirAll(filepath.Join(inTheWay, "donorbook.db"), 0o700), os.Mkdir(text, 0o700),
+		os.WriteFile(filepath.Join(text, "donorbook.db"), []byte(strings.Repeat("this is no database\n", 100)), 0o600)))
 	tests := []struct {
 		name string
 		o    store.Options
@@ -335,9 +316,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 	}
 	if os.Geteuid() != 0 { // root may write everywhere
 		locked := filepath.Join(dir, "locked")
-		if err := os.Mkdir(locked, 0o500); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.Mkdir(locked, 0o500))
 		tests = append(tests, struct {
 			name string
 			o    store.Options
@@ -371,4 +350,15 @@ func TestOpenMakesTheDataDirectoryForTheOwnerAlone(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "donorbook.db")); err != nil {
 		t.Error(err)
 	}
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -39,18 +39,14 @@ func TestTagsCountTheActiveContactsThatHaveThem(t *testing.T) {
 
 		create(t, s, account, `{"emails":[{"value":"A@x.org"}],"tags":["vip","new"]}`) // merged
 		wantTags(t, s, account, contacts.TagCount{Name: "vip", Contacts: 2}, contacts.TagCount{Name: "Board", Contacts: 1}, contacts.TagCount{Name: "new", Contacts: 1}, contacts.TagCount{Name: "Vip", Contacts: 1})
-		if _, err := s.SyncTags(t.Context(), account, b, []string{"Vip"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.SyncTags(t.Context(), account, b, []string{"Vip"}))(t)
 		wantTags(t, s, account, contacts.TagCount{Name: "Board", Contacts: 1}, contacts.TagCount{Name: "new", Contacts: 1}, contacts.TagCount{Name: "Vip", Contacts: 1}, contacts.TagCount{Name: "vip", Contacts: 1})
 		archive(t, s, account, a)
 		wantTags(t, s, account, contacts.TagCount{Name: "Vip", Contacts: 1})
 		restore(t, s, account, a)
 		restore(t, s, account, a)
 		wantTags(t, s, account, contacts.TagCount{Name: "Board", Contacts: 1}, contacts.TagCount{Name: "new", Contacts: 1}, contacts.TagCount{Name: "Vip", Contacts: 1}, contacts.TagCount{Name: "vip", Contacts: 1})
-		if _, err := s.RemoveTags(t.Context(), account, a, []string{"Board", "new", "vip", "never"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RemoveTags(t.Context(), account, a, []string{"Board", "new", "vip", "never"}))(t)
 		wantTags(t, s, account, contacts.TagCount{Name: "Vip", Contacts: 1})
 		wantTags(t, s, other, contacts.TagCount{Name: "theirs", Contacts: 1})
 	})
@@ -142,10 +138,7 @@ func TestConcurrentBatchCountsATagOnce(t *testing.T) {
 func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		contact, err := crm.NewContact(input(t, `{"first_name":"A","tags":["a"]}`), s.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		contact := must(crm.NewContact(input(t, `{"first_name":"A","tags":["a"]}`), s.Now()))(t)
 		broken := errors.New("broken")
 		creating := func(end func() error) func() error {
 			return func() error {

@@ -37,15 +37,12 @@ func fillTagged(t testing.TB, s *Book, account int64, n int, name string) {
 func tagsIn(t testing.TB, s *Book, account int64) map[string]int {
 	t.Helper()
 	found := map[string]int{}
-	err := s.Db.LongView(t.Context(), func(c db.Conn) error {
+	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			found[strings.Join(row.Contact.Tags, " ")]++
 			return row.Damage
 		}, func() error { return nil })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -124,9 +121,7 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 		_, err = s.RenameTag(t.Context(), account, "new", "newer")
 		wantBusy(t, "another name for what a tag is becoming", err)
 		checkIntegrity(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.Close())
 
 		s = open(t, o)
 		create(t, s, account, `{"first_name":"Late","tags":["x","old"]}`)
@@ -165,9 +160,7 @@ func TestConcurrentNodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
 			s.WorkOnJobs(ctx, func(err error) { t.Error(err) })
 			close(ended)
 		}()
-		if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RenameTag(t.Context(), account, "old", "OLD"))(t)
 		for deadline := time.Now().Add(jobs.JobLook / 2); ; time.Sleep(5 * time.Millisecond) {
 			if _, err := s.RenameTag(t.Context(), account, "old", "OLD"); errors.Is(err, crm.ErrNotFound) {
 				break
@@ -193,16 +186,10 @@ func TestConcurrentWorkOnATagGoesOnAfterACopy(t *testing.T) {
 	if changed, err := s.DeleteTag(t.Context(), account, "old"); err != nil || !changed.Unfinished() {
 		t.Fatal(changed, err)
 	}
-	if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
+	must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 	checkIntegrity(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := move.Copy(t.Context(), from, to, move.CopyOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
+	must(move.Copy(t.Context(), from, to, move.CopyOptions{}))(t)
 	copied := open(t, to)
 	finishJobs(t, copied)
 	wantTagsIn(t, copied, account, map[string]int{"": 130, "new": 260, "a z": 130})

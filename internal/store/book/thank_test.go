@@ -24,19 +24,13 @@ import (
 func giveNow(t *testing.T, s *Book, account int64, more string) gifts.GiftDocument {
 	t.Helper()
 	body := `{"amount":50,"method":"check","transacted_at":"` + s.Now().Format(time.DateOnly) + `"` + more + `}`
-	made, err := s.CreateGift(store.By(t.Context(), history.APIChannel, "Website"), account, giftInput(t, body, true, s.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(s.CreateGift(store.By(t.Context(), history.APIChannel, "Website"), account, giftInput(t, body, true, s.Now())))(t)
 	return made
 }
 
 func waiting(t *testing.T, s *Book, account int64) int64 {
 	t.Helper()
-	n, err := s.ToThank(t.Context(), account, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(s.ToThank(t.Context(), account, 100))(t)
 	records, totals, err := s.GiftPage(t.Context(), account, giving.GiftFilter{Waiting: true}, crm.PageRequest{Page: 1, PerPage: 50})
 	if err != nil || totals.Total != n || int64(len(records)) != n {
 		t.Fatalf("%d gifts are counted, and %d listed: %v", n, totals.Total, err)
@@ -103,31 +97,23 @@ func TestWhichGiftsWaitForThanks(t *testing.T) {
 		giveNow(t, s, account, `,"anonymous":true`)
 		giveNow(t, s, account, ofAda+`,"thanks":"letter"`)
 		old := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"2020-01-31"`+ofAda+`}`, true, s.Now())
-		if _, err := s.CreateGift(t.Context(), account, old); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CreateGift(t.Context(), account, old))(t)
 		if n := waiting(t, s, account); n != 1 {
 			t.Fatalf("%d gifts wait", n)
 		}
 		change := func(code, body string) {
 			t.Helper()
-			if _, err := s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, s.Now())); err != nil {
-				t.Fatal(err)
-			}
+			must(s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, s.Now())))(t)
 		}
 		change(promise.Code, `{"status":"succeeded"}`)
 		if n := waiting(t, s, account); n != 2 {
 			t.Errorf("%d gifts wait after a promise was kept", n)
 		}
-		if _, err := s.RefundGift(t.Context(), account, gift.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.RefundGift(t.Context(), account, gift.Code, nil, ""))(t)
 		if n := waiting(t, s, account); n != 1 {
 			t.Errorf("%d gifts wait after a refund", n)
 		}
-		if _, err := s.UndoRefund(t.Context(), account, gift.Code, nil, ""); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UndoRefund(t.Context(), account, gift.Code, nil, ""))(t)
 		change(gift.Code, `{"thanks":"other"}`)
 		change(promise.Code, `{"thanks":"none"}`)
 		if n := waiting(t, s, account); n != 0 {
@@ -189,17 +175,12 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err == nil || !strings.Contains(err.Error(), "bounced") {
 			t.Error(err)
 		}
-		if _, err := s.UpdateContact(t.Context(), account, refused.Contact, input(t, `{"emails":[{"value":"found@example.org"}]}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(s.UpdateContact(t.Context(), account, refused.Contact, input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
 		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err != nil {
 			t.Error(err)
 		}
 		// An erased person is in no mail, and had it in their own file before.
-		data, err := s.ContactData(t.Context(), account, taken.Contact)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(s.ContactData(t.Context(), account, taken.Contact))(t)
 		var file strings.Builder
 		if err := data.Write(t.Context(), &file); err != nil || !strings.Contains(file.String(), `"mails":[{"kind":"thanks","to":"ada@example.org"`) {
 			t.Errorf("%v %s", err, file.String())
@@ -215,9 +196,7 @@ func TestThankYouTexts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.", Amount: 50_00}
-		if _, err := s.ChangeTemplate(t.Context(), account.Number, own.Occasion, thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.ChangeTemplate(t.Context(), account.Number, own.Occasion, thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}))(t)
 		gift := giveNow(t, s, account.Number, ofAda)
 		y, err := s.ThankYou(t.Context(), account.Number, &gift.Gift, "")
 		if err != nil || y.Subject.String() != "$50.00!" || y.Says[0].String() != "Dear Ada Lovelace, you are a star." {
@@ -239,9 +218,7 @@ func TestThankYouTexts(t *testing.T) {
 		if _, err := s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"), move.AccountImport{Progress: quiet}); err == nil || !strings.Contains(err.Error(), "templates.jsonl, line 1") {
 			t.Errorf("a text with an unknown field: %v", err)
 		}
-		if err := s.ResetTemplate(t.Context(), account.Number, thanks.Large); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.ResetTemplate(t.Context(), account.Number, thanks.Large))
 		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-2].Template != thanks.Default(thanks.Large) {
 			t.Errorf("%v %+v", err, all)
 		}

@@ -70,9 +70,7 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 		spy := spyOn(t, s)
 		var read []string
 		spy.read = func(sql string) { read = append(read, sql) }
-		if _, err := jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		if len(read) != 1 || strings.Contains(read[0], "spec") {
 			t.Errorf("where nothing is to be done, the worker reads %q", read)
 		}
@@ -80,9 +78,7 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 		if strings.Contains(string(canceled.Job.Spec), "Secret") || fmt.Sprint(previewOf(t, s, canceled)) != "[[Secret Person]]" {
 			t.Errorf("the job has %s", canceled.Job.Spec)
 		}
-		if _, err := s.CancelJob(t.Context(), account, canceled.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CancelJob(t.Context(), account, canceled.ID))(t)
 		begin(t, s, done, false)
 		finishJobs(t, s)
 		for _, im := range []jobs.Import{canceled, done} {
@@ -96,10 +92,7 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 // keptParts is how many parts of a job are kept.
 func keptParts(t testing.TB, s *Book, of jobs.JobOf) int {
 	t.Helper()
-	parts, err := store.List(t.Context(), s.Base, store.Number, jobs.SQLParts, of.Account, of.ID, int64(1000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must(store.List(t.Context(), s.Base, store.Number, jobs.SQLParts, of.Account, of.ID, int64(1000)))(t)
 	return len(parts)
 }
 
@@ -111,9 +104,7 @@ func TestALargeFileIsRemovedInUnits(t *testing.T) {
 		file := "first_name,last_name\n" + strings.Repeat("Ana,"+strings.Repeat("x", 1000)+"\n", 40*jobs.PartSize/1005)
 		canceled, killed := upload(t, s, account, file), upload(t, s, account, file)
 		spy := spyOn(t, s)
-		if _, err := s.CancelJob(t.Context(), account, canceled.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(s.CancelJob(t.Context(), account, canceled.ID))(t)
 		if n := spy.commits.Load(); n != 1+3 {
 			t.Errorf("a file of 40 parts was removed in %d transactions", n)
 		}
@@ -129,9 +120,7 @@ func TestALargeFileIsRemovedInUnits(t *testing.T) {
 			t.Fatalf("%v: %d parts are left of the file of a server that was killed", err, n)
 		}
 		clock.move(time.Hour)
-		if err := s.SweepJobs(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, s.SweepJobs(t.Context()))
 		for _, im := range []jobs.Import{canceled, killed} {
 			if n := keptParts(t, s, im.Of()); n != 0 {
 				t.Errorf("%d parts of import %d are left", n, im.ID)
@@ -166,9 +155,7 @@ func sharedWorkbook(t testing.TB, rows, length int) []byte {
 			t.Fatal(err)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, archive.Close())
 	return file.Bytes()
 }
 
@@ -190,9 +177,7 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 			t.Fatalf("while a large workbook is open, another one is read: %v: %+v", err, second)
 		}
 		upload(t, s, third, "first_name,last_name\nEva,Meyer\n")
-		if _, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
-			t.Fatal(err)
-		}
+		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		run := w.Runs[first.Of()].(*jobs.ImportRun)
 		for end := time.Now().Add(time.Minute); s.Files.Waiting.Load() == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
@@ -217,10 +202,7 @@ func TestConcurrentFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 	rows := 10*min(jobs.UnitRows, jobs.UnitGifts) + 3
 	file := "first_name,last_name,amount,date,method\n" + strings.Repeat("Ana,Rossi,5,2026-01-02,cash\n", rows)
 	for _, of := range []string{jobs.ImportContacts, jobs.ImportGifts} {
-		im, err := s.UploadImport(t.Context(), account, of, "people.csv", "US", strings.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := must(s.UploadImport(t.Context(), account, of, "people.csv", "US", strings.NewReader(file)))(t)
 		run := jobs.NewJobWorker(s.JobStore).OpenRun(t.Context(), &im.Job, im)
 		seen := map[string]bool{}
 		for n := range rows {

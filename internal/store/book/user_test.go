@@ -22,10 +22,7 @@ const goodPassword = "a good password"
 // newUser makes a user of an account, with goodPassword.
 func newUser(t testing.TB, s *Book, account access.Account, role access.Role, name string) access.User {
 	t.Helper()
-	user, err := s.CreateUser(t.Context(), account, role, joiner(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	user := must(s.CreateUser(t.Context(), account, role, joiner(name)))(t)
 	return user
 }
 
@@ -66,10 +63,7 @@ func TestUsersAreListedByEmailWithWhereTheyBelong(t *testing.T) {
 			t.Errorf("%v: a new database has %+v", err, users)
 		}
 		root := newAccount(t, s)
-		chapter, err := s.CreateAccount(t.Context(), "A chapter", root.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chapter := must(s.CreateAccount(t.Context(), "A chapter", root.ID))(t)
 		zoe := newUser(t, s, root, access.Owner, "Zoë")
 		ada := newUser(t, s, root, access.Viewer, "ada")
 		if got, err := s.AddMember(t.Context(), chapter, access.Editor, " ADA@example.ORG "); err != nil || got != ada {
@@ -207,9 +201,7 @@ func TestConcurrentResetPasswordEndsAllSessions(t *testing.T) {
 		token := signIn(t, b, ada.Email, goodPassword)
 		wantError(t, "nobody", a.ResetPassword(t.Context(), "nobody@example.org", "another password"), crm.ErrNotFound)
 		wantRefused(t, "a weak one", a.ResetPassword(t.Context(), ada.Email, "ada@example.ORG"), "password")
-		if err := a.ResetPassword(t.Context(), "ADA@example.org", "another password"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, a.ResetPassword(t.Context(), "ADA@example.org", "another password"))
 		_, err := b.Session(t.Context(), token)
 		wantError(t, "a session of before", err, crm.ErrUnauthenticated)
 		signIn(t, b, ada.Email, "another password")
@@ -241,10 +233,7 @@ func TestConcurrentPasswordThatIsBeingChangedStartsNoSession(t *testing.T) {
 func TestConcurrentTwoChangesOfOnePasswordAreNotBothMade(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
-		session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := must(a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword)))(t)
 		stores, errs := []*Book{a, b}, make([]error, 2)
 		passwords := []string{"the first password", "the second password"}
 		atOnce(2, func(i int) { errs[i] = stores[i].ChangePassword(t.Context(), session, goodPassword, passwords[i]) })

@@ -13,10 +13,7 @@ import (
 // contactVersion is the version of a contact that a user sees who opens a form.
 func contactVersion(t *testing.T, s *Book, account, id int64) string {
 	t.Helper()
-	c, err := s.ContactRecord(t.Context(), account, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(s.ContactRecord(t.Context(), account, id))(t)
 	return c.Version()
 }
 
@@ -28,9 +25,7 @@ func TestAChangeOfAContactThatSomebodyElseHasChangedIsRefused(t *testing.T) {
 		id := create(t, s, account, `{"first_name":"Ana"}`).ID
 		in := input(t, `{"first_name":"Anna"}`)
 		in.Seen = contactVersion(t, s, account, id)
-		if _, err := s.AddTags(t.Context(), account, id, []string{"vip"}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddTags(t.Context(), account, id, []string{"vip"}))(t)
 		spy := spyOn(t, s)
 		_, err := s.UpdateContact(t.Context(), account, id, in)
 		wantError(t, "an old form", err, crm.ErrChanged)
