@@ -124,6 +124,30 @@ func TestEveryDecisionIsInTheList(t *testing.T) {
 	}
 }
 
+// What the README says of speed is in the benchmarks, as it was measured.
+func TestTheReadmeSaysWhatWasMeasured(t *testing.T) {
+	texts := documents(t)
+	_, said, _ := strings.Cut(texts["README.md"], "<!-- figures -->")
+	said, _, _ = strings.Cut(said, "<!-- end -->")
+	measured := texts["docs/benchmarks.md"]
+	cell := func(work string, column int) string {
+		_, row, _ := strings.Cut(measured, "\n| "+work+" | ")
+		row, _, _ = strings.Cut(row, "\n")
+		return strings.Split(row, " | ")[column]
+	}
+	machine := regexp.MustCompile(`on (\d+ processors) `).FindStringSubmatch(measured)
+	if machine == nil {
+		t.Fatal("the benchmarks name no processors")
+	}
+	for _, figure := range []string{machine[1], "read a contact " + cell("read a contact", 0) + " times a second",
+		"create " + cell("create a contact", 0) + ";", " " + cell("list 20 contacts, any page", 1) + " what it costs",
+		"common first name " + cell("search for a common first name", 1)} {
+		if !strings.Contains(strings.Join(strings.Fields(said), " ")+" ", figure) {
+			t.Errorf("the README does not say %q, which was measured", figure)
+		}
+	}
+}
+
 // sources are the program's own Go files, without tests.
 func sources(t *testing.T) map[string]string {
 	texts := map[string]string{}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,6 +107,30 @@ func TestWhatAnswersWronglyOrFailsOnceHasNoFigures(t *testing.T) {
 	})
 	if len(b.figures["right us"]) != 2 || len(b.figures["wrong us"]) != 0 || len(b.figures["broken us"]) != 0 || len(b.failed) != 2 {
 		t.Errorf("figures %v, failed %v", b.figures, b.failed)
+	}
+}
+
+// A run that could not measure everything says so on its page, ends with a failure, and leaves the README as it is.
+func TestARunThatMeasuredNotEverythingFails(t *testing.T) {
+	b := small(t)
+	for _, work := range []string{"get", "create", "list, any page", "search, a common name"} {
+		for _, s := range []size{b.small, b.large} {
+			b.keep(at(work, s), result{requests: 1234, seconds: 1, p50: time.Millisecond, p99: time.Millisecond, cpu: 1, rss: 1})
+		}
+	}
+	root := t.TempDir()
+	b.out = filepath.Join(root, "docs")
+	readme := filepath.Join(root, "README.md")
+	check(errors.Join(os.Mkdir(b.out, 0o700), os.WriteFile(readme, []byte("<!-- figures -->old<!-- end -->"), 0o600)))
+	b.failed["a filter"] = errors.New("another total")
+	err := b.write()
+	page, text := string(must(os.ReadFile(filepath.Join(b.out, "benchmarks.md")))), string(must(os.ReadFile(readme)))
+	if err == nil || !strings.Contains(page, "Not measured: a filter: another total.") || !strings.Contains(text, "old") {
+		t.Errorf("%v, and the README says %s", err, text)
+	}
+	b.failed = nil
+	if err := b.write(); err != nil || !strings.Contains(string(must(os.ReadFile(readme))), "1,234 times") {
+		t.Errorf("%v, and the README says %s", err, must(os.ReadFile(readme)))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -114,7 +113,7 @@ func (d *Endpoint) send(r *http.Request) (a answer, err error) {
 	r = r.WithContext(ctx)
 	r.Host, r.RemoteAddr, r.TLS, r.RequestURI = caller.r.Host, caller.r.RemoteAddr, caller.r.TLS, r.URL.RequestURI()
 	for name, values := range caller.r.Header {
-		if name == "Authorization" || name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
+		if name == "Authorization" || web.IsForwarding(name) {
 			r.Header[name] = values
 		}
 	}

@@ -124,28 +124,38 @@ func (p *Proxies) arrivedOverHTTPS(r *http.Request) bool {
 	return true
 }
 
-// FromThisMachine tells whether a request was sent by a program on this machine to this machine: over a loopback connection, to a loopback name, and not by way of a proxy. A proxy on this machine may forward
-// without saying for whom, so that a request with any sign of one, or to a public name, could come from anywhere.
+// FromThisMachine tells whether a request was sent by a program on this machine to this machine: over a loopback
+// connection, to a loopback name, and not by way of a proxy. A proxy on this machine may forward without saying for
+// whom, so that a request with any sign of one, or to a public name, could come from anywhere.
 func FromThisMachine(r *http.Request) bool {
 	if !peer(r).IsLoopback() || !isLoopbackName(r.Host) {
 		return false
 	}
 	for name := range r.Header {
-		if name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || strings.HasPrefix(name, "X-Forwarded-") {
+		if IsForwarding(name) {
 			return false
 		}
 	}
 	return true
 }
 
-// isLoopbackName tells whether a Host header names this machine and no other one. HTTP/1.0 needs none.
+// IsForwarding tells whether a header is one that proxies add.
+func IsForwarding(name string) bool {
+	switch name {
+	case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Forwarded")
+}
+
+// isLoopbackName tells whether a Host header names this machine and no other one.
 func isLoopbackName(host string) bool {
 	colon := strings.LastIndexByte(host, ':')
 	if colon >= 0 && (strings.IndexByte(host, ':') == colon || host[colon-1] == ']') {
 		host = host[:colon] // net.SplitHostPort would allocate an error for a host without a port
 	}
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
 	addr, err := netip.ParseAddr(host)
@@ -203,7 +213,7 @@ func isPublicName(host string) bool {
 	if i := strings.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return false
 	}
 	last := host[len(host)-1]

@@ -152,8 +152,17 @@ func DecodeNewGift(r *doc.Reader) (in GiftInput, faults *doc.Invalid, err error)
 	if err := r.End(); r.Err != nil {
 		return GiftInput{}, nil, err
 	}
-	if in.Address == nil && flat != (crm.Address{}) {
+	switch {
+	case flat == (crm.Address{}):
+	case in.Address == nil:
 		in.Address = new(&flat)
+	case *in.Address != nil: // both, which may say the same
+		for i := range crm.AddressTable {
+			part := &crm.AddressTable[i]
+			if said := part.Text(&flat); said != "" && said != part.Text(*in.Address) {
+				r.Fault.Add(part.Name, doc.OtherValue, "address."+part.Name)
+			}
+		}
 	}
 	return in, &r.Fault, nil
 }
