@@ -79,8 +79,8 @@ func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
 	})
 }
 
-// A thank-you that is asked for with its gift leaves as soon as the gift is on disk: a sender that is woken before finds
-// nothing, and looks again ten seconds later.
+// A thank-you that is asked for with its gift leaves as soon as the gift is on disk: a sender that is woken before
+// finds nothing, and looks again ten seconds later.
 func TestConcurrentThanksLeaveAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, sent := newAccount(t, s).Number, make(chan time.Time, 1)
