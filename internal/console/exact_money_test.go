@@ -86,6 +86,9 @@ func TestTheColumnsOfARefundAddUp(t *testing.T) {
 		p.sees(p.get(contact), "Total $504.80 1 gift $14.51 of it covered fees", "This year $504.80", "Largest gift $504.80")
 		p.sees(p.get(p.org("/gifts")), "$490.29 from 1 gift (covered fees not counted)", "$504.80 from Zoë Okafor")
 		p.sees(p.get(contact+"/statement?year=2026"), "Total $504.80", "$14.51 of the total covered processing fees.")
+		donors := p.get(p.org("/donors?year=2026"))
+		p.sees(donors, "1 donor gave in 2026. Covered fees are not counted.", "Zoë Okafor 1 $490.29")
+		p.doesNotSee(p.get(p.org("/donors?year=2024")), "Covered fees")
 	})
 }
 

@@ -66,6 +66,8 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) {
 	for _, account := range accounts {
 		if settings, err := s.AccountSettings(t.Context(), account.Number); err != nil || settings.Timezone != "America/New_York" {
 			t.Errorf("%v: the clocks of %s are those of %s", err, account.Name, settings.Timezone)
+		} else if !settings.NoReturn {
+			t.Errorf("receipts of %s do not say that nothing was given in return", account.Name)
 		}
 		for _, p := range people(t, s, account.Number) {
 			p.check(t, now)

@@ -2,6 +2,7 @@ package book
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -155,6 +156,34 @@ func TestADonorEndsAMonthlyGiftByItsThankYou(t *testing.T) {
 		begin(3)
 		ended("ann3@example.org", 0)
 		shop.sound(s)
+	})
+}
+
+// The thank-you for a monthly gift says once how to end it: by its link, or by us where no provider takes the gift.
+func TestTheThankYouOfAMonthlyGiftSaysOnceHowToEndIt(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		shop := newGiftShop(t, s)
+		account := shop.account.Number
+		w := wish(1)
+		w.Frequency = donate.Monthly
+		_, session := shop.give(w)
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		shop.mails("ann1@example.org")
+		byCard := shop.office.last()
+		bob := create(t, s, account, `{"first_name":"Bob","emails":["bob@example.org"]}`).ID
+		plan := newPlan(t, s, account,
+			fmt.Sprintf(`{"contact_id":%d,"amount":50,"method":"check","frequency":"monthly","start_at":"2026-01-05"}`, bob))
+		giveNow(t, s, account, fmt.Sprintf(`,"contact_id":%d,"plan_id":%q,"send_receipt":true`, bob, plan.Code))
+		shop.mails("bob@example.org")
+		byCheck := shop.office.last()
+		for letter, contact := range map[*mail.Letter]int{byCard: 0, byCheck: 1} {
+			said := letter.Text()
+			if strings.Contains(said, "let us know") || strings.Count(said, "contact us") != contact ||
+				(letter.Path == "") != (contact == 1) || !strings.Contains(said, "recurring gift") {
+				t.Errorf("%s reads %s\nand has the link %q", letter.To, said, letter.Path)
+			}
+		}
 	})
 }
 

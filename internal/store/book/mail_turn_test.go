@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
+	"donorbook/internal/db"
 	"donorbook/internal/store"
 )
 
@@ -66,6 +68,50 @@ func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
 		close(answer)
 		for range 40 {
 			next(sent, "hang")
+		}
+		stop()
+		<-ended
+	})
+}
+
+// A thank-you that is asked for with its gift leaves as soon as the gift is on disk: a sender that is woken before
+// finds nothing, and looks again ten seconds later.
+func TestConcurrentThanksLeaveAtOnce(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account, sent := newAccount(t, s).Number, make(chan time.Time, 1)
+		s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error {
+			sent <- time.Now()
+			return nil
+		}))
+		var queued atomic.Bool
+		s.Db.Observe(recorded(s, db.Observer{
+			Wrote: func(sql string) {
+				if strings.Contains(sql, "INTO mail ") {
+					queued.Store(true)
+				}
+			},
+			Committing: func() error {
+				if queued.Swap(false) {
+					time.Sleep(300 * time.Millisecond) // so that it has looked by then
+				}
+				return nil
+			},
+		}))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.SendMails(ctx, "https://donors.example", func(err error) { t.Error(err) })
+		}()
+		giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+		given := time.Now()
+		select {
+		case at := <-sent:
+			if late := at.Sub(given); late > 8*time.Second {
+				t.Errorf("the email has left %v after the gift", late)
+			}
+		case <-time.After(time.Minute): // a test that fails must end
+			t.Error("no email has left")
 		}
 		stop()
 		<-ended
