@@ -82,6 +82,7 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`hello?`, ``, `{"id":5`, `{"hello":true}`, `[]`, `[{}]`, `"` + strings.Repeat("x", 5<<20) + `"`,
+		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_contact","arguments":{"id":7}}}`, // without a line break
 	}
 	in := io.MultiReader(strings.NewReader(strings.Join(lines, "\n")), atEnd(func() { close(closed) }))
@@ -90,7 +91,7 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := out.String()
-	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 4, `"id":null`: 6, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
+	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
 		if n := strings.Count(got, sign); n != want {
 			t.Errorf("%s stands %d times, not %d times, in\n%.3000s", sign, n, want, got)
 		}

@@ -85,6 +85,9 @@ func TestTLSOff(t *testing.T) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--tls", "off", "--trusted-proxy", "127.0.0.2/32")
 	p.waitFor("the log to say that TLS is off", func() bool { return strings.Contains(p.stderr.String(), "TLS is off") })
+	p.waitFor("the log to say what is missing", func() bool {
+		return strings.Contains(p.stderr.String(), "base-url is not set")
+	})
 	if _, err := os.Stat(filepath.Join(data, "tls")); err == nil {
 		t.Error("certificates were made for a server without TLS")
 	}

@@ -286,6 +286,10 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	if a := p.post(link, "do", "card"); !strings.HasSuffix(a.header.Get("Refresh"), link) { // the provider without money has nothing to ask
 		t.Errorf("%d %v", a.status, a.header)
 	}
+	for range 4 { // each of them asks the provider
+		p.wantStatus(p.post(link, "do", "card"), http.StatusOK)
+	}
+	p.wantStatus(p.post(link, "do", "card"), http.StatusTooManyRequests)
 	p.sees(p.post(link, "do", "end"), "Your monthly gift has ended", "Ended")
 }
 

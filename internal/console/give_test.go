@@ -120,6 +120,9 @@ func TestAVisitorGives(t *testing.T) {
 		paid := p.post(session, "do", "pay")
 		p.wantStatus(paid, http.StatusSeeOther)
 		a = p.get(paid.location())
+		if a.header.Get("Refresh") != "" {
+			t.Errorf("what is paid is looked at again in %s seconds", a.header.Get("Refresh"))
+		}
 		p.sees(a, "Thank you!", "$51.81", "received", "No money was moved")
 		p.doesNotSee(a, "Ana", "Okafor", "ana@example.org", "Zoë", "your email")
 		if a.header.Get("Referrer-Policy") != "no-referrer" || a.header.Get("Cache-Control") != "no-store" {
@@ -168,6 +171,10 @@ func TestAGiverComesBackToTheForm(t *testing.T) {
 	}
 	if strings.Contains(a.body, `name="cover" value="yes" checked`) || a.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Error("the fee is added, or the page tells where it is", a.header)
+	}
+	token := mustURL(t, back).Query().Get("d") // until it is known what was paid, the page of thanks looks again by itself
+	if a := p.get("/coats/thanks?d=" + token); a.header.Get("Refresh") != "5" {
+		t.Errorf("the page of thanks refreshes itself in %q seconds", a.header.Get("Refresh"))
 	}
 	if again := p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe", "consent", "yes")...); again != session || s.begun() != 1 {
 		t.Errorf("sent again, it leads to %s instead of %s, and %d began", again, session, s.begun())

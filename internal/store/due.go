@@ -26,8 +26,8 @@ type DueWork struct {
 	Report func(error) // hears these errors
 }
 
-// How many rows a node works on at once: at most so many, of one kind (awaited or not), and of one account.
-var duePlaces = [3]int{6, 4, 3}
+// How many rows a node works on at once of one kind (awaited or not), and how many of these of one account.
+var duePlaces = [2]int{4, 3}
 
 const (
 	dueLook = 10 * time.Second // between looks for rows that have become due, or that another node has queued
@@ -173,15 +173,15 @@ func (r *dueRun) next(ctx context.Context, awaited bool) (of DueRow, found bool,
 	}
 }
 
-func (r *dueRun) fits(awaited bool) bool                  { return r.free(awaited, -1, 2) }
-func (r *dueRun) fitsOf(awaited bool, account int64) bool { return r.free(awaited, account, 3) }
+func (r *dueRun) fits(awaited bool) bool                  { return r.free(awaited, -1, 1) }
+func (r *dueRun) fitsOf(awaited bool, account int64) bool { return r.free(awaited, account, 2) }
 
 // free tells whether one more row can be worked on, by the first limits alone.
 func (r *dueRun) free(awaited bool, account int64, limits int) bool {
-	var placed, held [3]int
+	var placed, held [2]int
 	for of, begun := range r.busy {
-		for i, counts := range [3]bool{true, begun.awaited == awaited, of.Account == account} {
-			if !counts {
+		for i, counts := range [2]bool{true, of.Account == account} {
+			if !counts || begun.awaited != awaited {
 				continue
 			}
 			held[i]++

@@ -98,9 +98,10 @@ func run(t *testing.T, do func(t *testing.T, q *waitingRows)) {
 
 func wantBegun(t *testing.T, what string, rows []*waitingRow, within time.Duration) {
 	t.Helper()
+	synctest.Wait()
 	for _, row := range rows {
-		if row.begun > within {
-			t.Errorf("%s began after %s", what, row.begun)
+		if !row.claimed || row.begun > within {
+			t.Errorf("%s began after %s: %t", what, row.begun, row.claimed)
 		}
 	}
 }

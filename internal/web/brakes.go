@@ -14,7 +14,7 @@ type Brakes struct {
 	unsolved      Networks // forms without one, while nothing is the matter
 	links         Networks // links that were asked for
 	recipients    *Limiter[string]
-	organizations *Limiter[int64] // links that are sent for one
+	organizations *Limiter[int64] // links that are sent for one without a solved puzzle
 	things        *Limiter[string]
 	crowds        *Limiter[int64]
 	declines      *Limiter[int64]
@@ -156,6 +156,7 @@ func (b *Brakes) weigh(s Start, zeros int, now time.Time) (ask Ask, proven bool)
 }
 
 // takeLink counts a link. Where the recipient has some already, none is sent, and each of them leads on: the sender is told the same.
+// What an organization has for those without a solved puzzle is theirs alone: strangers may use it up.
 func (b *Brakes) takeLink(s Start, now time.Time) (wait time.Duration, ok bool) {
 	if s.Recipient == "" {
 		return brakeTime, false
@@ -163,10 +164,11 @@ func (b *Brakes) takeLink(s Start, now time.Time) (wait time.Duration, ok bool) 
 	if _, wait, ok = b.links.Take(s.Client, now); !ok {
 		return wait, false
 	}
-	if _, wait, ok = b.organizations.Take(s.Account, now); !ok {
-		return wait, false
+	if s.Tried { // and solved, or a harder puzzle would be asked for
+		return 0, true
 	}
-	return 0, true
+	_, wait, ok = b.organizations.Take(s.Account, now)
+	return wait, ok
 }
 
 // MaySend tells whether one more link may go to a recipient, who has others otherwise.

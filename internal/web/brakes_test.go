@@ -251,6 +251,28 @@ func TestDeclinesAreToldOnce(t *testing.T) {
 	}
 }
 
+// Strangers who solve no puzzle use up the links of an organization. Who solves it while cards are declined gets one all the same: its
+// forms for cards are closed for nobody.
+func TestLinksAreLeftForWhoSolvesThePuzzle(t *testing.T) {
+	b := NewBrakes()
+	for range 100 {
+		b.Declined(1, brakesNow)
+	}
+	for i := range 3 * linksOfOrganization {
+		b.Begin(formFrom(oneOf(i%20, i), i, false), brakesNow)
+	}
+	if ask, _, _ := b.Begin(formFrom(netip.MustParseAddr("192.0.2.1"), 10_000, false), brakesNow); ask != AskWait {
+		t.Fatalf("the links are not used up: without a puzzle, one is asked for %d", ask)
+	}
+	for i := range 200 {
+		card := formFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 20_000+i, true)
+		card.Card = true
+		if ask, _, _ := b.Begin(card, brakesNow); ask != AskLink {
+			t.Fatalf("giver %d, who has solved the puzzle, is asked for %d", i, ask)
+		}
+	}
+}
+
 // Links are sent to few, and each of them leads on.
 func TestLinksAreBounded(t *testing.T) {
 	b := NewBrakes()

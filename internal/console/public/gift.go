@@ -21,18 +21,25 @@ type Gifts struct {
 	*page.Site
 	brakes  *web.Brakes
 	puzzles *web.Puzzles
-	events  web.Networks // by the sender's address, so that nobody keeps those of the provider out
+	events  web.Networks         // by the sender's address, so that nobody keeps those of the provider out
+	cards   *web.Limiter[string] // pages for another card, by donation: each is asked of the provider
 }
 
 // eventRate is how many events an address may send in a minute. A provider sends the others again.
 const eventRate = 1200
+
+// cardPages is how many pages for another card a monthly gift may have in a quarter of an hour, as long as a link works.
+const cardPages = 5
 
 // NewGifts makes the pages of a site. Nodes with the same secret know each other's puzzles.
 func NewGifts(s *page.Site, secret []byte) *Gifts {
 	if len(secret) == 0 {
 		secret = []byte(rand.Text())
 	}
-	return &Gifts{Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret), events: web.NewNetworks(eventRate, time.Minute)}
+	return &Gifts{
+		Site: s, brakes: web.NewBrakes(), puzzles: web.NewPuzzles(secret),
+		events: web.NewNetworks(eventRate, time.Minute), cards: web.NewLimiterIn[string](cardPages, 15*time.Minute),
+	}
 }
 
 // giftPages are the pages below the address of a campaign.

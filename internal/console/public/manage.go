@@ -119,6 +119,9 @@ func (g *Gifts) showManaged(w http.ResponseWriter, owner string, p page.View) er
 func (g *Gifts) change(w http.ResponseWriter, r *http.Request, token string, m *donations.Managed, view *manageView) (answered bool, err error) {
 	f := view.Form
 	if f.Value("do") == "card" {
+		if err := page.CountRequest(w, g.cards, m.Donation.ID, g.Now()); err != nil {
+			return false, err
+		}
 		to, err := g.Store.NewCard(r.Context(), token, g.Options.Proxies.BaseURL(r)+r.URL.Path)
 		if err != nil {
 			return false, f.Refuse(changeError(err))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/donate"
+	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/pay"
 	"donorbook/internal/pay/stripetest"
@@ -171,6 +173,52 @@ func TestWhoeverLoadsThePageOfThanksAsksTheProviderSeldom(t *testing.T) {
 		load(1, donate.Paid)
 		now = now.Add(time.Minute)
 		load(0, donate.Paid)
+	})
+}
+
+// The link of a thank-you lasts, and whoever has it loads its page again and again, from two nodes. A monthly gift that
+// has ended is not asked about at all.
+func TestWhoeverLoadsAMonthlyGiftAsksTheProviderSeldom(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *Book) {
+		shop := newGiftShop(t, a)
+		desk := &deafDesk{deskAt: deskAt{pay.NewDesk("https://donors.example"), shop.stripe.URL}}
+		now := time.Now().Truncate(time.Second)
+		for _, node := range []*Book{a, b} {
+			node.UseDesk(desk, donations.NewKeys(shop.keys), "US")
+			node.Now = func() time.Time { return now }
+		}
+		w := wish(1)
+		w.Frequency = donate.Monthly
+		d, session := shop.give(w)
+		shop.stripe.Pay(session, stripetest.Card)
+		shop.arrive()
+		d = shop.look(d.ID)
+		shop.mails(w.Email)
+		link := strings.TrimPrefix(shop.office.last().Path, donate.ManagePath)
+		load := func(wantLooks int64, want giving.PlanStatus) {
+			t.Helper()
+			desk.looks.Store(0)
+			var seen donations.Managed
+			for i := range 20 {
+				var err error
+				if seen, err = []*Book{a, b}[i%2].ManagedPlan(t.Context(), link); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := desk.looks.Load(); n != wantLooks || seen.Plan.Status != want {
+				t.Errorf("the provider was asked %d times, want %d; it is %s, want %s", n, wantLooks, seen.Plan.Status, want)
+			}
+		}
+		load(0, giving.ActivePlan) // what has arrived just now
+		shop.stripe.Break(d.Plan, true)
+		shop.stripe.Advance(32 * 24 * time.Hour)
+		now = now.Add(donations.LookPause)
+		load(1, giving.PastDue)
+		if _, err := a.ChangePlan(t.Context(), link, donate.CancelPlan, 0); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Minute)
+		load(0, giving.Ended)
 	})
 }
 

@@ -276,6 +276,13 @@ func TestFewMailsGoToWhoConfirmsNothing(t *testing.T) {
 		if all := shop.mails(w.Email); len(all) != 3 {
 			t.Errorf("%d mails to someone who asked for none", len(all))
 		}
+		w.Email = "ann@xn--bcher-kva.example" // which is kept in another spelling
+		for range 6 {
+			shop.give(w)
+		}
+		if all := shop.mails(w.Email); len(all) != 3 {
+			t.Errorf("%d mails to an international address", len(all))
+		}
 		s.UseRelay(nil)
 		if d, _ := shop.give(w); !d.IsConfirmed() {
 			t.Errorf("without mail, a promise waits for a confirmation: %+v", d)

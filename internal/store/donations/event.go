@@ -37,6 +37,7 @@ const (
 	sqlDueDonations   = `SELECT account_id, id FROM donation WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id, id LIMIT $2`
 	sqlDueDonationsOf = `SELECT account_id, id FROM donation WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id, id LIMIT $3`
 	sqlClaimDonation  = `UPDATE donation SET due_at = $3 WHERE account_id = $1 AND id = $2 AND due_at <> 0 AND due_at <= $4`
+	sqlClaimLook      = `UPDATE donation SET looked_at = $3 WHERE account_id = $1 AND id = $2 AND looked_at <= $4`
 
 	sqlDueConnections   = `SELECT account_id FROM connection WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id LIMIT 100`
 	sqlDueConnectionsOf = `SELECT account_id FROM connection WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id LIMIT 100`

@@ -171,10 +171,20 @@ func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error 
 }
 
 // ManagedPlan is the monthly gift that a link is for; crm.ErrNotFound where the link was used or has expired. It is as the provider has it now, which finishes a change of the card when the giver comes back from the
-// provider's page.
+// provider's page. The link of a thank-you lasts, so that the provider is asked once in LookPause at most, and not about
+// what has ended.
 func (s *DonationStore) ManagedPlan(ctx context.Context, link string) (Managed, error) {
 	m, d, err := s.managed(ctx, link)
 	if err != nil {
+		return m, err
+	}
+	now := s.base.Now()
+	latest := now.Add(-LookPause)
+	if m.Plan.Status == giving.Ended || d.LookedAt.After(latest) {
+		return m, nil
+	}
+	mine, err := s.claimOne(ctx, d.Account, sqlClaimLook, d.Account, d.ID, store.Seconds(now), store.Seconds(latest))
+	if !mine {
 		return m, err
 	}
 	looking, cancel := context.WithTimeout(ctx, thanksTime)
@@ -183,7 +193,7 @@ func (s *DonationStore) ManagedPlan(ctx context.Context, link string) (Managed, 
 	if d.CardSession != "" {
 		ref = donate.Ref{Kind: donate.SessionRef, ID: d.CardSession}
 	}
-	if _, err := s.settle(looking, m.Account, ref, nil); err != nil {
+	if _, err := s.settleSince(looking, m.Account, ref, d.Version, nil); err != nil {
 		return m, nil // as it is known
 	}
 	return m, s.describe(ctx, &m, d)

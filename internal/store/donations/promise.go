@@ -28,7 +28,7 @@ func (s *DonationStore) promise(t *store.Tx, d *row) error {
 		return s.insert(t, d)
 	}
 	since := store.Seconds(d.CreatedAt.Add(-donate.ConfirmTime))
-	waiting, err := t.Int(sqlUnconfirmed, d.Account, strings.ToLower(d.Wish.Email), since)
+	waiting, err := t.Int(sqlUnconfirmed, d.Account, text.FoldEmail(d.Wish.Email), since)
 	if err == nil {
 		err = s.insert(t, d)
 	}

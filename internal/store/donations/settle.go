@@ -37,12 +37,18 @@ type look struct {
 // settle asks the provider what is true about an object, and brings the books up to date with it. What is true may change meanwhile, and other nodes may have looked later and be done sooner: a snapshot counts only
 // where no other one was applied while it was taken. The donation is nil where the object is about none.
 func (s *DonationStore) settle(ctx context.Context, account access.Account, ref donate.Ref, done func(*store.Tx) error) (*row, error) {
+	return s.settleSince(ctx, account, ref, -1, done)
+}
+
+// settleSince is settle for who has seen a version of the donation.
+func (s *DonationStore) settleSince(
+	ctx context.Context, account access.Account, ref donate.Ref, seen int64, done func(*store.Tx) error,
+) (*row, error) {
 	p, c, err := s.provider(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	ctx = store.ByAnyone(ctx, history.PageChannel)
-	seen := int64(-1)
 	for range looks {
 		began := s.base.Now()
 		is, err := p.Look(ctx, ref)
