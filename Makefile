@@ -1,13 +1,14 @@
 # make run    build and serve the demo
-# make test   install what is missing, then run all tests, with the race detector where goroutines share something
+# make test   run the tests: in five minutes, with nothing but Go
+# make drill  try everything else, which needs time, load, chance or other programs; ONLY=browser,race tries parts, TIMES=50 repeats them,
+#             SEED=7 repeats what is drawn by chance, and OUT=docs writes docs/reliability.md
 # make test-clients   run clients that generators make from the OpenAPI document against a server
 # make postman   write bin/donorbook.postman_collection.json, to import into Postman
-# make check  the linters and the tests on SQLite, in about a minute: for daily work
 # make lint   run the linters that CI runs
 # make release   write archives for eight platforms, checksums and a bill of materials into dist
 # make image  build the container image donorbook with buildah, podman or docker
 # make test-image   build that image with buildah and run it
-# make fuzz   run each fuzz target for FUZZTIME, then make oracle; FUZZ=internal/crm runs those below a directory alone
+# make fuzz   run each fuzz target for FUZZTIME; FUZZ=internal/crm runs those below a directory alone
 # make oracle   do everything in random orders and compare with a model, CHECKS times on each database; ORACLE=create,edit,merge limits what is done
 # make screenshots   take the pictures in docs/screenshots anew, from the demo
 # make bench  measure all goals with 1,000,000 contacts and gifts, and write docs/benchmarks.md, in less than 15 minutes; the first time it also makes the data; PEERS=1 measures PocketBase too
@@ -15,9 +16,11 @@
 
 FUZZTIME ?= 5s
 
-# Plain go build and go test use the same flags and so the same build cache. A release is built without cgo and with -trimpath: .ci/release.
+# Everything is built in one way, the way of a release: without cgo, so that what is compiled does not depend on whether there is a C
+# compiler. The race detector alone needs one.
+export CGO_ENABLED = 0
 
-.PHONY: oracle bin/bench build run check test test-packages test-races test-browser test-clients test-image postman lint release image fuzz bench bench-quick openapi zones screenshots clean
+.PHONY: oracle bin/bench build run test drill test-clients test-image postman lint release image fuzz bench bench-quick openapi zones screenshots clean
 
 build:
 	go build -o bin/donorbook ./cmd/donorbook
@@ -25,44 +28,17 @@ build:
 run: build
 	bin/donorbook serve --demo
 
-# The packages in which goroutines share something. Their tests that work at once are called TestConcurrent... and run with the race detector,
-# all others without it. The package web runs with it as a whole: every test of it has a server. The console is left out: its pages share next to nothing.
-# So is the command line: what works at once in its servers is the store, the API and the web, and a program that is killed reports no race.
-RACY = internal/store/book internal/api internal/db
-CONCURRENT = ^TestConcurrent
+# What these start ends before it needs the memory that it would collect by Go's default: a tenth less to do. Tests that measure the
+# memory of the program start it with its own defaults.
+build test drill lint fuzz oracle test-clients test-image: export GOGC ?= 1000
 
-# make lint runs go vet. The race detector leaves out the code of SQLite, where it would take ten times as long and find nothing of ours:
-# two goroutines that use one connection are seen in the package around it.
-# What CI starts ends before it needs the memory that it would collect by Go's default: compilers, linters and tests have a fourth less to do.
-# Tests that measure the memory of the program start it with its own defaults.
-build check test lint fuzz oracle test-clients test-image: export GOGC ?= 1000
+# The packages that take longest begin first, so that they do not end alone.
+test:
+	.ci/scratch go test -vet=off -timeout 20m ./internal/store/book ./internal/cli ./internal/console ./internal/api ./internal/db ./...
+	@.ci/not-run
 
-GOTEST = go test -vet=off -timeout 20m
-RACETEST = $(GOTEST) -race -gcflags=github.com/ncruces/go-sqlite3-wasm/...=-race=false
-
-# The program is built first: tests that start it find it in the build cache. The tests of the repository as a whole come first and
-# alone, because they measure the program. Then what takes longest begins first, and more works at once than there are processors, because most
-# tests wait now and then: those in the browser for pages, those of the packages for processes and databases.
-test: build
-	.ci/install gcc libc6-dev curl jq nodejs php-cli php-curl python3 postgresql pgbouncer nginx systemd chromium-headless-shell fonts-liberation
-	$(GOTEST) .
-	.ci/scratch $(MAKE) --no-print-directory -j3 -O test-browser test-packages test-races test-clients
-
-# Rules, store and doors, without processes, databases and files. Tests on PostgreSQL are called so, or are subtests called postgres.
-check: lint
-	.ci/scratch $(GOTEST) -skip '$(CONCURRENT)|[Pp]ostgre|/^postgres$$' ./internal/crm/... ./internal/store/... ./internal/api ./internal/console/... ./internal/assistant ./internal/config ./client
-
-test-packages:
-	go -C internal/pay/honest test -vet=off ./...
-	$(GOTEST) $$(go list ./... | grep -vE '^donorbook$$|/($(subst $() ,|,$(RACY)))$$')
-	$(GOTEST) -skip '$(CONCURRENT)' $(addprefix ./,$(RACY))
-
-test-races:
-	$(RACETEST) -run '$(CONCURRENT)' $(addprefix ./,$(RACY))
-	$(RACETEST) ./internal/web/...
-
-test-browser:
-	go -C browser test -vet=off -count=1 -timeout 20m -parallel 4 ./...
+drill: build
+	go run ./tools/drill $(if $(ONLY),-only $(ONLY)) $(if $(TIMES),-times $(TIMES)) $(if $(SEED),-seed $(SEED)) $(if $(OUT),-out $(OUT))
 
 test-clients: build
 	interop/run
@@ -87,19 +63,18 @@ test-image:
 
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(FUZZ)
-	$(if $(FUZZ),,$(MAKE) --no-print-directory oracle)
 
 CHECKS ?= 200
 
 oracle:
-	.ci/scratch $(GOTEST) ./internal/store/book -run TestOracle -v -rapid.checks=$(CHECKS) -rapid.nofailfile
+	.ci/scratch go test -vet=off -timeout 4h -tags drill ./internal/store/book -run ^TestOracle$$ -v -rapid.checks=$(CHECKS) -rapid.nofailfile
 
 BENCH = bin/bench -postgres $(if $(PEERS),-peers)
 
 # The benchmark must be make's own child, not that of a go run, so that Ctrl-C reaches it.
 bin/bench:
 	.ci/install postgresql
-	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o bin/donorbook ./cmd/donorbook # as a release is built
+	go build -trimpath -ldflags='-s -w' -o bin/donorbook ./cmd/donorbook # as a release is built
 	go build -o $@ ./bench
 
 bench: bin/bench

@@ -62,7 +62,7 @@ var parts = []part{
 		test("-run=^TestOracle$", "./internal/store/book", "-rapid.checks=200", "-rapid.seed=$SEED"),
 	}},
 	{"fuzz", "No input of a parser ends the program", nil, []step{{args: []string{".ci/fuzz", "5s"}}}},
-	{"container", "The container image starts, is healthy, stops and belongs to nobody's root", []string{"buildah", "gcc", "jq", "curl"},
+	{"container", "The container image starts, is healthy, stops and belongs to nobody's root", []string{"buildah", "jq", "curl"},
 		[]step{{args: []string{".ci/test-image"}}}},
 }
 
