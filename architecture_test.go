@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
 	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/crmtest":   {"internal/crm/doc"}, // for tests alone
+	"internal/crm/crmtest":   {"internal/crm/doc", "internal/rig/drill"}, // for tests alone
 
 	"internal/pay":   {"internal/crm/donate", "internal/crm/giving", "internal/crm/text"},
 	"internal/relay": {"internal/crm/mail"},
@@ -74,8 +74,11 @@ var arrows = map[string][]string{
 
 	"internal/pay/stripetest": {},                                                                                                                                                                                                                           // for tests alone
 	"internal/pgtest":         {},                                                                                                                                                                                                                           // for tests, and for bench
-	"internal/rig":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest"},                                                                                                                          // for tests alone
+	"internal/rig":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest", "internal/rig/drill"},                                                                                                    // for tests alone
 	"bench":                   {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
+	"internal/rig/drill":      {},                                                                                                                                                                                                                           // for tests alone
+	"tools/drill":             {},                                                                                                                                                                                                                           // runs the drill
+	"tools/mutate":            {},                                                                                                                                                                                                                           // breaks the product to see which tests find it
 	"bench/pocketbase":        {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
 	"browser":                 {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
 }

@@ -213,7 +213,7 @@ func isPublicName(host string) bool {
 	if i := strings.IndexByte(host, ':'); i >= 0 {
 		host = host[:i]
 	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if host == "" || host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return false
 	}
 	last := host[len(host)-1]

@@ -48,7 +48,7 @@ var withTables = rig.Template(func(directory, url string) error {
 
 func emptySQLite(t testing.TB) store.Options {
 	t.Helper()
-	directory, _ := withTables(t, rig.Engines[0])
+	directory, _ := withTables(t, rig.SQLite)
 	return store.Options{Data: directory}
 }
 
@@ -73,7 +73,7 @@ func emptied(t testing.TB) (o store.Options) {
 	case o = <-left:
 		must(tamperPostgres(t, o.Database, emptyTables(), nil))(t)
 	default:
-		_, o.Database = withTables(t, rig.Engines[1])
+		_, o.Database = withTables(t, rig.Postgres)
 	}
 	t.Cleanup(func() {
 		if !t.Failed() {
