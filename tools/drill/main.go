@@ -154,8 +154,8 @@ func (o *outcome) try(p part, seed uint64) {
 		}
 		cmd := exec.Command(".ci/scratch", args...)
 		cmd.Env = append(os.Environ(), "DONORBOOK_SEED="+strconv.FormatUint(seed, 10))
-		if s.race {
-			cmd.Env = append(cmd.Env, "CGO_ENABLED=1")
+		if s.env != "" {
+			cmd.Env = append(cmd.Env, s.env)
 		}
 		cmd.Stderr = &o.log
 		printed, err := cmd.StdoutPipe()
