@@ -31,7 +31,7 @@ import (
 // openStore opens a store in a directory of its own.
 func openStore(t testing.TB) *book.Book {
 	t.Helper()
-	directory, _ := withTables(t, rig.Engines[0])
+	directory, _ := withTables(t, rig.SQLite)
 	s := must(book.Open(context.Background(), store.Options{Data: directory}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

@@ -157,7 +157,8 @@ func (o *outcome) try(p part, seed uint64) {
 		if s.env != "" {
 			cmd.Env = append(cmd.Env, s.env)
 		}
-		cmd.Stderr = &o.log
+		var complaints bytes.Buffer
+		cmd.Stderr = &complaints
 		printed, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -167,6 +168,7 @@ func (o *outcome) try(p part, seed uint64) {
 			err = cmd.Wait()
 		}
 		if err != nil {
+			o.log.Write(complaints.Bytes())
 			o.failed = max(o.failed, 1)
 			fmt.Fprintf(&o.log, "%s: %v\n", strings.Join(args, " "), err)
 		}
@@ -222,7 +224,7 @@ func (o *outcome) read(printed io.Reader) {
 func (o *outcome) Result() string {
 	switch {
 	case o.failed > 0:
-		return "**failed**"
+		return fmt.Sprintf("**failed** (%d tests passed)", o.Passed)
 	case o.Passed > 0:
 		return fmt.Sprintf("%d tests passed", o.Passed)
 	}

@@ -80,7 +80,7 @@ type program struct {
 }
 
 var programs = map[string]program{
-	"postgres":        {[]string{"sh", "-c", "ls -d /usr/lib/postgresql/*/bin/initdb | sort -V | tail -1 | xargs -I{} {} --version"}, "postgresql"},
+	"postgres":        {[]string{"sh", "-c", "$(ls /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1) --version"}, "postgresql"},
 	"pgbouncer":       {[]string{"/usr/sbin/pgbouncer", "--version"}, "pgbouncer"},
 	"nginx":           {[]string{"/usr/sbin/nginx", "-v"}, "nginx"},
 	"systemd-analyze": {[]string{"systemd-analyze", "--version"}, "systemd"},
