@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -28,7 +26,8 @@ var (
 	testSchema   = &Schema{
 		Steps: []Step{{SQL: `
 CREATE TABLE paper (account_id BIGINT NOT NULL, id {id} NOT NULL, body {bytes} NOT NULL, checksum BIGINT NOT NULL, {idKey});
-CREATE TABLE shelf (account_id BIGINT NOT NULL, name {key} NOT NULL, papers BIGINT NOT NULL, size SMALLINT NOT NULL, PRIMARY KEY (account_id, name));
+CREATE TABLE shelf (account_id BIGINT NOT NULL, name {key} NOT NULL, papers BIGINT NOT NULL, size SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, name));
 CREATE TABLE link (hash {key} NOT NULL PRIMARY KEY, account_id BIGINT NOT NULL);
 CREATE TABLE account (account_id BIGINT NOT NULL PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE derived (name {key} NOT NULL PRIMARY KEY, version BIGINT NOT NULL);
@@ -40,7 +39,8 @@ CREATE TABLE derived (name {key} NOT NULL PRIMARY KEY, version BIGINT NOT NULL);
 )
 
 func init() {
-	testPapers.Words, testPapers.WordsOf = testWords, func(row []any) (string, error) { return string(row[2].([]byte)), nil }
+	testPapers.Words = testWords
+	testPapers.WordsOf = func(row []any) (string, error) { return string(row[2].([]byte)), nil }
 	testLinks.Transient = "account_id = 0"
 	testAccounts.NameOf = func(row []any) (id, name string) { return fmt.Sprintf("A%d", row[0]), row[1].(string) }
 }
@@ -48,13 +48,9 @@ func init() {
 // testRows is more than one transaction of a copy writes.
 const testRows = copyRows + 100
 
-type idle struct{}
-
-func (idle) Prefetch([]*Change) error { return nil }
-func (idle) Finish() error            { return nil }
-
 func testOptions(o Options) Options {
-	o.Schema, o.Now, o.Begin = testSchema, time.Now, func(*Tx) Batch { return idle{} }
+	o = tinyOptions(o)
+	o.Schema = testSchema
 	return o
 }
 
@@ -68,13 +64,7 @@ func tamper(t *testing.T, o Options, fn func(*Tx) error) {
 
 func makeDatabase(t *testing.T, o Options) {
 	t.Helper()
-	d, err := Open(t.Context(), o)
-	if err == nil {
-		err = d.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, must(Open(t.Context(), o))(t).Close())
 }
 
 func newSource(t *testing.T) Options {
@@ -119,17 +109,15 @@ func found(t *testing.T, o Options, word string) (n, derived int64) {
 
 func TestCopy(t *testing.T) {
 	t.Parallel()
-	engines := map[string]func(t *testing.T) Options{
-		"sqlite": func(t *testing.T) Options { return testOptions(Options{Dir: t.TempDir()}) },
-		"postgres": func(t *testing.T) Options {
-			return testOptions(Options{URL: rig.Database(t)})
-		},
-	}
-	for name, target := range engines {
-		t.Run("there and back "+name, func(t *testing.T) { copyThereAndBack(t, target(t)) })
-		t.Run("interrupted "+name, func(t *testing.T) { copyInterrupted(t, target(t)) })
-		t.Run("different "+name, func(t *testing.T) { copyDifferent(t, target(t)) })
-		t.Run("refused "+name, func(t *testing.T) { copyRefused(t, target(t)) })
+	for _, e := range rig.Both {
+		for name, test := range map[string]func(t *testing.T, o Options){
+			"there and back": copyThereAndBack, "interrupted": copyInterrupted, "different": copyDifferent, "refused": copyRefused,
+		} {
+			t.Run(e.Name+" "+name, func(t *testing.T) {
+				dir, url := e.New(t)
+				test(t, testOptions(Options{Dir: dir, URL: url}))
+			})
+		}
 	}
 }
 
@@ -141,7 +129,8 @@ func copyThereAndBack(t *testing.T, there Options) {
 		return nil
 	})
 	var watched []CopyProgress
-	first := must(Copy(t.Context(), from, there, CopyOptions{Progress: func(p CopyProgress) { watched = append(watched, p) }}))(t)
+	watch := func(p CopyProgress) { watched = append(watched, p) }
+	first := must(Copy(t.Context(), from, there, CopyOptions{Progress: watch}))(t)
 	second, err := Copy(t.Context(), there, back, CopyOptions{})
 	if diff := gocmp.Diff(first, second); err != nil || diff != "" {
 		t.Errorf("%v: the reports differ:\n%s", err, diff)
@@ -152,9 +141,11 @@ func copyThereAndBack(t *testing.T, there Options) {
 	if len(first.Accounts) != 2 || first.Accounts[1].ID != "A2" || len(first.Accounts[1].SHA256) != 64 {
 		t.Errorf("the accounts are %+v", first.Accounts)
 	}
-	for _, want := range []CopyProgress{{false, "paper", 0, testRows}, {false, "paper", copyRows, testRows}, {false, "paper", testRows, testRows},
-		{true, "paper", 0, testRows}, {true, "paper", testRows, testRows}, {true, "account", 2, 2}} {
-		if !strings.Contains(fmt.Sprint(watched), fmt.Sprint(want)) {
+	for _, want := range []CopyProgress{
+		{false, "paper", 0, testRows}, {false, "paper", copyRows, testRows}, {false, "paper", testRows, testRows},
+		{true, "paper", 0, testRows}, {true, "paper", testRows, testRows}, {true, "account", 2, 2},
+	} {
+		if !slices.Contains(watched, want) {
 			t.Errorf("the progress has no %+v", want)
 		}
 	}
@@ -178,28 +169,22 @@ func copyInterrupted(t *testing.T, to Options) {
 		if !errors.Is(err, context.Canceled) || !report.Begun {
 			t.Errorf("%+v: %+v, %v", when, report, err)
 		}
-		if _, err := Open(t.Context(), to); !errors.Is(err, ErrUnfinished) {
-			t.Errorf("the target opens: %v", err)
-		}
+		_, err = Open(t.Context(), to)
+		wantError(t, "the target opens", err, ErrUnfinished)
 		if report, err := Copy(t.Context(), from, to, CopyOptions{}); !errors.Is(err, ErrUnfinished) || report.Begun {
 			t.Errorf("another copy: %+v, %v", report, err)
 		}
-		if _, err := Copy(t.Context(), to, testOptions(Options{Dir: t.TempDir()}), CopyOptions{}); !errors.Is(err, ErrUnfinished) {
-			t.Errorf("a copy of it: %v", err)
-		}
+		_, err = Copy(t.Context(), to, testOptions(Options{Dir: t.TempDir()}), CopyOptions{})
+		wantError(t, "a copy of it", err, ErrUnfinished)
 	}
 	again := false
 	_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 		if p.Table == "shelf" && !again {
 			again = true
-			if _, err := Copy(t.Context(), from, to, CopyOptions{Restart: true}); err != nil {
-				t.Errorf("a restart beside a copy: %v", err)
-			}
+			must(Copy(t.Context(), from, to, CopyOptions{Restart: true}))(t)
 		}
 	}})
-	if err == nil || !strings.Contains(err.Error(), "another copy has taken the target over") {
-		t.Errorf("the copy whose target was taken over: %v", err)
-	}
+	wantSays(t, "the copy whose target was taken over", err, "another copy has taken the target over")
 	if n, _ := found(t, to, "paper16"); n != 1 {
 		t.Errorf("the search finds %d", n)
 	}
@@ -219,9 +204,7 @@ func copyDifferent(t *testing.T, to Options) {
 				tamper(t, to, func(x *Tx) error { _, err := x.Exec(sql); return err })
 			}
 		}})
-		if err == nil || !strings.Contains(err.Error(), "the copy is not like the source:\n") || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v", sql, err)
-		}
+		wantSays(t, sql, err, "the copy is not like the source:\n", says)
 	}
 }
 
@@ -233,30 +216,28 @@ func copyRefused(t *testing.T, o Options) {
 	}
 	makeDatabase(t, o)
 	tamper(t, o, func(x *Tx) error { x.Insert(testLinks, "of an account", int64(5)); return nil })
-	if _, err := Copy(t.Context(), from, o, CopyOptions{Restart: true}); !errors.Is(err, ErrNotEmpty) || !strings.Contains(err.Error(), "table link has rows") {
-		t.Errorf("a target that is not empty: %v", err)
-	}
-	if _, err := Copy(t.Context(), o, o, CopyOptions{}); !errors.Is(err, ErrSameDatabase) {
-		t.Errorf("onto itself: %v", err)
-	}
+	_, err = Copy(t.Context(), from, o, CopyOptions{Restart: true})
+	wantError(t, "a target that is not empty", err, ErrNotEmpty)
+	wantSays(t, "a target that is not empty", err, "table link has rows")
+	_, err = Copy(t.Context(), o, o, CopyOptions{})
+	wantError(t, "onto itself", err, ErrSameDatabase)
 	tamper(t, o, func(x *Tx) error { _, err := x.Exec(sqlAddVersion, int64(2)); return err })
-	if _, err := Copy(t.Context(), o, to, CopyOptions{}); !errors.Is(err, ErrSchema) {
-		t.Errorf("a newer source: %v", err)
-	}
-	if _, err := os.Stat(to.Dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the target was made: %v", err)
-	}
+	_, err = Copy(t.Context(), o, to, CopyOptions{})
+	wantError(t, "a newer source", err, ErrSchema)
+	_, err = os.Stat(to.Dir)
+	wantError(t, "the target", err, os.ErrNotExist)
 	tamper(t, o, func(x *Tx) error {
 		x.Insert(testPapers, int64(5), int64(50), []byte("good"), Checksum([]byte("goof")))
 		_, err := x.Exec(`DELETE FROM schema_version WHERE version = 2`)
 		return err
 	})
-	var damaged *Damaged
-	if _, err := Copy(t.Context(), o, to, CopyOptions{}); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "paper 50 of account number 5 is damaged") {
+	_, err = Copy(t.Context(), o, to, CopyOptions{})
+	wantSays(t, "a damaged source", err, "paper 50 of account number 5 is damaged")
+	if damaged := new(Damaged); !errors.As(err, &damaged) {
 		t.Errorf("a damaged source: %v", err)
 	}
-	var url *URLError
-	if _, err := Copy(t.Context(), from, testOptions(Options{URL: "mysql://u:secret@h/d"}), CopyOptions{}); !errors.As(err, &url) || url.Side != "to" {
+	_, err = Copy(t.Context(), from, testOptions(Options{URL: "mysql://u:secret@h/d"}), CopyOptions{})
+	if url := new(URLError); !errors.As(err, &url) || url.Side != "to" {
 		t.Errorf("a URL that cannot be one: %v", err)
 	}
 }

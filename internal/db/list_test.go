@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own.
+// A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own; it changes them, too.
 func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
@@ -33,10 +33,8 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 				{byID, []any{int64(1), []int64{6, 1, 3}}, []int64{1, 3, 6}},
 				{byID, []any{int64(1), []int64{4, 104, 9999}}, []int64{4}}, // of another account, and of no account
 				{byID, []any{int64(2), []int64(nil)}, nil},
-				{byID, []any{int64(2), []int64{104}}, []int64{104}},
-				{byName, []any{int64(1), []string{"a"}}, []int64{1, 50}},
-				{byName, []any{int64(1), []string{}}, nil},
 				{byName, []any{int64(1), []string{"f", "a", "c"}}, []int64{1, 3, 6, 50}},
+				{byName, []any{int64(1), []string{}}, nil},
 				{byName, []any{int64(1), []string{"", "{b,c}", "b"}}, []int64{2}},
 				{byName, []any{int64(2), []string{"a", "b"}}, []int64{101, 102}},
 				{between, []any{int64(1), []string{"a", "b", "c"}, int64(2), int64(49)}, []int64{2, 3}},
@@ -53,39 +51,26 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 		}
 		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			wantAll(func(sql string, args ...any) (list []int64, err error) { // together with other statements
-				err = tx.Prefetch(func(r Row) error {
+				note := func(r Row) error {
 					list = append(list, r.Int(0))
 					return nil
-				}, sql, args...)
-				if err == nil {
-					err = tx.Fetch()
 				}
+				err = First(func() error { return tx.Prefetch(note, sql, args...) }, tx.Fetch)
 				return list, err
 			})
-			return nil
-		}))
-	})
-}
-
-// A statement that changes rows does so for each element, too.
-func TestAListParameterChangesTheRowsOfItsElements(t *testing.T) {
-	eachDB(t, func(t *testing.T, d *DB) {
-		const remove = `DELETE FROM doc WHERE account_id = $1 AND id = ANY($2)`
-		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
-			for id := range int64(6) {
-				tx.Insert(docTable, int64(1), id+1, "T", []byte("b"))
-			}
 			for _, test := range []struct {
 				ids  []int64
 				want int64
 			}{{[]int64{}, 0}, {[]int64{2}, 1}, {[]int64{}, 0}, {[]int64{2, 3, 5}, 2}} {
-				if n, err := tx.Exec(remove, int64(1), test.ids); err != nil || n != test.want {
+				n, err := tx.Exec(`DELETE FROM doc WHERE account_id = $1 AND id = ANY($2)`, int64(1), test.ids)
+				if err != nil || n != test.want {
 					t.Errorf("%v: %d rows, %v, want %d", test.ids, n, err, test.want)
 				}
 			}
 			return nil
 		}))
-		if left, err := d.readAll(t, `SELECT id FROM doc ORDER BY id`); err != nil || !slices.Equal(left, []int64{1, 4, 6}) {
+		left, err := d.readAll(t, `SELECT id FROM doc WHERE account_id = 1 ORDER BY id`)
+		if err != nil || !slices.Equal(left, []int64{1, 4, 6}) {
 			t.Errorf("%v are left, %v", left, err)
 		}
 	})

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,46 +14,31 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
 		d := openTiny(t, o)
 		newer := int64(len(o.Schema.Steps) + 1)
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
+		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
 			tx.Insert(docTable, int64(1), int64(7), "kept", []byte("body"))
 			_, err := tx.Exec(sqlAddVersion, newer)
 			return err
-		})
-		if err = errors.Join(err, d.Close()); err != nil {
-			t.Fatal(err)
-		}
-		refused, err := Open(t.Context(), o)
-		if err == nil {
-			refused.Close() //nolint:errcheck // the test has failed
-			t.Fatal("it was opened")
-		}
-		for _, words := range []string{fmt.Sprintf("schema version %d", newer), fmt.Sprintf("versions up to %d", len(o.Schema.Steps)), "use a newer donorbook"} {
-			if !strings.Contains(err.Error(), words) {
-				t.Errorf("%q does not say %q", err, words)
-			}
-		}
+		}))
+		succeed(t, d.Close())
+		wantRefused(t, "a newer schema", o, fmt.Sprint("schema version ", newer), fmt.Sprint("versions up to ", newer-1),
+			"use a newer donorbook")
 		// The schema was not changed, and no lock is left.
 		engine := must(openEngine(t.Context(), o))(t)
 		c := must(engine.writer(t.Context()))(t)
 		if version, err := schemaVersion(c); err != nil || version != int(newer) {
 			t.Errorf("the version is %d, %v", version, err)
 		}
-		if found, err := (Conn{conn: c}).Exists(`SELECT 1 FROM doc WHERE account_id = $1 AND id = $2 AND title = $3`, int64(1), int64(7), "kept"); err != nil || !found {
+		if found, err := (Conn{conn: c}).Exists(`SELECT 1 FROM doc WHERE id = 7 AND title = 'kept'`); err != nil || !found {
 			t.Errorf("the row is there: %v, %v", found, err)
 		}
 		engine.release(c)
-		if err := engine.close(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, engine.close())
 	})
 }
 
 func TestMigratingAgainChangesNothing(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
-		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
-			tx.Insert(docTable, int64(1), int64(7), "kept", []byte("body"))
-			return nil
-		}))
+		d.insert(t, docTable, int64(1), int64(7), "kept", []byte("body"))
 		var commits atomic.Int64
 		d.Observe(&Observer{Committing: func() error { commits.Add(1); return nil }})
 		if err := migrate(t.Context(), d.engine, d.schema, nil); err != nil || commits.Load() != 0 {
@@ -66,41 +50,19 @@ func TestMigratingAgainChangesNothing(t *testing.T) {
 	})
 }
 
-// number is what a statement finds.
-func (d *DB) number(t testing.TB, sql string, args ...any) (n int64) {
-	t.Helper()
-	succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
-		n, err = c.Int(sql, args...)
-		return err
-	}))
-	return n
-}
-
 // A step that fails leaves the schema unchanged, and can be tried again.
 func TestAFailedMigrationChangesNothing(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
-		older, wrong := *o.Schema, *o.Schema
-		older.Steps = o.Schema.Steps[:2]
-		wrong.Steps = append(slices.Clip(o.Schema.Steps), Step{SQL: "CREATE TABLE more (x BIGINT NOT NULL);\nDELETE FROM person;\n"}, o.Schema.Steps[0])
-		o.Schema = &older
-		d := openTiny(t, o)
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
-			tx.Insert(personTable, int64(1), "ana")
-			return nil
-		})
-		if err = errors.Join(err, d.Close()); err != nil {
-			t.Fatal(err)
-		}
-		o.Schema = &wrong
-		refused, err := Open(t.Context(), o)
-		if err == nil {
-			refused.Close() //nolint:errcheck // the test has failed
-		}
-		if err == nil || !strings.Contains(err.Error(), "migration 4") || !strings.Contains(err.Error(), "doc") {
-			t.Errorf("the first step ran twice: %v", err)
-		}
-		o.Schema = &older
-		d = openTiny(t, o)
+		older, wrong := o, o
+		schema := *o.Schema
+		schema.Steps = append(schema.Steps[:2:2],
+			Step{SQL: "CREATE TABLE more (x BIGINT NOT NULL);\nDELETE FROM person;\n"}, schema.Steps[0])
+		wrong.Schema = &schema
+		d := openTiny(t, older)
+		d.insert(t, personTable, int64(1), "ana")
+		succeed(t, d.Close())
+		wantRefused(t, "the first step ran twice", wrong, "migration 4", "doc")
+		d = openTiny(t, older)
 		if version := d.number(t, sqlVersion); version != 2 {
 			t.Errorf("the version is %d", version)
 		}
@@ -108,12 +70,12 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 			t.Errorf("%d people", n)
 		}
 		var tables []string
-		err = d.Read(t.Context(), func(c Conn) (err error) {
-			tables, err = List(c, func(r Row) string { return r.Text(0) }, d.dialect().tables)
+		succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
+			tables, err = List(c, func(r Row) string { return r.Text(0) }, c.dialect().tables)
 			return err
-		})
-		if err != nil || len(tables) < 5 || slices.Contains(tables, "more") {
-			t.Errorf("the tables are %v, %v", tables, err)
+		}))
+		if len(tables) < 5 || slices.Contains(tables, "more") {
+			t.Errorf("the tables are %v", tables)
 		}
 	})
 }
@@ -121,14 +83,13 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 // Data that is derived from documents is derived again if another version of the program derived it, and only then.
 func TestDerivedDataIsWorkedOutOncePerVersion(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
-		schema, runs := *o.Schema, 0
-		schema.Derived.Work = func(*Tx, Progress) error { runs++; return nil }
+		runs := 0
+		o.Schema.Derived.Work = func(*Tx, Progress) error { runs++; return nil }
 		for _, test := range []struct {
 			version int64
 			runs    int
 		}{{1, 1}, {1, 1}, {3, 2}, {2, 3}, {2, 3}} {
-			schema.Derived.Version = test.version
-			o.Schema = &schema
+			o.Schema.Derived.Version = test.version
 			succeed(t, openTiny(t, o).Close())
 			if runs != test.runs {
 				t.Errorf("version %d: it was worked out %d times, want %d", test.version, runs, test.runs)
@@ -139,24 +100,19 @@ func TestDerivedDataIsWorkedOutOncePerVersion(t *testing.T) {
 
 func TestParametersBindByNumber(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
-			tx.Insert(personTable, int64(5), "ana")
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = d.Read(t.Context(), func(c Conn) error {
+		d.insert(t, personTable, int64(5), "ana")
+		succeed(t, d.Read(t.Context(), func(c Conn) error {
+			const want = "three 1 two three \x00\xff -9223372036854775808"
 			for range 2 { // prepared, then used again
-				found, err := c.One(func(r Row) {
-					if r.Text(0) != "three" || r.Int(1) != 1 || r.Text(2) != "two" || r.Text(3) != "three" || string(r.Bytes(4)) != "\x00\xff" || r.Int(5) != -1<<63 {
-						t.Errorf("got %q, %d, %q, %q, %q, %d", r.Text(0), r.Int(1), r.Text(2), r.Text(3), r.Bytes(4), r.Int(5))
-					}
-				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($5 AS `+d.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
+				got := ""
+				must(c.One(func(r Row) {
+					got = fmt.Sprint(r.Text(0), " ", r.Int(1), " ", r.Text(2), " ", r.Text(3), " ", string(r.Bytes(4)), " ", r.Int(5))
+				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT),
+						CAST($5 AS `+c.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
 					WHERE CAST($1 AS BIGINT) = 1 AND CAST($2 AS TEXT) <> CAST($3 AS TEXT)`,
-					int64(1), "two", "three", int64(-1<<63), []byte("\x00\xff"))
-				if err != nil || !found {
-					return fmt.Errorf("found is %v: %w", found, err)
+					int64(1), "two", "three", int64(-1<<63), []byte("\x00\xff")))(t)
+				if got != want {
+					t.Errorf("got %q", got)
 				}
 			}
 			found, err := c.Exists(`SELECT 1 FROM person WHERE login = $2 AND id = $1 AND id = $1`, int64(5), "ana")
@@ -167,10 +123,7 @@ func TestParametersBindByNumber(t *testing.T) {
 				t.Error("a missing parameter was not noticed")
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	})
 }
 
@@ -183,18 +136,13 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 			})
 		}
 		succeed(t, insert(1, "ana"))
-		for what, err := range map[string]error{"the id": insert(1, "another"), "the login": insert(2, "ana")} {
-			if !errors.Is(err, ErrTaken) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
+		wantError(t, "the id", insert(1, "another"), ErrTaken)
+		wantError(t, "the login", insert(2, "ana"), ErrTaken)
 		err := d.write(t.Context(), 1, func(tx *Tx) error { // even if the change gets the error only when it commits
 			tx.Insert(personTable, int64(3), "ana")
 			return nil
 		})
-		if !errors.Is(err, ErrTaken) {
-			t.Errorf("a row of a unit of work: %v", err)
-		}
+		wantError(t, "a row of a unit of work", err, ErrTaken)
 		if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 1 {
 			t.Errorf("%d people", n)
 		}
@@ -204,41 +152,33 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 // Text keys are compared by bytes: no case folding, and the same order everywhere.
 func TestKeysCompareByBytes(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
-		err := d.write(t.Context(), 1, func(tx *Tx) error {
-			for _, name := range []string{"b", "B", "é", "e\u0301", "a", "Z", "ä"} {
-				tx.Insert(markTable, int64(1), name, int64(1))
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+		want := "B Z a b e\u0301 ä é"
+		for _, name := range strings.Fields("b B é e\u0301 a Z ä") {
+			d.insert(t, markTable, int64(1), name, int64(1))
 		}
 		var got []string
-		err = d.Read(t.Context(), func(c Conn) (err error) {
-			got, err = List(c, func(r Row) string { return r.Text(0) }, `SELECT name FROM mark WHERE account_id = $1 AND name > $2 ORDER BY name`, int64(1), "")
+		succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
+			const sql = `SELECT name FROM mark WHERE account_id = 1 AND name > $1 ORDER BY name`
+			got, err = List(c, func(r Row) string { return r.Text(0) }, sql, "")
 			return err
-		})
-		want := "B Z a b e\u0301 ä é"
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%v: got %q, want %q", err, strings.Join(got, " "), want)
+		}))
+		if strings.Join(got, " ") != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	})
 }
 
-// A database from before the steps that were squashed is refused, in words that say what to do, and stays as it is. A new one has every version.
+// A database from before the steps that were squashed is refused, in words that say what to do, and stays as it is. A new one has
+// every version.
 func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
-		versions := func(o Options) (found []int64) {
+		wantVersions := func(what string, o Options, want ...int64) {
 			t.Helper()
 			d := openTiny(t, o)
-			err := d.Read(t.Context(), func(c Conn) (err error) {
-				found, err = List(c, func(r Row) int64 { return r.Int(0) }, sqlVersions)
-				return err
-			})
-			if err = errors.Join(err, d.Close()); err != nil {
-				t.Fatal(err)
+			if found, err := d.readAll(t, sqlVersions); err != nil || !slices.Equal(found, want) {
+				t.Errorf("%s has the versions %v, %v, want %v", what, found, err, want)
 			}
-			return found
+			succeed(t, d.Close())
 		}
 		squashed := func(n int) Options {
 			o, schema := o, *o.Schema
@@ -247,30 +187,16 @@ func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 			o.Schema = &schema
 			return o
 		}
-		if found := versions(o); !slices.Equal(found, []int64{1, 2}) {
-			t.Fatalf("a database of two steps has the versions %v", found)
-		}
-		refused, err := Open(t.Context(), squashed(2))
-		if err == nil {
-			refused.Close() //nolint:errcheck // the test has failed
-		}
-		if err == nil || !strings.Contains(err.Error(), "older than 0.10: open it with donorbook 0.10 once, then start this version") {
-			t.Errorf("it was opened, or: %v", err)
-		}
-		if found := versions(o); !slices.Equal(found, []int64{1, 2}) {
-			t.Errorf("then it has the versions %v", found)
-		}
-		if found := versions(squashed(1)); !slices.Equal(found, []int64{1, 2, 3}) { // the baseline is its schema
-			t.Errorf("upgraded it has the versions %v", found)
-		}
+		wantVersions("a database of two steps", o, 1, 2)
+		wantRefused(t, "an older one", squashed(2), "older than 0.10: open it with donorbook 0.10 once, then start this version")
+		wantVersions("a refused one", o, 1, 2)
+		wantVersions("an upgraded one", squashed(1), 1, 2, 3) // the baseline is its schema
 		fresh := squashed(1)
-		if fresh.Dir != "" {
+		if fresh.URL == "" {
 			fresh.Dir = t.TempDir()
 		} else {
 			fresh.URL = rig.Database(t)
 		}
-		if found := versions(fresh); !slices.Equal(found, []int64{1, 2, 3}) {
-			t.Errorf("a new one has the versions %v", found)
-		}
+		wantVersions("a new one", fresh, 1, 2, 3)
 	})
 }

@@ -157,6 +157,9 @@ func (w *wire) encode(d *pgconn.StatementDescription, s *statement) (values [][]
 	if len(d.ParamOIDs) != len(s.args) {
 		return nil, fmt.Errorf("%d parameters, and %d arguments", len(d.ParamOIDs), len(s.args))
 	}
+	if w.buffer == nil {
+		w.buffer = make([]byte, 0, 256) // in none, a text without any bytes would be NULL
+	}
 	values, buffer := w.values[:0], w.buffer[:0]
 	for i, arg := range s.args {
 		encoded, err := w.TypeMap().Encode(d.ParamOIDs[i], pgx.BinaryFormatCode, arg, buffer)

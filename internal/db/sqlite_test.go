@@ -3,8 +3,11 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -17,11 +20,9 @@ func sqliteConns(t *testing.T, d *DB) []conn {
 	t.Helper()
 	var conns []conn
 	for range sqliteReaders {
-		c := must(d.engine.reader(t.Context()))(t)
-		conns = append(conns, c)
+		conns = append(conns, must(d.engine.reader(t.Context()))(t))
 	}
-	c := must(d.engine.writer(t.Context()))(t)
-	conns = append(conns, c)
+	conns = append(conns, must(d.engine.writer(t.Context()))(t))
 	t.Cleanup(func() { // before the store is closed
 		for _, c := range conns {
 			d.engine.release(c)
@@ -43,7 +44,8 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 			"secure_delete":  "1", // what is removed is overwritten
 		} {
 			var got string
-			if _, err := (Conn{conn: c}).One(func(r Row) { got = r.Text(0) }, "PRAGMA "+pragma); err != nil || got != want {
+			_, err := (Conn{conn: c}).One(func(r Row) { got = r.Text(0) }, "PRAGMA "+pragma)
+			if err != nil || got != want {
 				t.Errorf("connection %d: %s is %s, %v, want %s", i, pragma, got, err, want)
 			}
 		}
@@ -67,16 +69,17 @@ func (l *leaving) Err() error {
 func TestALongReadEnds(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)
-	const endless = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000000000000) SELECT COUNT(*) FROM n`
-	read := func(c Conn) error {
-		_, err := c.Int(endless)
-		return err
+	type reads map[string]func(context.Context, func(Conn) error) error
+	counting := func(to string) func(c Conn) error {
+		return func(c Conn) error {
+			_, err := c.Int(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + to + `) SELECT COUNT(*) FROM n`)
+			return err
+		}
 	}
-	for name, of := range map[string]func(context.Context, func(Conn) error) error{"a read": d.Read, "a view": d.View, "a long view": d.LongView} {
+	endless := counting("1000000000000")
+	for name, of := range (reads{"a read": d.Read, "a view": d.View, "a long view": d.LongView}) {
 		for range sqliteReaders + 1 {
-			if err := of(&leaving{Context: t.Context()}, read); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s of a client that leaves ends with %v", name, err)
-			}
+			wantError(t, name+" of a client that leaves", of(&leaving{Context: t.Context()}, endless), context.Canceled)
 		}
 	}
 	start := time.Now()
@@ -84,19 +87,10 @@ func TestALongReadEnds(t *testing.T) {
 		start = start.Add(time.Second)
 		return start
 	}
-	for name, of := range map[string]func(context.Context, func(Conn) error) error{"a read": d.Read, "a view": d.View} {
-		if err := of(t.Context(), read); !errors.Is(err, ErrUnavailable) {
-			t.Errorf("%s that takes too long ends with %v", name, err)
-		}
+	for name, of := range (reads{"a read": d.Read, "a view": d.View}) {
+		wantError(t, name+" that takes too long", of(t.Context(), endless), ErrUnavailable)
 	}
-	const long = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) SELECT COUNT(*) FROM n`
-	err := d.LongView(t.Context(), func(c Conn) error {
-		_, err := c.Int(long)
-		return err
-	})
-	if err != nil {
-		t.Errorf("a long view ends with %v", err)
-	}
+	succeed(t, d.LongView(t.Context(), counting("200000")))
 	if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 0 {
 		t.Errorf("%d people", n)
 	}
@@ -107,45 +101,85 @@ func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
 	d := tinySQLite(t)
 	var held []conn
 	for range sqliteReaders {
-		c := must(d.engine.reader(t.Context()))(t)
-		held = append(held, c)
+		held = append(held, must(d.engine.reader(t.Context()))(t))
 	}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := d.Ready(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("a client that has left waits on: %v", err)
-	}
+	wantError(t, "a client that has left", d.Ready(gone), context.Canceled)
 	ready := make(chan error)
 	go func() { ready <- d.Ready(t.Context()) }()
 	for _, c := range held {
 		d.engine.release(c)
 	}
-	if err := <-ready; err != nil {
-		t.Error(err)
-	}
+	succeed(t, <-ready)
 }
 
 // Creating a database switches it to WAL, which must wait for any other connection that is writing.
 func TestConcurrentOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	other := must(sqlite3.Open("file:" + filepath.Join(dir, "donorbook.db")))(t)
-	defer other.Close() //nolint:errcheck // it has nothing to keep
-	succeed(t, other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`))
-	opened := make(chan error)
-	go func() {
-		d, err := Open(t.Context(), tinyOptions(Options{Dir: dir}))
-		if err == nil {
-			err = d.Close()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		other := must(sqlite3.Open("file:" + filepath.Join(dir, DatabaseFile)))(t)
+		defer other.Close() //nolint:errcheck // it has nothing to keep
+		succeed(t, other.Exec(`CREATE TABLE something (x); BEGIN IMMEDIATE; INSERT INTO something VALUES (1)`))
+		opened := make(chan error, 1)
+		go func() {
+			d, err := Open(t.Context(), tinyOptions(Options{Dir: dir}))
+			if err == nil {
+				err = d.Close()
+			}
+			opened <- err
+		}()
+		time.Sleep(time.Second)
+		if len(opened) > 0 {
+			t.Errorf("it did not wait: %v", <-opened)
+			return
 		}
-		opened <- err
-	}()
-	select {
-	case err := <-opened:
-		t.Errorf("it did not wait: %v", err)
-	case <-time.After(50 * time.Millisecond):
-		if err := errors.Join(other.Exec(`COMMIT`), <-opened); err != nil {
-			t.Error(err)
+		succeed(t, errors.Join(other.Exec(`COMMIT`), <-opened))
+	})
+}
+
+// Gifts are found by statements that are built from their filters. A client that goes through all of them leaves no more than some; one
+// that runs is kept, however many others run in between.
+func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	var rows []int64
+	err := d.Read(t.Context(), func(c Conn) error {
+		return c.Each(func(r Row) error {
+			rows = append(rows, r.Int(0))
+			for i := range 2 * keptStatements {
+				if _, err := c.Int(fmt.Sprintf("SELECT %d", i)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, "SELECT 1 UNION ALL SELECT 2")
+	})
+	if err != nil || !slices.Equal(rows, []int64{1, 2}) {
+		t.Errorf("%v, %v", rows, err)
+	}
+	most := 0
+	for _, c := range d.engine.(*sqliteEngine).opened {
+		most = max(most, len(c.statements))
+	}
+	if most != keptStatements {
+		t.Errorf("a connection keeps %d statements, want %d", most, keptStatements)
+	}
+}
+
+// SQLite runs a statement once for each element of a list, so that it can have only one. The same list may stand there twice.
+func TestSQLiteRefusesTwoLists(t *testing.T) {
+	t.Parallel()
+	d := tinySQLite(t)
+	d.insert(t, docTable, int64(1), int64(1), "T", []byte("b"))
+	const numbers = `SELECT id FROM doc WHERE id = ANY($1)`
+	if found, err := d.readAll(t, numbers+` AND account_id = ANY($1)`, []int64{1, 2}); len(found) != 1 || err != nil {
+		t.Errorf("one list, twice: %v, %v", found, err)
+	}
+	for range 2 { // prepared, then used again
+		if found, err := d.readAll(t, numbers+` AND account_id = ANY($2)`, []int64{1}, []int64{1}); err == nil {
+			t.Errorf("two lists found %v", found)
 		}
 	}
 }
@@ -153,31 +187,19 @@ func TestConcurrentOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 func TestSQLiteErrorsAreTranslated(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)
-	c, err := d.engine.writer(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(d.engine.writer(t.Context()))(t)
 	defer d.engine.release(c)
-	if _, err := exec(c, "INSERT INTO nowhere VALUES (1)"); err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTaken) {
+	_, err := exec(c, "INSERT INTO nowhere VALUES (1)")
+	if err == nil || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrTaken) {
 		t.Errorf("a mistake in SQL is %v", err)
 	}
-	if _, err := exec(c, "PRAGMA query_only = 1"); err != nil {
-		t.Fatal(err)
-	}
+	must(exec(c, "PRAGMA query_only = 1"))(t)
 	_, err = exec(c, sqlAddVersion, int64(9))
-	if !errors.Is(err, ErrUnavailable) {
-		t.Errorf("a database that cannot be written: %v", err)
-	}
-	if _, err := exec(c, "PRAGMA query_only = 0"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := exec(c, "SELECT 1; SELECT 2"); err == nil {
-		t.Error("two statements in one were accepted")
-	}
-	if _, err := exec(c, "SELECT ?"); err == nil {
-		t.Error("a parameter without a number was accepted")
-	}
-	if _, err := exec(c, "SELECT $1", 1.5); err == nil {
-		t.Error("a parameter of an unknown type was accepted")
+	wantError(t, "a database that cannot be written", err, ErrUnavailable)
+	must(exec(c, "PRAGMA query_only = 0"))(t)
+	for sql, args := range map[string][]any{"SELECT 1; SELECT 2": nil, "SELECT ?": nil, "SELECT $1": {1.5}} {
+		if _, err := exec(c, sql, args...); err == nil {
+			t.Errorf("%s was accepted with %v", sql, args)
+		}
 	}
 }

@@ -1,3 +1,5 @@
+//go:build drill
+
 package db_test
 
 import (

@@ -2,11 +2,14 @@ package db
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"donorbook/internal/rig"
 )
+
+func TestMain(m *testing.M) { rig.Main(m) }
 
 // A schema that is just large enough to test everything a database must do.
 var (
@@ -19,38 +22,14 @@ var (
 func tinySchema() *Schema {
 	return &Schema{
 		Steps: []Step{{SQL: `
-CREATE TABLE doc (
-	account_id BIGINT NOT NULL,
-	id {id} NOT NULL,
-	title TEXT NOT NULL,
-	body {bytes} NOT NULL,
-	{idKey}
-);
-
-CREATE TABLE mark (
-	account_id BIGINT NOT NULL,
-	name {key} NOT NULL,
-	id BIGINT NOT NULL,
-	PRIMARY KEY (account_id, name, id)
-) {clustered};
+CREATE TABLE doc (account_id BIGINT NOT NULL, id {id} NOT NULL, title TEXT NOT NULL, body {bytes} NOT NULL, {idKey});
+CREATE TABLE mark (account_id BIGINT NOT NULL, name {key} NOT NULL, id BIGINT NOT NULL,
+	PRIMARY KEY (account_id, name, id)) {clustered};
 `}, {SQL: `
-CREATE TABLE total (
-	account_id BIGINT NOT NULL,
-	name {key} NOT NULL,
-	n BIGINT NOT NULL,
-	digits SMALLINT NOT NULL,
-	PRIMARY KEY (account_id, name)
-) {clustered};
-
-CREATE TABLE person (
-	id BIGINT NOT NULL PRIMARY KEY,
-	login {key} NOT NULL UNIQUE
-);
-
-CREATE TABLE derived (
-	name {key} NOT NULL PRIMARY KEY,
-	version BIGINT NOT NULL
-);
+CREATE TABLE total (account_id BIGINT NOT NULL, name {key} NOT NULL, n BIGINT NOT NULL, digits SMALLINT NOT NULL,
+	PRIMARY KEY (account_id, name)) {clustered};
+CREATE TABLE person (id BIGINT NOT NULL PRIMARY KEY, login {key} NOT NULL UNIQUE);
+CREATE TABLE derived (name {key} NOT NULL PRIMARY KEY, version BIGINT NOT NULL);
 `}},
 		Tables:  []*Table{docTable, markTable, totalTable, personTable},
 		Derived: Derived{Name: "marks", Version: 1, Work: func(*Tx, Progress) error { return nil }},
@@ -74,14 +53,13 @@ func tinyOptions(o Options) Options {
 func eachOptions(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, tinyOptions(Options{Dir: t.TempDir()}))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, tinyOptions(Options{URL: rig.Database(t)}))
-	})
+	for _, e := range rig.Both {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			dir, url := e.New(t)
+			test(t, tinyOptions(Options{Dir: dir, URL: url}))
+		})
+	}
 }
 
 // eachDB runs a test on every engine, with an empty database.
@@ -94,11 +72,8 @@ func openTiny(t testing.TB, o Options) *DB {
 	t.Helper()
 	d := must(Open(t.Context(), o))(t)
 	t.Cleanup(func() {
-		if d.Closing() {
-			return // the test has closed it
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
+		if !d.Closing() { // the test may have closed it
+			succeed(t, d.Close())
 		}
 	})
 	return d
@@ -109,16 +84,69 @@ func tinySQLite(t testing.TB) *DB {
 	return openTiny(t, tinyOptions(Options{Dir: t.TempDir()}))
 }
 
+// wantRefused checks that a database does not open, and that the error says why.
+func wantRefused(t *testing.T, what string, o Options, words ...string) {
+	t.Helper()
+	d, err := Open(t.Context(), o)
+	if err == nil {
+		t.Errorf("%s: it was opened", what)
+		succeed(t, d.Close())
+		return
+	}
+	wantSays(t, what, err, words...)
+}
+
+func wantSays(t *testing.T, what string, err error, words ...string) {
+	t.Helper()
+	for _, word := range words {
+		if err == nil || !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: the error %v does not say %q", what, err, word)
+		}
+	}
+}
+
+func wantError(t testing.TB, what string, got, want error) {
+	t.Helper()
+	rig.WantError(t, what, got, want)
+}
+
 // write runs a change.
 func (d *DB) write(ctx context.Context, account int64, fn func(*Tx) error) error {
 	return d.Update(ctx, account, nil, func(b Batch) error { return fn(b.(tinyBatch).Tx) })
 }
 
-// must, must2 and succeed are for calls that must succeed.
+// insert writes a new row.
+func (d *DB) insert(t testing.TB, table *Table, values ...any) {
+	t.Helper()
+	succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
+		tx.Insert(table, values...)
+		return nil
+	}))
+}
+
+// number is what a statement finds.
+func (d *DB) number(t testing.TB, sql string, args ...any) (n int64) {
+	t.Helper()
+	succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
+		n, err = c.Int(sql, args...)
+		return err
+	}))
+	return n
+}
+
+// readAll reads the first column of all rows, as numbers.
+func (d *DB) readAll(t testing.TB, sql string, args ...any) (list []int64, err error) {
+	t.Helper()
+	err = d.Read(t.Context(), func(c Conn) (err error) {
+		list, err = List(c, func(r Row) int64 { return r.Int(0) }, sql, args...)
+		return err
+	})
+	return list, err
+}
+
+// must and succeed are for calls that must succeed.
 
 func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
-
-func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
 
 func succeed(t rig.Failer, err error) {
 	t.Helper()

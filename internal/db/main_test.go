@@ -1,9 +1,0 @@
-package db
-
-import (
-	"testing"
-
-	"donorbook/internal/rig"
-)
-
-func TestMain(m *testing.M) { rig.Main(m) }
