@@ -1,8 +1,11 @@
 package book
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -238,4 +241,27 @@ func TestConcurrentManyUsesAtOnceAreOneNote(t *testing.T) {
 			t.Errorf("the last use is %v", got)
 		}
 	})
+}
+
+func TestTheSecretIsNowhereInTheFiles(t *testing.T) {
+	t.Parallel()
+	o := newSQLite(t)
+	s := open(t, o)
+	key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{Name: "Findable name"})
+	must(s.Authenticate(t.Context(), secret))(t)
+	lastUse(t, s, key) // is written meanwhile
+	succeed(t, s.RevokeKey(t.Context(), key.ID))
+	random, found := secret[len("dbk_")+8:len(secret)-6], 0
+	for _, entry := range must(os.ReadDir(o.Data))(t) {
+		content := must(os.ReadFile(filepath.Join(o.Data, entry.Name())))(t)
+		found += bytes.Count(content, []byte("Findable name"))
+		for _, part := range []string{random[:12], random[len(random)-12:]} {
+			if bytes.Contains(content, []byte(part)) {
+				t.Errorf("%s holds a part of a secret", entry.Name())
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("the name of the key was not found either")
+	}
 }

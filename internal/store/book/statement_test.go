@@ -48,10 +48,13 @@ var (
 	searched  = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)                // asks the index of a search for words, or for one row
 )
 
-// ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on PostgreSQL; "" where there is no difference.
+// ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on PostgreSQL; "" where there is
+// no difference. It also finds those that skip rows, which are read all the same.
 func ofEach(sql string) string {
 	list, group, order := aboutList.FindStringSubmatch(sql), grouped.FindStringSubmatch(sql), ordered.FindStringSubmatch(sql)
 	switch {
+	case strings.Contains(sql, " OFFSET "):
+		return "an offset"
 	case list == nil:
 	case strings.Contains(sql, " LIMIT "):
 		return "a limit for each element"
@@ -65,9 +68,15 @@ func ofEach(sql string) string {
 
 // allowed are what statements do that reads a whole table, sorts, or is done for each element of a list, by a part of the statement, and why they may.
 var allowed = []struct{ part, step string }{
-	{"WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id", "an order for each element"},              // the list is in this order
-	{"FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3", "a limit for each element"}, // more than so many are too many
-	{") AS first", "SCAN first"}, // the first gifts of a filter, up to a limit
+	{"SELECT g.id FROM gift g", "an offset"},                                                                    // built from a filter; all that match are counted anyway
+	{"SELECT g.given_at, g.id FROM gift g", "an offset"},                                                        // the same
+	{"FROM tag WHERE account_id = $1 AND fold >= $2", "an offset"},                                              // the same
+	{"SELECT revision FROM change WHERE account_id = $1", "an offset"},                                          // the same
+	{"FROM contact_merge", "an offset"},                                                                         // the same
+	{"FROM duplicate", "an offset"},                                                                             // the same
+	{"WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id", "an order for each element"},                            // the list is in this order
+	{"FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3", "a limit for each element"},               // more than so many are too many
+	{") AS first", "SCAN first"},                                                                                // the first gifts of a filter, up to a limit
 	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},                            // the pairs of an account, up to a limit
 	{"GROUP BY person) AS g", "SCAN g"},                                                                         // the groups of an account, in their turn
 	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},                                                       // the likeliest pair of each group, by its index
