@@ -24,7 +24,7 @@ type span struct {
 }
 
 // maxAgain bounds the time that a file with many broken quotes takes: for each one, the text up to the end of the row is read in vain.
-const maxAgain = 64 << 20
+var maxAgain = 64 << 20
 
 func (t *Reader) openDelimited(text func() io.Reader) error {
 	t.Format = "csv"

@@ -16,11 +16,11 @@ const (
 	maxCell    = 1 << 20
 	maxRow     = 4 << 20
 	maxColumns = 1_000
-
-	// maxCells is how many cells a table may have, with those that its rows leave out. A file whose cells each take a byte at least may have more: it
-	// is large itself. A sheet of a million rows may have 64 columns.
-	maxCells = 64 << 20
 )
+
+// maxCells is how many cells a table may have, with those that its rows leave out. A file whose cells each take a byte at least may have
+// more: it is large itself. A sheet of a million rows may have 64 columns. Only tests change it, and the other limits that are variables.
+var maxCells int64 = 64 << 20
 
 // FileError tells a person why a file cannot be read as a table, and what to do about it.
 type FileError struct {

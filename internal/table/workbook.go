@@ -24,12 +24,13 @@ type workbook struct {
 	is1904 bool    // days are counted from 1904 on, and not from 1900
 }
 
-const (
-	// A workbook is unpacked up to a hundred times its size, which is more than tables need, but at least up to this size, because a small table may
-	// repeat itself. More is an attack.
-	maxRatio    = 100
-	maxUnpacked = 64 << 20
+// A workbook is unpacked up to a hundred times its size, which is more than tables need, but at least up to this size, because a small
+// table may repeat itself. More is an attack.
+const maxRatio = 100
 
+var maxUnpacked int64 = 64 << 20
+
+const (
 	// maxDirectory is how many bytes of a zip archive may be the list of its parts: it is in memory as a whole, and takes ten times as much there. A workbook
 	// has some dozens of parts, of about a hundred bytes each.
 	maxDirectory = 256 << 10
@@ -364,10 +365,10 @@ type texts struct {
 const (
 	textBlock = 2 << 20 // at least a cell and its length
 	startsIn  = 1 << 16
-
-	// maxTexts is how many bytes of texts a workbook may share.
-	maxTexts = 96 << 20
 )
+
+// maxTexts is how many bytes of texts a workbook may share.
+var maxTexts = 96 << 20
 
 func (t *texts) add(text []byte) error {
 	text = text[:min(len(text), maxCell+1)] // it is too long, and the row that has it will tell
