@@ -4,8 +4,8 @@ package db
 
 import (
 	"fmt"
+	"maps"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -16,23 +16,12 @@ import (
 
 // The sizes of pools and batches, and the names of files.
 const (
-	SQLiteReaders   = sqliteReaders
 	PostgresReaders = postgresReaders
 	PostgresWriters = postgresWriters
 	PostgresUsual   = postgresUsual
 	ReadBatches     = readBatches
-	IdentityFile    = identityFile
 	VersionQuery    = sqlVersion
-	KeptStatements  = keptStatements
 )
-
-// dialect is that of the engine.
-func (d *DB) dialect() *dialect {
-	if _, ok := d.engine.(*sqliteEngine); ok {
-		return &sqliteDialect
-	}
-	return &postgresDialect
-}
 
 // Table is a table of the schema by its name.
 func (d *DB) Table(name string) *Table {
@@ -57,30 +46,24 @@ func (t *Table) Tenant() bool { return t.tenant() }
 // Spread tells whether the rows of a table are with their accounts where these are on several machines.
 func (t *Table) Spread() bool { return t.spread() }
 
-// TableTexts are the statements with which the engine writes the rows of a table, by what they do.
-func (d *DB) TableTexts(t *Table) map[string]string {
-	s := d.dialect().texts(t)
+// TableTexts are the statements with which PostgreSQL writes the rows of a table, by what they do, and finds words in them.
+func TableTexts(t *Table) map[string]string {
+	s := postgresDialect.texts(t)
 	texts := map[string]string{"remove": s.remove, "lock": s.lock, "bump": s.bump, "drop": s.drop}
+	if t.search {
+		texts["lock"], texts["find"] = "", t.spell(postgresDialect.search.find) // the words of a document are never locked
+	}
 	for name, sizes := range map[string]rowTexts{"insert": s.insert, "save": s.save, "add": s.add} {
 		for i, text := range sizes[:min(len(sizes), 3)] {
 			texts[fmt.Sprintf("%s %d", name, 1<<i)] = text
 		}
 	}
-	for name, text := range texts {
-		if text == "" || t.search && name == "lock" { // the words of a document are never locked
-			delete(texts, name)
-		}
-	}
+	maps.DeleteFunc(texts, func(_, text string) bool { return text == "" })
 	return texts
 }
 
-// SearchTexts are the statements that requests use to search.
-func (d *DB) SearchTexts(search *Table) map[string]string {
-	return map[string]string{"find": search.spell(d.dialect().search.find)}
-}
-
 // Work is what SQLite has done.
-type Work struct{ Steps, Scans, Sorts, Runs int64 }
+type Work struct{ Steps, Scans, Sorts int64 }
 
 // SQLiteWork is what all prepared statements have done.
 func (d *DB) SQLiteWork() (w Work) {
@@ -89,37 +72,9 @@ func (d *DB) SQLiteWork() (w Work) {
 			w.Steps += int64(statement.stmt.Status(sqlite3.STMTSTATUS_VM_STEP, false))
 			w.Scans += int64(statement.stmt.Status(sqlite3.STMTSTATUS_FULLSCAN_STEP, false))
 			w.Sorts += int64(statement.stmt.Status(sqlite3.STMTSTATUS_SORT, false))
-			w.Runs += int64(statement.stmt.Status(sqlite3.STMTSTATUS_RUN, false))
 		}
 	}
 	return w
-}
-
-// ReplaceWriter gives a SQLite database a writer that uses the VFS with this name. Nothing may be in progress.
-func (d *DB) ReplaceWriter(t testing.TB, vfs string) {
-	t.Helper()
-	e := d.engine.(*sqliteEngine)
-	db := must(sqlite3.Open("file:" + e.path + "?vfs=" + vfs))(t)
-	for _, pragma := range sqlitePragmas {
-		succeed(t, insist(db, pragma))
-	}
-	<-e.write // it is closed with the others
-	c := &sqliteConn{engine: e, db: db, statements: make(map[string]*sqliteStatement), writes: true}
-	e.opened = append(e.opened, c)
-	e.write <- c
-}
-
-// DiskFault is why a directory cannot be written to.
-func DiskFault(dir string) error { return diskFault(dir) }
-
-// SetDiskFault replaces the check of the real disk of a SQLite database.
-func (d *DB) SetDiskFault(fault func(dir string) error) { d.engine.(*sqliteEngine).fault = fault }
-
-// SetPath makes a SQLite database open new connections elsewhere, and returns where they were opened before.
-func (d *DB) SetPath(path string) (before string) {
-	e := d.engine.(*sqliteEngine)
-	before, e.path = e.path, path
-	return before
 }
 
 // SetCommitTimeout sets how long a PostgreSQL database waits for a commit.
@@ -171,14 +126,3 @@ func Planned(sql string) bool { return planned(sql) }
 
 // Single is a statement for a list, run for one element.
 func Single(sql string) string { return single(sql) }
-
-// Statements is how many prepared statements each connection of SQLite keeps.
-func (d *DB) Statements() (kept []int) {
-	e := d.engine.(*sqliteEngine)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, c := range e.opened {
-		kept = append(kept, len(c.statements))
-	}
-	return kept
-}

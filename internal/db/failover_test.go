@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -22,17 +23,12 @@ import (
 // pair is a primary, a standby that every commit waits for, and the URL of a database that names both.
 func pair(t *testing.T) (primary, standby *pgtest.Cluster, url string) {
 	t.Helper()
-	primary, standby, err := pgtest.Pair()
-	if err != nil {
-		t.Fatal(err)
-	}
+	primary, standby = must2(pgtest.Pair())(t)
 	t.Cleanup(standby.Remove)
 	t.Cleanup(primary.Remove)
-	if err := primary.Exec("CREATE DATABASE donors"); err != nil {
-		t.Fatal(err)
-	}
-	return primary, standby, fmt.Sprintf("postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/donors?sslmode=disable&target_session_attrs=read-write",
-		primary.Port, standby.Port)
+	succeed(t, primary.Exec("CREATE DATABASE donors"))
+	const address = "postgres://postgres@127.0.0.1:%s,127.0.0.1:%s/donors?sslmode=disable&target_session_attrs=read-write"
+	return primary, standby, fmt.Sprintf(address, primary.Port, standby.Port)
 }
 
 // openHasty opens a store that does not wait long for a standby.
@@ -55,8 +51,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	l.mu.Lock()
 	pause := l.pause
 	l.mu.Unlock()
-	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v",
-		took.Round(time.Millisecond), pause.Round(time.Millisecond))
+	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v", took, pause)
 
 	// A primary that waits for a standby that does not exist: as after a promotion that did not change the settings.
 	succeed(t, standby.Set("synchronous_standby_names", "FIRST 1 (s1)"))
@@ -85,9 +80,7 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	ready(t, s, true) // this store never left the new primary
 	primary.Kill()
 	ready(t, misled, true)
-	if _, err := misled.Contact(t.Context(), l.account, doc.MakeID(l.account, 1), nil); err != nil {
-		t.Error(err)
-	}
+	rig.Get(t, misled, l.account, doc.MakeID(l.account, 1))
 }
 
 func wantUnavailable(t *testing.T, s *book.Book, account int64) {
@@ -99,15 +92,9 @@ func wantUnavailable(t *testing.T, s *book.Book, account int64) {
 // waiting waits until a commit waits for the standby, and returns the process that does.
 func waiting(t *testing.T, primary *pgtest.Cluster) (pid int64) {
 	t.Helper()
-	for range 1000 {
-		pid := must(pgtest.Number(primary.URL("donors"), "SELECT COALESCE(MAX(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))(t)
-		if pid != 0 {
-			return pid
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Fatal("no commit waits for the standby")
-	return 0
+	const waits = "SELECT COALESCE(MAX(pid), 0) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	waitUntil(t, primary.URL("donors"), waits, 1)
+	return must(pgtest.Number(primary.URL("donors"), waits))(t)
 }
 
 func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
@@ -115,10 +102,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	primary, standby, url := pair(t)
 	s := openHasty(t, url)
 	account, another := newAccount(t, s).Number, newAccount(t, s).Number
-	key, _, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, _ := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	// later runs a change and, while its commit waits for the standby, something else. It returns the change's error.
 	later := func(change func() error, meanwhile func(pid int64)) error {
 		result := make(chan error, 1)
@@ -126,11 +110,7 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 		meanwhile(waiting(t, primary))
 		return <-result
 	}
-	cancel := func(pid int64) {
-		if err := primary.Exec(fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid)); err != nil {
-			t.Error(err)
-		}
-	}
+	cancel := func(pid int64) { succeed(t, primary.Exec(fmt.Sprintf("SELECT pg_cancel_backend(%d)", pid))) }
 	ana, dora := creating(t, s, account, "Ana"), attempting(t, s, another, "Dora")
 	revoke := func() error { return s.RevokeKey(t.Context(), key.ID) }
 
@@ -155,36 +135,28 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	}
 	standby.Thaw()
 	for range 500 {
-		if s.DB().PendingCommits() == 0 {
-			break
+		if s.DB().PendingCommits() > 0 {
+			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	if got := names(t, s, other); len(got) != 1 {
 		t.Errorf("%q after the standby was back", got)
 	}
 	for _, again := range []func() error{ana, dora, revoke, creating(t, s, other, "Ben")} {
-		if err := again(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, again())
 	}
 
 	// A client that disconnects while its commit waits does not undo it.
 	standby.Freeze()
 	ctx, leave := context.WithCancel(t.Context())
 	in := input(t, `{"first_name":"Cleo"}`)
-	err = later(func() error {
+	succeed(t, later(func() error {
 		_, err := s.CreateContact(ctx, account, in, crm.Dedupe)
 		return err
-	}, func(int64) { leave(); standby.Thaw() })
-	if err != nil {
-		t.Error(err)
-	}
+	}, func(int64) { leave(); standby.Thaw() }))
 
 	primary.Kill()
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, standby.Promote())
 	ready(t, s, true)
 	if got := append(names(t, s, account), names(t, s, another)...); !slices.Equal(got, []string{"Ana", "Cleo", "Dora"}) {
 		t.Errorf("after the standby took over the contacts are %q", got)

@@ -4,7 +4,6 @@ package db_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
 	"donorbook/internal/crm"
@@ -20,6 +18,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -48,7 +47,7 @@ func startLoad(t *testing.T, s *book.Book) *load {
 	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
 	_, secret := must2(s.CreateKey(t.Context(), l.account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	l.secret = secret
-	l.acked[create(t, s, l.account, `{"first_name":"first","emails":[{"value":"first@x.org"}]}`).ID] = "first"
+	l.acked[create(t, s, l.account, named("first")).ID] = "first"
 	for i := range 6 {
 		l.work(0, l.creator(i))
 		l.work(1, l.get)
@@ -90,7 +89,7 @@ func (l *load) creator(worker int) func(context.Context) error {
 	n, repeated := 0, false
 	return func(ctx context.Context) error {
 		name := fmt.Sprintf("w%d-%d", worker, n)
-		d, err := l.s.CreateContact(ctx, l.account, input(l.t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, name)), crm.Dedupe)
+		d, err := l.s.CreateContact(ctx, l.account, input(l.t, named(name)), crm.Dedupe)
 		if err != nil {
 			repeated = true
 			return err
@@ -117,7 +116,7 @@ func (l *load) get(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	document, err := l.s.Contact(ctx, l.account, id, nil)
-	if err == nil && parse(l.t, document).FirstName != name {
+	if err == nil && rig.Parse(l.t, document).FirstName != name {
 		l.t.Errorf("contact %d is %s, want %s", id, document, name)
 	}
 	return err
@@ -163,20 +162,18 @@ func (l *load) stop() {
 	l.t.Helper()
 	close(l.stopped)
 	l.workers.Wait()
-	there := map[int64]string{}
-	seen := map[string]bool{}
-	for page := int64(1); ; page++ {
-		documents, _ := listBytes(l.t, l.s, l.account, crm.Active, page, 100)
-		var people []person
-		succeed(l.t, json.Unmarshal([]byte("["+documents+"]"), &people))
-		for _, p := range people {
-			there[p.ID] = p.FirstName
-			if seen[p.FirstName] {
-				l.t.Errorf("%s is there twice", p.FirstName)
+	there, seen := map[int64]string{}, map[string]bool{}
+	for n := int64(1); ; n++ {
+		documents, _ := page(l.t, l.s, l.account, crm.Active, n, 100)
+		ids := rig.IDs(l.t, documents)
+		for _, id := range ids {
+			name := rig.Get(l.t, l.s, l.account, id).FirstName
+			if there[id] = name; seen[name] {
+				l.t.Errorf("%s is there twice", name)
 			}
-			seen[p.FirstName] = true
+			seen[name] = true
 		}
-		if len(people) == 0 {
+		if len(ids) == 0 {
 			break
 		}
 	}
@@ -185,8 +182,8 @@ func (l *load) stop() {
 			l.t.Errorf("contact %d was acknowledged as %s, and is %q", id, name, there[id])
 		}
 	}
-	l.t.Logf("%d contacts acknowledged, %d there; %d answers were: unavailable; the longest wait for an answer was %v, the longest pause between creates %v",
-		len(l.acked), len(there), l.refused, l.slowest.Round(time.Millisecond), l.pause.Round(time.Millisecond))
+	l.t.Logf("%d contacts acknowledged, %d there; %d answers were: unavailable; the longest wait for an answer was %v, "+
+		"the longest pause between creates %v", len(l.acked), len(there), l.refused, l.slowest, l.pause)
 }
 
 // ready waits until the store reports that it is ready, or that it is not. No single answer may take long.
@@ -212,8 +209,7 @@ func ready(t *testing.T, s *book.Book, want bool) {
 
 func connections(t *testing.T, url string) int64 {
 	t.Helper()
-	n := must(pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
-	return n
+	return must(pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
 }
 
 func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
@@ -248,14 +244,8 @@ func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		t.Errorf("somebody waited for %v", l.slowest)
 	}
 	checkIntegrity(t, s)
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	for start := time.Now(); connections(t, url) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
-			t.Fatalf("%d connections after the end", connections(t, url))
-		}
-	}
+	succeed(t, s.Close())
+	waitUntil(t, url, "SELECT -count(*) FROM pg_stat_activity WHERE application_name = 'donorbook'", 0)
 	server.Remove()
 	goleak.VerifyNone(t, leaks)
 }
@@ -265,7 +255,7 @@ func wantQuickRefusal(t *testing.T, s *book.Book, account int64) {
 	t.Helper()
 	in := input(t, `{"first_name":"Nobody"}`)
 	start := time.Now()
-	atOnce(1000, func(i int) {
+	rig.AtOnce(1000, func(i int) {
 		if i%2 == 0 {
 			_, err := s.Contact(t.Context(), account, doc.MakeID(account, 1), nil)
 			wantError(t, "a read", err, crm.ErrUnavailable)
@@ -279,40 +269,28 @@ func wantQuickRefusal(t *testing.T, s *book.Book, account int64) {
 	}
 }
 
-// Accounts whose rows are locked elsewhere, such as by a node that repairs them, keep no other account waiting, even where there are as many of them as
-// writers that usually work.
+// Accounts whose rows are locked elsewhere, such as by a node that repairs them, keep no other account waiting, even where there are as
+// many of them as writers that usually work.
 func TestConcurrentAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
 	t.Parallel()
-	url := newDatabase(t)
-	s := open(t, store.Options{Database: url})
-	var locked []int64
+	url := rig.Database(t)
+	s, exec := open(t, store.Options{Database: url}), client(t, url)
+	waiting := make(chan error, db.PostgresUsual)
+	exec("BEGIN")
 	for range db.PostgresUsual {
-		locked = append(locked, newAccount(t, s).Number)
-	}
-	other := must(pgx.Connect(t.Context(), url))(t)
-	defer other.Close(context.Background()) //nolint:errcheck // the test is over
-	lock := must(other.Begin(t.Context()))(t)
-	must(lock.Exec(t.Context(), `SELECT 1 FROM account_tally WHERE account_id = ANY($1) FOR UPDATE`, locked))(t)
-	waiting := make(chan error, len(locked))
-	for _, account := range locked {
+		account := newAccount(t, s).Number
+		exec(lockTally, account)
 		go func() { waiting <- creating(t, s, account, "Ana")() }()
 	}
-	for blocked := 0; blocked < len(locked) && len(waiting) == 0; {
-		n, err := pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
-		if blocked = int(n); err != nil {
-			t.Fatal(err)
-		}
-	}
+	waitUntil(t, url, blocked, db.PostgresUsual)
 	for range 2 * db.PostgresWriters {
 		create(t, s, newAccount(t, s).Number, `{"first_name":"Ben"}`)
 	}
 	if n := len(waiting); n > 0 {
 		t.Errorf("the others have waited for %d of the accounts", n)
 	}
-	succeed(t, lock.Rollback(t.Context()))
-	for range locked {
-		if err := <-waiting; err != nil {
-			t.Error(err)
-		}
+	exec("ROLLBACK")
+	for range db.PostgresUsual {
+		succeed(t, <-waiting)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -21,7 +20,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/db"
-	"donorbook/internal/pgtest"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -30,32 +28,30 @@ import (
 func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	t.Parallel()
 	pooler, err := rig.Cluster(t).Pooler(8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, err)
 	t.Cleanup(pooler.Remove)
 	direct := rig.Database(t)
 	url := pooler.URL(databaseName(direct)) + "&pooler=transaction"
-	atOnce(3, func(int) { // nodes that start together
-		s, err := book.Open(t.Context(), store.Options{Database: url})
-		if err != nil {
-			t.Error(err)
-			return
+	through := store.Options{Database: url}
+	rig.AtOnce(3, func(int) { // nodes that start together
+		s, err := book.Open(t.Context(), through)
+		if err == nil {
+			err = s.Close()
 		}
-		if err := s.Close(); err != nil {
+		if err != nil {
 			t.Error(err)
 		}
 	})
-	stores := []*book.Book{open(t, store.Options{Database: url}), open(t, store.Options{Database: url}), open(t, store.Options{Database: direct})}
+	stores := []*book.Book{open(t, through), open(t, through), open(t, store.Options{Database: direct})}
 	s := stores[0]
 	account := newAccount(t, s).Number
 
 	ids := make([]int64, 64)
-	atOnce(64, func(i int) {
+	rig.AtOnce(64, func(i int) {
 		s := stores[i%len(stores)]
 		ids[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i)).ID
 		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d ü \\ '","phones":[{"value":"+1202555%04d"}]}`, i, 100+i))
-		if _, total := list(t, s, account, crm.All, 1, 20); total < 2 {
+		if _, total := page(t, s, account, crm.All, 1, 20); total < 2 {
 			t.Errorf("%d contacts right after two were made", total)
 		}
 	})
@@ -64,28 +60,20 @@ func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 			t.Errorf("one email, and the contacts %d and %d", ids[0], id)
 		}
 	}
-	if p := get(t, s, account, ids[0]); len(p.Tags) != 64 {
+	if p := rig.Get(t, s, account, ids[0]); len(p.Tags) != 64 {
 		t.Errorf("%d of 64 tags", len(p.Tags))
 	}
-	archive(t, s, account, ids[0])
-	restore(t, s, account, ids[0])
-	key, secret, err := s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rig.Archive(t, s, account, ids[0])
+	rig.Restore(t, s, account, ids[0])
+	key, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID {
 		t.Errorf("%+v, %v", who, err)
 	}
-	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
-		t.Error(err)
-	}
+	succeed(t, errors.Join(s.RevokeKey(t.Context(), key.ID), s.Ready(t.Context())))
 	_, err = s.Authenticate(t.Context(), secret)
 	wantError(t, "a revoked key", err, crm.ErrUnauthenticated)
-	if err := s.Ready(t.Context()); err != nil {
-		t.Error(err)
-	}
-	want, total := listBytes(t, stores[2], account, crm.All, 1, 100)
-	if got, _ := listBytes(t, s, account, crm.All, 1, 100); got != want || total != 65 {
+	want, total := page(t, stores[2], account, crm.All, 1, 100)
+	if got, _ := page(t, s, account, crm.All, 1, 100); got != want || total != 65 {
 		t.Errorf("%d contacts; the pooler shows\n%s\nwant\n%s", total, got, want)
 	}
 }
@@ -102,9 +90,8 @@ type proxy struct {
 	server string
 	cut    atomic.Pointer[ending] // what to do with the next commit
 	cuts   atomic.Int64
-	trips  atomic.Int64     // how often the server said that it is ready for more
-	ran    atomic.Int64     // how many statements it has run
-	said   func(sql string) // called for every statement that a client sends as text; may be nil
+	trips  atomic.Int64 // how often the server said that it is ready for more
+	ran    atomic.Int64 // how many statements it has run
 	open   sync.WaitGroup
 }
 
@@ -167,14 +154,10 @@ func (p *proxy) serve(client net.Conn) {
 		}
 	})
 	buffer := make([]byte, 64<<10)
-	var requests requestReader
 	for {
 		n, err := client.Read(buffer)
 		if err != nil {
 			return
-		}
-		if p.said != nil {
-			requests.each(buffer[:n], p.said)
 		}
 		if bytes.Contains(buffer[:n], []byte("COMMIT\x00")) {
 			if c := p.cut.Swap(nil); c != nil {
@@ -218,38 +201,6 @@ func (m *messageReader) each(data []byte, found func(kind byte)) {
 	}
 }
 
-// requestReader finds the statements that a client sends, however they are split.
-type requestReader struct {
-	begun bool // the first message has no kind
-	data  []byte
-}
-
-func (m *requestReader) each(data []byte, said func(sql string)) {
-	m.data = append(m.data, data...)
-	for {
-		head := 0
-		if m.begun {
-			head = 1
-		}
-		if len(m.data) < head+4 {
-			return
-		}
-		size := head + int(binary.BigEndian.Uint32(m.data[head:]))
-		if len(m.data) < size {
-			return
-		}
-		if texts := strings.Split(string(m.data[head+4:size]), "\x00"); m.begun {
-			switch m.data[0] {
-			case 'P': // after the name of a statement that is prepared
-				said(texts[1])
-			case 'Q':
-				said(texts[0])
-			}
-		}
-		m.begun, m.data = true, m.data[size:]
-	}
-}
-
 // farewell is what a server or a pooler sends to its clients when it shuts down.
 func farewell(code string) []byte {
 	fields := "SFATAL\x00VFATAL\x00C" + code + "\x00Mgoodbye\x00\x00"
@@ -275,12 +226,12 @@ func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *t
 		{"cut before the server committed", ending{forward: false}},
 	} {
 		p.cut.Store(&test.cut)
-		_, err := s.CreateContact(t.Context(), account, input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`), crm.Force)
+		_, err := s.CreateContact(t.Context(), account, input(t, named("Ana")), crm.Force)
 		wantError(t, test.name, err, crm.ErrUnavailable)
 		if test.cut.forward {
 			want++
 		}
-		if _, total := list(t, s, account, crm.Active, 1, 10); total != want {
+		if _, total := page(t, s, account, crm.Active, 1, 10); total != want {
 			t.Errorf("%s: %d contacts, want %d", test.name, total, want)
 		}
 	}
@@ -292,64 +243,50 @@ func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *t
 	}
 }
 
+// client is a connection of someone else to a database, which fails the test where a statement fails.
+func client(t *testing.T, url string) (exec func(sql string, args ...any)) {
+	t.Helper()
+	conn := must(pgx.Connect(t.Context(), url))(t)
+	t.Cleanup(func() { conn.Close(context.Background()) }) //nolint:errcheck // the test is over
+	return func(sql string, args ...any) {
+		t.Helper()
+		must(conn.Exec(t.Context(), sql, args...))(t)
+	}
+}
+
+const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
+
 // Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If it is ours,
 // it is retried and the client does not notice.
 func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	other, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close(ctx)
-	exec := func(sql string, args ...any) {
-		if _, err := other.Exec(ctx, sql, args...); err != nil {
-			t.Error(err)
-		}
-	}
-	const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
-	exec("SET deadlock_timeout = '20s'") // so that the server ends ours, long before we would give up
+	exec := client(t, url)
+	exec("SET deadlock_timeout = '1h'") // so that the server ends ours
 	exec("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET deadlock_timeout = ''600ms''', current_database()); END $$")
 	s := open(t, store.Options{Database: url})
 	low, high := newAccount(t, s).Number, newAccount(t, s).Number
-	both := func() error { // as an import for several accounts does
-		return s.DB().Update(t.Context(), low, nil, func(b db.Batch) error {
+	attempts, done := make(chan error, 2), make(chan error, 1)
+	exec("BEGIN")
+	exec(lockTally, high)
+	go func() {
+		done <- s.DB().Update(t.Context(), low, nil, func(b db.Batch) error { // as an import for several accounts does
 			lock := b.(interface {
 				Lock(read func(db.Row), table *db.Table, key ...any) (bool, error)
 			}).Lock
 			_, first := lock(func(db.Row) {}, s.DB().Table("account_tally"), low)
 			_, second := lock(func(db.Row) {}, s.DB().Table("account_tally"), high)
+			attempts <- errors.Join(first, second)
 			return errors.Join(first, second)
 		})
-	}
-	exec("BEGIN")
-	exec(lockTally, high)
-	done := make(chan error, 1)
-	go func() { done <- both() }()
-	for blocked := int64(0); blocked == 0; {
-		// In this database: pg_locks also has the locks of the other tests.
-		if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	}()
+	waitUntil(t, url, blocked, 1)
 	exec(lockTally, low)
 	exec("COMMIT")
-	if err := <-done; err != nil {
-		t.Error(err)
+	succeed(t, <-done)
+	if err := <-attempts; err == nil {
+		t.Error("there was no deadlock: the test has not come to its point")
 	}
-	for range 2000 { // a connection that has become idle tells after ten seconds what it counted
-		n, err := pgtest.Number(url, "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n >= 1 {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("there was no deadlock: the test has not come to its point")
 }
 
 // If a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each
@@ -362,47 +299,29 @@ func TestConcurrentCampaignLocksAccountsInAscendingOrder(t *testing.T) {
 	if beneficiary.Number > owner.Number {
 		beneficiary, owner = owner, beneficiary
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	other, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close(ctx)
-	exec := func(sql string, args ...any) {
-		t.Helper()
-		if _, err := other.Exec(ctx, sql, args...); err != nil {
-			t.Error(err)
-		}
-	}
+	exec := client(t, url)
 	change := func(do func() error) {
 		t.Helper()
 		exec("BEGIN")
-		exec("SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE", beneficiary.Number)
+		exec(lockTally, beneficiary.Number)
 		done := make(chan error, 1)
 		go func() { done <- do() }()
-		for blocked := int64(0); blocked == 0; {
-			if blocked, err = pgtest.Number(url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		exec("SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE NOWAIT", owner.Number) // it is free while the change waits
+		waitUntil(t, url, blocked, 1)
+		exec(lockTally+" NOWAIT", owner.Number) // it is free while the change waits
 		exec("ROLLBACK")
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		succeed(t, <-done)
 	}
 	title, benefits, none := "Gala", []string{beneficiary.ID}, []string{}
 	var made campaign.Campaign
 	change(func() (err error) {
-		made, err = s.CreateCampaign(ctx, owner, campaign.Input{Title: &title, Beneficiaries: &benefits})
+		made, err = s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title, Beneficiaries: &benefits})
 		return err
 	})
 	change(func() error {
-		_, err := s.UpdateCampaign(ctx, owner, made.ID, campaign.Input{Beneficiaries: &none})
+		_, err := s.UpdateCampaign(t.Context(), owner, made.ID, campaign.Input{Beneficiaries: &none})
 		return err
 	})
-	if got, err := s.Campaign(ctx, owner.Number, made.ID); err != nil || len(got.Beneficiaries) != 0 {
+	if got, err := s.Campaign(t.Context(), owner.Number, made.ID); err != nil || len(got.Beneficiaries) != 0 {
 		t.Errorf("%v: %+v", err, got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
@@ -22,7 +22,7 @@ import (
 // openCounted opens a store on PostgreSQL whose round trips are counted.
 func openCounted(t *testing.T) (*book.Book, *proxy) {
 	t.Helper()
-	p, through := startProxy(t, newDatabase(t))
+	p, through := startProxy(t, rig.Database(t))
 	return open(t, store.Options{Database: through}), p
 }
 
@@ -36,43 +36,6 @@ func least(counter *atomic.Int64, do func()) int64 {
 		least = min(least, counter.Load()-before)
 	}
 	return least
-}
-
-// Changes of a batch that write to the same table share a statement, or a few: there are statements for 1, 2, 4 rows and so on up to 64.
-func TestCreatesOfABatchShareTheirStatements(t *testing.T) {
-	t.Parallel()
-	s, p := openCounted(t)
-	account := newAccount(t, s).Number
-	n := 0
-	creates := func(count int) func() {
-		return func() {
-			changes := make([]func() error, count)
-			for i := range changes {
-				n++
-				in := input(t, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"phones":[{"value":"(212) 555-%04d"}],"tags":["a","t%d"]}`, n, n, n, n))
-				changes[i] = func() error {
-					_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-					return err
-				}
-			}
-			if err := errors.Join(together(t, s, account, changes...)...); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	alone, grouped := least(&p.ran, creates(1)), least(&p.ran, creates(50))
-	if alone < 8 || grouped > 2*alone {
-		t.Errorf("a create takes %d statements, and 50 in a group %d", alone, grouped)
-	}
-	for i, name := range names(t, s, account) {
-		if name != fmt.Sprintf("N%d", i+1) {
-			t.Errorf("contact %d is %s", i+1, name)
-		}
-	}
-	counts, err := s.SuggestTags(t.Context(), account, "a", 1)
-	if err != nil || len(counts) != 1 || counts[0].Contacts != int64(n) {
-		t.Errorf("of %d contacts with a tag, %v are counted, %v", n, counts, err)
-	}
 }
 
 // The cost of a request on PostgreSQL is mostly how often it waits for the server.
@@ -89,19 +52,13 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 				n++
 				all[i] = change(n)
 			}
-			if err := errors.Join(together(t, s, account, all...)...); err != nil {
-				t.Error(err)
-			}
+			succeed(t, together(t, s, account, all...))
 		}
 	}
 	creates := func(i int) func() error { return creating(t, s, account, fmt.Sprintf("N%d", i)) }
 	attempts := func(i int) func() error { return attempting(t, s, account, fmt.Sprintf("A%d", i)) }
 	tagged := func(i int) func() error {
-		in := input(t, fmt.Sprintf(`{"first_name":"T%d","emails":[{"value":"t%d@x.org"}],"tags":["all","t%d"]}`, i, i, i))
-		return func() error {
-			_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-			return err
-		}
+		return adding(t, s, account, fmt.Sprintf(`{"first_name":"T%d","emails":[{"value":"t%d@x.org"}],"tags":["all","t%d"]}`, i, i, i))
 	}
 	tags := func(i int) func() error {
 		return func() error {
@@ -128,8 +85,8 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		do   func()
 		most int64
 	}{
-		{"a contact", func() { get(t, s, account, id) }, 1},
-		{"a page", func() { list(t, s, account, crm.Active, 1, 1) }, 1},
+		{"a contact", func() { rig.Get(t, s, account, id) }, 1},
+		{"a page", func() { page(t, s, account, crm.Active, 1, 1) }, 1},
 		{"a create", changes(1, creates), 2},
 		{"50 creates in a group", changes(50, creates), 2},
 		{"50 creates with tags", changes(50, tagged), 2},
@@ -146,6 +103,10 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 			t.Errorf("%s: %d round trips, want at most %d", test.name, got, test.most)
 		}
 	}
+	// Changes of a batch that write to the same table share a statement, or a few: there are statements for 1, 2, 4 rows and so on up to 64.
+	if alone, grouped := least(&p.ran, changes(1, tagged)), least(&p.ran, changes(50, tagged)); alone < 8 || grouped > 2*alone {
+		t.Errorf("a create takes %d statements, and 50 in a group %d", alone, grouped)
+	}
 }
 
 // gathered runs reads as one group. They are queued while the reads in progress use all connections.
@@ -157,7 +118,7 @@ func gathered(t *testing.T, s *book.Book, reads ...func() error) []error {
 	for i, read := range reads {
 		wg.Go(func() { errs[i] = read() })
 		for s.DB().WaitingReads() <= i {
-			runtime.Gosched()
+			time.Sleep(time.Millisecond)
 		}
 	}
 	release()
@@ -169,35 +130,29 @@ func TestConcurrentReadsThatWaitShareARoundTrip(t *testing.T) {
 	t.Parallel()
 	s, p := openCounted(t)
 	account := newAccount(t, s).Number
-	var ids []int64
-	for i := range 50 {
-		ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i)).ID)
-	}
-	got := least(&p.trips, func() {
-		reads := make([]func() error, len(ids))
-		for i, id := range ids {
-			reads[i] = func() error {
-				document, err := s.Contact(t.Context(), account, id, nil)
-				if err == nil && parse(t, document).FirstName != fmt.Sprintf("N%d", i) {
-					t.Errorf("contact %d is %s", i, document)
-				}
-				return err
+	reads := make([]func() error, 50)
+	for i := range reads {
+		name := fmt.Sprintf("N%d", i)
+		id := create(t, s, account, named(name)).ID
+		reads[i] = func() error {
+			document, err := s.Contact(t.Context(), account, id, nil)
+			if err == nil && rig.Parse(t, document).FirstName != name {
+				t.Errorf("contact %d is %s", i, document)
 			}
+			return err
 		}
-		if err := errors.Join(gathered(t, s, reads...)...); err != nil {
-			t.Error(err)
-		}
-	})
+	}
+	got := least(&p.trips, func() { succeed(t, errors.Join(gathered(t, s, reads...)...)) })
 	if got > db.ReadBatches {
-		t.Errorf("%d reads took %d round trips", len(ids), got)
+		t.Errorf("%d reads took %d round trips", len(reads), got)
 	}
 }
 
-// A machine that has the rows of some accounts is away: a distributed engine says so for their statements, and goes on with others. Reads of other accounts are
-// answered at once, however many fail beside them, and however long it takes to find that out.
+// A machine that has the rows of some accounts is away: a distributed engine says so for their statements, and goes on with others. Reads
+// of other accounts are answered at once, however many fail beside them, and however long it takes to find that out.
 func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
 	t.Parallel()
-	s := open(t, testEngines[1].options(t))
+	s := openPostgres(t)
 	account := newAccount(t, s).Number
 	id := create(t, s, account, `{"first_name":"Ana"}`).ID
 	succeed(t, s.DB().Rebuild(t.Context(), func(tx *db.Tx) error {
@@ -240,7 +195,7 @@ func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
 
 func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 	t.Parallel()
-	s := open(t, testEngines[1].options(t))
+	s := openPostgres(t)
 	account := newAccount(t, s).Number
 	id := create(t, s, account, `{"first_name":"Ana"}`).ID
 	read := func(ctx context.Context, id int64) func() error {
@@ -249,18 +204,15 @@ func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 			return err
 		}
 	}
-	impossible := func() error {
-		return s.DB().Read(t.Context(), func(c db.Conn) error {
-			_, err := c.Exists(`SELECT 1 / $1`, int64(0))
-			return err
-		})
+	asking := func(sql string) func() error {
+		return func() error {
+			return s.DB().Read(t.Context(), func(c db.Conn) error {
+				_, err := c.Exists(sql, int64(0))
+				return err
+			})
+		}
 	}
-	unknown := func() error {
-		return s.DB().Read(t.Context(), func(c db.Conn) error {
-			_, err := c.Exists(`SELECT 1 FROM nothing WHERE id = $1`, int64(0))
-			return err
-		})
-	}
+	impossible, unknown := asking(`SELECT 1 / $1`), asking(`SELECT 1 FROM nothing WHERE id = $1`)
 	leaving, leave := context.WithCancel(t.Context())
 	leaver := func() error {
 		defer leave()
@@ -270,7 +222,8 @@ func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 			return errors.Join(err, read(leaving, id)())
 		})
 	}
-	errs := gathered(t, s, read(t.Context(), id), impossible, leaver, read(t.Context(), id+1), read(t.Context(), id), impossible, read(t.Context(), id), unknown, read(t.Context(), id))
+	good := read(t.Context(), id)
+	errs := gathered(t, s, good, impossible, leaver, read(t.Context(), id+1), good, impossible, good, unknown, good)
 	for _, i := range []int{1, 5, 7} {
 		if errs[i] == nil || errors.Is(errs[i], db.ErrUnavailable) {
 			t.Errorf("an impossible statement: %v", errs[i])
@@ -287,7 +240,7 @@ func TestConcurrentReadThatFailsDoesNotDisturbItsGroup(t *testing.T) {
 
 func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
 	t.Parallel()
-	s := open(t, testEngines[1].options(t))
+	s := openPostgres(t)
 	pool := s.DB().ReadPool()
 	ctx, leave := context.WithCancel(t.Context())
 	succeed(t, s.DB().View(ctx, func(c db.Conn) error {

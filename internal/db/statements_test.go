@@ -10,17 +10,19 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"donorbook/internal/db"
+	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 )
 
-// sqlTexts are the constants of packages that hold SQL, by name: those of a directory, and of all below it. A name that others may use begins with SQL
-// instead of sql.
+// sqlTexts are the constants of packages that hold SQL, by name: those of a directory, and of all below it. A name that others may use
+// begins with SQL instead of sql.
 func sqlTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	reader := &constantReader{t: t, fset: token.NewFileSet(), known: make(map[string]*types.Package)}
@@ -86,34 +88,31 @@ func (r *constantReader) read(dir string) *types.Package {
 	return r.known[dir]
 }
 
-// statementTexts are all statements that a store runs, by name: the constants of both packages, and those that are generated from
-// the descriptions of tables and searches.
+// statementTexts are all statements that a store runs on PostgreSQL, by name: the constants of both packages, and those that are
+// generated from the descriptions of tables and searches.
 func statementTexts(t *testing.T, s *book.Book) map[string]string {
 	t.Helper()
 	texts := sqlTexts(t, "../store")
-	for name, text := range sqlTexts(t, ".") {
-		texts[name] = text
-	}
+	maps.Copy(texts, sqlTexts(t, "."))
 	for _, table := range s.DB().Tables() {
-		for name, text := range s.DB().TableTexts(table) {
+		for name, text := range db.TableTexts(table) {
 			texts[table.Name+": "+name] = text
 		}
-	}
-	for name, text := range s.DB().SearchTexts(s.DB().Table("contact").Words) {
-		texts["search: "+name] = text
 	}
 	return texts
 }
 
-// The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these, and by nothing that more pairs have.
+// The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these, and by nothing that
+// more pairs have.
 func TestPairsAreFoundByContactOrGroup(t *testing.T) {
 	t.Parallel()
-	s := openSQLite(t)
+	s := open(t, store.Options{Data: t.TempDir()})
 	texts := sqlTexts(t, "../store")
-	err := s.DB().Read(t.Context(), func(c db.Conn) error {
+	succeed(t, s.DB().Read(t.Context(), func(c db.Conn) error {
 		for name, by := range map[string]string{
-			"sqlPairsA": "a=?", "sqlPairsB": "b=?", "sqlForgetPairsA": "a=?", "sqlForgetPairsB": "b=?", "sqlForgetFoundA": "a=?", "sqlForgetFoundB": "b=?",
-			"sqlGroupPairs": "person=?", "sqlSureOf": "person=?", "sqlNextSure": "a>?", "sqlPair": "a=? AND b=?", "sqlDrop": "a=? AND b=?",
+			"sqlPairsA": "a=?", "sqlForgetPairsA": "a=?", "sqlForgetFoundA": "a=?", "sqlNextSure": "a>?", "sqlPair": "a=? AND b=?",
+			"sqlPairsB": "b=?", "sqlForgetPairsB": "b=?", "sqlForgetFoundB": "b=?", "sqlDrop": "a=? AND b=?",
+			"sqlGroupPairs": "person=?", "sqlSureOf": "person=?",
 		} {
 			args := make([]any, 1+strings.Count(texts[name], "$"))
 			for i := range args {
@@ -131,8 +130,5 @@ func TestPairsAreFoundByContactOrGroup(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
+	}))
 }
