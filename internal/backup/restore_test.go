@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -24,20 +23,13 @@ import (
 // entriesOf are the files of an archive.
 func entriesOf(t *testing.T, archive []byte) (all []entry) {
 	t.Helper()
-	packed, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for files := tar.NewReader(packed); ; {
+	for files := tar.NewReader(must(gzip.NewReader(bytes.NewReader(archive)))(t)); ; {
 		header, err := files.Next()
 		if errors.Is(err, io.EOF) {
 			return all
 		}
-		content, reading := io.ReadAll(files)
-		if err := errors.Join(err, reading); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, entry{header.Name, string(content), header.Typeflag})
+		succeed(t, err)
+		all = append(all, entry{header.Name, string(must(io.ReadAll(files))(t)), header.Typeflag})
 	}
 }
 
@@ -53,48 +45,47 @@ func changed(t *testing.T, archive []byte, sql string) []byte {
 	all := entriesOf(t, archive)
 	file := filepath.Join(t.TempDir(), db.DatabaseFile)
 	last := &all[len(all)-1]
-	if err := os.WriteFile(file, []byte(last.content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opened, err := sqlite3.Open(file)
-	if err == nil {
-		err = errors.Join(opened.Exec(sql), opened.Close())
-	}
-	content, reading := os.ReadFile(file)
-	if err := errors.Join(err, reading); err != nil {
-		t.Fatal(err)
-	}
-	last.content = string(content)
+	succeed(t, os.WriteFile(file, []byte(last.content), 0o600))
+	opened := must(sqlite3.Open(file))(t)
+	succeed(t, errors.Join(opened.Exec(sql), opened.Close()))
+	last.content = string(must(os.ReadFile(file))(t))
 	return archiveOf(t, all...)
 }
 
 // soundBackup is the content of a backup of a few contacts.
 func soundBackup(t *testing.T) []byte {
 	t.Helper()
-	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")
-	s := open(t, store.Options{Data: data})
-	account := newAccount(t, s)
-	for i := range 3 {
-		create(t, s, account.Number, fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i))
-	}
-	backUp(t, store.Options{Data: data}, file)
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
+	file := filepath.Join(t.TempDir(), "b")
+	_, data, _ := filled(t, 3)
+	backUp(t, data, file)
+	return must(os.ReadFile(file))(t)
 }
 
 // restore restores an archive into a new directory.
 func restore(t *testing.T, archive []byte, b Options) (dir string, report Report, err error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "backup")
-	if err := os.WriteFile(file, archive, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(file, archive, 0o600))
 	dir = filepath.Join(t.TempDir(), "new")
 	report, err = Restore(t.Context(), file, store.Options{Data: dir}, b)
 	return dir, report, err
+}
+
+// wantDamaged checks that an archive is refused as damaged, in these words, and that no directory is left.
+func wantDamaged(t *testing.T, what string, archive []byte, b Options, says ...string) {
+	t.Helper()
+	dir, _, err := restore(t, archive, b)
+	if refused := new(DamagedError); !errors.As(err, &refused) {
+		t.Errorf("%s: got the error %v", what, err)
+		return
+	}
+	for _, words := range says {
+		if !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v does not say %q", what, err, words)
+		}
+	}
+	_, err = os.Stat(dir)
+	wantError(t, what+": the directory", err, fs.ErrNotExist)
 }
 
 // A backup that was changed or damaged is not put in place, unless that is asked for.
@@ -108,22 +99,13 @@ func TestARestoreChecksEveryDocument(t *testing.T) {
 		"a lost owner": {`DELETE FROM account`, "account"},
 	} {
 		archive := changed(t, sound, test.sql)
-		dir, _, err := restore(t, archive, Options{})
-		var refused *DamagedError
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "--accept-damage") {
-			t.Errorf("%s: got the error %v", name, err)
-		}
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: the directory was left: %v", name, err)
-		}
-		var found []string
-		dir, report, err := restore(t, archive, Options{AcceptDamage: true, Found: func(p check.Problem) { found = append(found, p.String()) }})
-		if err != nil || report.Problems == 0 || int(report.Problems) != len(found) || !strings.Contains(strings.Join(found, "\n"), test.says) {
+		wantDamaged(t, name, archive, Options{}, test.says, "--accept-damage")
+		found, n := "", int64(0)
+		dir, report, err := restore(t, archive, Options{AcceptDamage: true, Found: func(p check.Problem) { found, n = found+p.String(), n+1 }})
+		if err != nil || n == 0 || int64(report.Problems) != n || !strings.Contains(found, test.says) {
 			t.Errorf("%s, accepted: %v, %d problems, found %q", name, err, report.Problems, found)
 		}
-		if got := namesAndModes(t, dir); !slices.Equal(got, []string{". drwx------", "donorbook.db -rw-------"}) {
-			t.Errorf("%s: there is %v", name, got)
-		}
+		wantNames(t, name, dir, "donorbook.db -rw-------")
 	}
 }
 
@@ -143,19 +125,11 @@ func TestARestoreRefusesAnotherSchema(t *testing.T) {
 		"a view in the place of a table": {`ALTER TABLE schema_version RENAME TO versions; CREATE VIEW schema_version AS SELECT version FROM versions`, "view schema_version"},
 	} {
 		for _, b := range []Options{{}, {AcceptDamage: true}} {
-			dir, _, err := restore(t, changed(t, sound, test.sql), b)
-			var refused *DamagedError
-			if !errors.As(err, &refused) || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("%s: got the error %v", name, err)
-			}
-			if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s: the directory was left: %v", name, err)
-			}
+			wantDamaged(t, name, changed(t, sound, test.sql), b, test.says)
 		}
 	}
-	if _, _, err := restore(t, sound, Options{}); err != nil {
-		t.Errorf("the sound one: %v", err)
-	}
+	_, _, err := restore(t, sound, Options{})
+	succeed(t, err)
 }
 
 // anIndex is the name of an index that the program has made.
@@ -174,69 +148,42 @@ func anIndex(t *testing.T, archive []byte) string {
 // A backup of any older schema is restored, upgraded and checked; its schema is compared with the one of its time.
 func TestOlderBackupsAreRestored(t *testing.T) {
 	t.Parallel()
-	fixtures, err := filepath.Glob("../api/testdata/schemas/schema*.db.gz")
-	if err != nil || len(fixtures) == 0 {
-		t.Fatalf("%d fixtures: %v", len(fixtures), err)
+	fixtures := must(filepath.Glob("../api/testdata/schemas/schema*.db.gz"))(t)
+	if len(fixtures) == 0 {
+		t.Fatal("no fixtures")
 	}
 	for _, fixture := range fixtures {
-		packed, err := os.Open(fixture)
-		if err != nil {
-			t.Fatal(err)
-		}
-		unpacked, err := gzip.NewReader(packed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(unpacked)
-		if err := errors.Join(err, packed.Close()); err != nil {
-			t.Fatal(err)
-		}
-		archive := archiveOf(t, entry{manifestFile, `{"format":1}`, tar.TypeReg}, entry{"notes.txt", "mine", tar.TypeReg}, entry{db.DatabaseFile, string(content), tar.TypeReg})
+		packed := must(os.ReadFile(fixture))(t)
+		content := must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(packed)))(t)))(t)
+		archive := archiveOf(t, entry{manifestFile, `{"format":1}`, tar.TypeReg}, entry{"notes.txt", "mine", tar.TypeReg},
+			entry{db.DatabaseFile, string(content), tar.TypeReg})
 		dir, report, err := restore(t, archive, Options{Found: func(p check.Problem) { t.Errorf("%s: %v", fixture, p) }})
-		if err != nil {
-			t.Errorf("%s: %v", fixture, err)
+		if err != nil || !slices.Equal(report.LeftOut, []string{"notes.txt"}) {
+			t.Errorf("%s: %v, left out: %v", fixture, err, report.LeftOut)
 			continue
 		}
-		if !slices.Equal(report.LeftOut, []string{"notes.txt"}) {
-			t.Errorf("%s: left out: %v", fixture, report.LeftOut)
-		}
-		if got := namesAndModes(t, dir); !slices.Equal(got, []string{". drwx------", "donorbook.db -rw-------"}) {
-			t.Errorf("%s: there is %v", fixture, got)
-		}
-		open(t, store.Options{Data: dir})
-		if _, _, err := restore(t, changed(t, archive, `CREATE TRIGGER evil AFTER UPDATE ON contact BEGIN DELETE FROM contact; END`), Options{}); err == nil || !strings.Contains(err.Error(), "trigger evil") {
-			t.Errorf("%s with a trigger: %v", fixture, err)
-		}
+		wantNames(t, fixture, dir, "donorbook.db -rw-------")
+		open(t, dir)
+		evil := changed(t, archive, `CREATE TRIGGER evil AFTER UPDATE ON contact BEGIN DELETE FROM contact; END`)
+		wantDamaged(t, fixture+" with a trigger", evil, Options{}, "trigger evil")
 	}
 }
 
 // A log of another program in the data directory grows while the backup is made.
 func TestABackupTakesItsOwnFilesOnly(t *testing.T) {
 	t.Parallel()
-	data, file := t.TempDir(), filepath.Join(t.TempDir(), "b")
-	newAccount(t, open(t, store.Options{Data: data}))
+	data, file := empty(t), filepath.Join(t.TempDir(), "b")
 	log := filepath.Join(data, "access.log")
 	writeTestFile(t, strings.Repeat("a line\n", 100_000), log)
 	writeTestFile(t, "authority", data, "tls", "ca.pem")
 	grow := func(string, int64, int64) {
-		f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
-		if err == nil {
-			_, err = f.WriteString("another line\n")
-			err = errors.Join(err, f.Close())
-		}
-		if err != nil {
-			t.Error(err)
-		}
+		f := must(os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0))(t)
+		must(f.WriteString("another line\n"))(t)
+		succeed(t, f.Close())
 	}
-	if _, err := Write(t.Context(), store.Options{Data: data}, file, Options{Progress: grow}); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(Write(t.Context(), store.Options{Data: data}, file, Options{Progress: grow}))(t)
 	var names []string
-	for _, e := range entriesOf(t, content) {
+	for _, e := range entriesOf(t, must(os.ReadFile(file))(t)) {
 		names = append(names, e.name)
 	}
 	if want := []string{manifestFile, "tls/ca.pem", db.DatabaseFile}; !slices.Equal(names, want) {

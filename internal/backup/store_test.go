@@ -2,15 +2,16 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
@@ -19,15 +20,30 @@ import (
 	"donorbook/internal/store/contacts"
 )
 
-// open opens a store. When the test ends, everything in it must be consistent.
-func open(t *testing.T, o store.Options) *book.Book {
-	t.Helper()
-	s, err := book.Open(t.Context(), o)
+// withTables is a data directory whose database has its tables, and no rows.
+var withTables = rig.Template(func(directory, url string) error {
+	s, err := book.Open(context.Background(), store.Options{Data: directory})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
+	return s.Close()
+})
+
+func TestMain(m *testing.M) { rig.Main(m) }
+
+func empty(t *testing.T) string {
+	t.Helper()
+	directory, _ := withTables(t, rig.SQLite)
+	return directory
+}
+
+// open opens a store. When the test ends, everything in it must be consistent.
+func open(t *testing.T, data string) *book.Book {
+	t.Helper()
+	s := must(book.Open(t.Context(), store.Options{Data: data}))(t)
 	t.Cleanup(func() {
-		_, err := s.Check(context.Background(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}) // the test's own context has ended
+		found := func(p check.Problem) { t.Errorf("check: %v", p) }
+		_, err := s.Check(context.Background(), check.CheckOptions{Found: found}) // the test's own context has ended
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Error(err)
 		}
@@ -35,13 +51,16 @@ func open(t *testing.T, o store.Options) *book.Book {
 	return s
 }
 
-func newAccount(t *testing.T, s *book.Book) access.Account {
+// filled is a store with an account, and contacts with emails and a tag.
+func filled(t *testing.T, contacts int) (s *book.Book, data string, account int64) {
 	t.Helper()
-	a, err := s.CreateAccount(t.Context(), "Test", "")
-	if err != nil {
-		t.Fatal(err)
+	data = empty(t)
+	s = open(t, data)
+	account = rig.NewAccount(t, s).Number
+	for i := range contacts {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"p%d@x.org"}],"tags":["t"]}`, i))
 	}
-	return a
+	return s, data, account
 }
 
 func create(t *testing.T, s *book.Book, account int64, body string) contacts.Document {
@@ -49,77 +68,95 @@ func create(t *testing.T, s *book.Book, account int64, body string) contacts.Doc
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
-func tagsOf(t *testing.T, s *book.Book, account, id int64) []string {
-	t.Helper()
-	document, err := s.Contact(t.Context(), account, id, nil)
-	var contact struct{ Tags []string }
-	if err == nil {
-		err = json.Unmarshal(document, &contact)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return contact.Tags
-}
-
 // list is the first page of up to 100 contacts, and how many there are.
 func list(t *testing.T, s *book.Book, account int64) (documents string, total int64) {
 	t.Helper()
 	page, result, err := s.Contacts(t.Context(), account, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, err)
 	return string(page), result.Total
 }
 
 func wantError(t *testing.T, what string, got, want error) {
 	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s: got the error %v, want %v", what, got, want)
+	rig.WantError(t, what, got, want)
+}
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
+}
+
+// backUp makes a backup and checks that it succeeds.
+func backUp(t *testing.T, data, file string) Report {
+	t.Helper()
+	return must(Write(t.Context(), store.Options{Data: data}, file, Options{}))(t)
+}
+
+// restored is the store that is restored from a backup, in a new directory.
+func restored(t *testing.T, file string) (s *book.Book, data string) {
+	t.Helper()
+	data = filepath.Join(t.TempDir(), "new")
+	must(Restore(t.Context(), file, store.Options{Data: data}, Options{}))(t)
+	return open(t, data), data
+}
+
+// namesAndModes are all files and directories below a directory, with their modes.
+func namesAndModes(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	succeed(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		name, _ := filepath.Rel(dir, path)
+		all = append(all, fmt.Sprintf("%s %v", name, info.Mode()))
+		return err
+	}))
+	return all
+}
+
+// wantNames checks what there is in a directory.
+func wantNames(t *testing.T, what, dir string, want ...string) {
+	t.Helper()
+	if got := namesAndModes(t, dir)[1:]; !slices.Equal(got, want) {
+		t.Errorf("%s: there is %q, want %q", what, got, want)
 	}
+}
+
+func writeTestFile(t *testing.T, content string, path ...string) {
+	t.Helper()
+	name := filepath.Join(path...)
+	succeed(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)))
 }
 
 // A database that does not open is not backed up either, and the attempt leaves no files.
 func TestADatabaseThatWasLostIsNotBackedUp(t *testing.T) {
 	t.Parallel()
-	used := t.TempDir()
-	s := open(t, store.Options{Data: used, Serving: true})
-	create(t, s, newAccount(t, s).Number, `{"first_name":"Ana"}`)
-	mixed := t.TempDir() // as a crash leaves it, with a database that was put there afterward
-	for _, name := range []string{db.DatabaseFile + "-wal", "donorbook.id"} {
-		copyFile(t, filepath.Join(used, name), filepath.Join(mixed, name))
+	serve := func() string {
+		dir := empty(t)
+		s := must(book.Open(t.Context(), store.Options{Data: dir, Serving: true}))(t)
+		t.Cleanup(func() { succeed(t, s.Close()) })
+		rig.NewAccount(t, s)
+		return dir
 	}
-	other := t.TempDir()
-	open(t, store.Options{Data: other, Serving: true})
-	copyFile(t, filepath.Join(other, db.DatabaseFile), filepath.Join(mixed, db.DatabaseFile))
-	empty := t.TempDir()
-	writeTestFile(t, "", empty, db.DatabaseFile)
-
-	for dir, says := range map[string]string{mixed: "does not belong to the database", empty: db.DatabaseFile + " has 0 bytes"} {
-		before, err := os.ReadFile(filepath.Join(dir, db.DatabaseFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), "b")
-		if _, err := Write(t.Context(), store.Options{Data: dir}, file, Options{}); err == nil || !strings.Contains(err.Error(), says) {
+	used, other, mixed, lost := serve(), serve(), t.TempDir(), t.TempDir()
+	for name, from := range map[string]string{db.DatabaseFile + "-wal": used, "donorbook.id": used, db.DatabaseFile: other} {
+		// As a crash leaves it, with a database that was put there afterward.
+		writeTestFile(t, string(must(os.ReadFile(filepath.Join(from, name)))(t)), mixed, name)
+	}
+	writeTestFile(t, "", lost, db.DatabaseFile)
+	for dir, says := range map[string]string{mixed: "does not belong to the database", lost: db.DatabaseFile + " has 0 bytes"} {
+		path, target := filepath.Join(dir, db.DatabaseFile), t.TempDir()
+		before := must(os.ReadFile(path))(t)
+		_, err := Write(t.Context(), store.Options{Data: dir}, filepath.Join(target, "b"), Options{})
+		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got the error %v, want one that says %q", err, says)
 		}
-		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) > 0 {
-			t.Errorf("the refused backup has left %v, %v", left, err)
-		}
-		if after, err := os.ReadFile(filepath.Join(dir, db.DatabaseFile)); err != nil || string(after) != string(before) {
+		wantNames(t, "the refused backup", target)
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			t.Errorf("the database was changed: %v", err)
 		}
-	}
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	content, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, content, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
 	}
 }
