@@ -18,6 +18,7 @@ func TestBestMatch(t *testing.T) {
 		return Contact{ID: id, FirstName: first, LastName: last, MatchKeys: keys}
 	}
 	const email, second, phone = "e:a@x.org", "e:b@x.org", "p:+12125550100"
+	random := rand.New(rand.NewPCG(1, 2))
 	for _, test := range []struct {
 		name       string
 		candidates []Contact
@@ -37,7 +38,7 @@ func TestBestMatch(t *testing.T) {
 		{"email and phone are no better than an email", []Contact{contact(1, "X", "Y", email), contact(2, "X", "Y", email, phone)}, 1},
 	} {
 		for range 5 { // in any order
-			rand.Shuffle(len(test.candidates), func(i, j int) {
+			random.Shuffle(len(test.candidates), func(i, j int) {
 				test.candidates[i], test.candidates[j] = test.candidates[j], test.candidates[i]
 			})
 			best, found := closest(&in, test.candidates)

@@ -2,11 +2,11 @@ package campaign
 
 import (
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestLightFormattingBecomesHTML(t *testing.T) {
@@ -77,20 +77,14 @@ func TestWhatWasTypedSurvivesTheForm(t *testing.T) {
 	})
 }
 
-// A text as long as a form takes is formatted in a moment, whatever it has: what counts is the time of the processor.
-func TestLongTextsAreFormattedQuickly(t *testing.T) {
-	used := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano())
-	}
+// A text as long as a form takes is formatted in a moment, whatever it has.
+func TestTheWorkForATextGrowsWithItsLength(t *testing.T) {
+	works := map[string]func(n int){}
 	for _, piece := range []string{"> ", "- ", "*a ", "**a", "[", "[a](", "<b>", "# a\n", "> a\n\n", "1. ", "a*b_"} {
-		start := used()
-		markup(Story(strings.Repeat(piece, maxHTML/len(piece))))
-		if took := used() - start; took > 2*time.Second {
-			t.Errorf("%d times %q takes %v", maxHTML/len(piece), piece, took)
+		long := 4 * crmtest.Length * len(piece)
+		works[piece] = func(n int) {
+			markup(Story(strings.Repeat(piece, n*maxHTML/long)))
 		}
 	}
+	crmtest.CheckGrowth(t, works)
 }

@@ -37,7 +37,7 @@ func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 		c.AppendBody(document)
 		SearchWords(&c)
 	})
-	if !raceDetector && got > 88 {
+	if got > 88 {
 		t.Errorf("%v allocations to make a contact of a body, want at most 88", got)
 	}
 }
