@@ -99,6 +99,7 @@ internal/pgtest:
 internal/rig: crm crm/access crm/doc crm/text pgtest rig/drill
 # for tests alone
 internal/rig/drill:
+internal/rig/rows:
 tools/drill:
 tools/mutate:
 # sees a server as a client does; fills its data by the store, and records its statements

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -162,19 +163,35 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 // What people and files write is understood in the usual ways.
 func TestWrittenCustomValues(t *testing.T) {
 	fields := someFields()
-	for _, c := range []struct {
-		field      int64
-		text, want string
-	}{
-		{1, " x ", `"x"`}, {3, "1,234.5", "1234.5"}, {3, "-7", "-7"}, {3, "0.125", "0.125"}, {3, "1.234,5", ""}, {3, "true", ""}, {3, `"5"`, ""}, {3, "five", ""},
-		{4, "2026-01-31", `"2026-01-31"`}, {4, "1/31/2026", `"2026-01-31"`}, {4, "31.1.2026", `"2026-01-31"`}, {4, "2026-01-31T10:00:00Z", `"2026-01-31"`},
-		{4, "2026-01-31 00:00:00", `"2026-01-31"`}, {4, "31/1/2026", ""}, {5, "Yes", "true"}, {5, "NEIN", "false"}, {5, "perhaps", ""}, {6, "grösse l", `"Größe L"`}, {6, "XL", ""},
-	} {
-		in := ContactInput{Custom: []custom.Input{custom.Written(c.field, c.text)}}
+	for _, c := range rows.Of[struct {
+		Field      int64
+		Text, Want string
+	}](`
+		1  " x "                 "\"x\""
+		3  1,234.5               1234.5
+		3  -7                    -7
+		3  0.125                 0.125
+		3  1.234,5               ""
+		3  true                  ""
+		3  "\"5\""               ""
+		3  five                  ""
+		4  2026-01-31            "\"2026-01-31\""
+		4  1/31/2026             "\"2026-01-31\""
+		4  31.1.2026             "\"2026-01-31\""
+		4  2026-01-31T10:00:00Z  "\"2026-01-31\""
+		4  2026-01-31 00:00:00   "\"2026-01-31\""
+		4  31/1/2026             ""
+		5  Yes                   true
+		5  NEIN                  false
+		5  perhaps               ""
+		6  grösse l              "\"Größe L\""
+		6  XL                    ""
+	`) {
+		in := ContactInput{Custom: []custom.Input{custom.Written(c.Field, c.Text)}}
 		err := in.CheckCustom(fields)
 		got, changeErr := Contact{}.Patch(in, fieldNow)
-		if failed := err != nil || changeErr != nil; failed != (c.want == "") || !failed && got.CustomValue(c.field).Value != c.want {
-			t.Errorf("%d: %s: %v, %v, %v", c.field, c.text, got.Custom, err, changeErr)
+		if failed := err != nil || changeErr != nil; failed != (c.Want == "") || !failed && got.CustomValue(c.Field).Value != c.Want {
+			t.Errorf("%d: %s: %v, %v, %v", c.Field, c.Text, got.Custom, err, changeErr)
 		}
 	}
 }

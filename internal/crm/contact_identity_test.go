@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -57,22 +58,22 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 // What one shares with an erased person is about oneself, too.
 func TestAnIdentityIsNamedBeyondWhatIsShared(t *testing.T) {
 	i := Identity{First: []string{"Ann"}, Last: []string{"Lee", "Old"}, Emails: []string{"ann@lee.org", "we@lee.org"}, Phones: []string{"16175550177"}}
-	for _, test := range []struct {
-		others, by string
-		want       bool
-	}{
-		{`{"first_name":"Bob","last_name":"Lee","emails":[{"value":"We@lee.org"}]}`, `{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, false},
-		{`{"first_name":"Bob","last_name":"Lee"}`, `{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, true},
-		{`{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, true},
-		{`{"first_name":"Ann","last_name":"Lee"}`, `{"first_name":"Ann","last_name":"Lee"}`, false},
-		{`{"first_name":"Ann","last_name":"Lee"}`, `{"first_name":"Ann","last_name":"Old"}`, true},
-		{`{"emails":[{"value":"we@lee.org"}],"phones":["617 555 0177"]}`, `["we@lee.org","+1 617 555 0177"]`, false},
-		{`{"emails":[{"value":"we@lee.org"}]}`, `["we@lee.org","+1 617 555 0177"]`, true},
-		{`{}`, `{"last_name":"Lee"}`, false},
-	} {
-		others, by := SaidIn(test.others), SaidIn(test.by)
-		if got := i.IsNamedBeyond(others, by); got != test.want {
-			t.Errorf("%s beyond %s: %v", test.by, test.others, got)
+	for _, test := range rows.Of[struct {
+		Others, By string
+		Want       bool
+	}](`
+		{"first_name":"Bob","last_name":"Lee","emails":[{"value":"We@lee.org"}]}  {"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  false
+		{"first_name":"Bob","last_name":"Lee"}  {"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  true
+		{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  {"first_name":"Ann","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  true
+		{"first_name":"Ann","last_name":"Lee"}  {"first_name":"Ann","last_name":"Lee"}  false
+		{"first_name":"Ann","last_name":"Lee"}  {"first_name":"Ann","last_name":"Old"}  true
+		{"emails":[{"value":"we@lee.org"}],"phones":["617 555 0177"]}  ["we@lee.org","+1 617 555 0177"]        false
+		{"emails":[{"value":"we@lee.org"}]}     ["we@lee.org","+1 617 555 0177"]        true
+		{}                                      {"last_name":"Lee"}                     false
+	`) {
+		others, by := SaidIn(test.Others), SaidIn(test.By)
+		if got := i.IsNamedBeyond(others, by); got != test.Want {
+			t.Errorf("%s beyond %s: %v", test.By, test.Others, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/rows"
 )
 
 // A document that was written before a contact had a type is answered with the defaults of all later keys.
@@ -97,18 +98,18 @@ func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
 }
 
 func TestFaultsOfExternalIDs(t *testing.T) {
-	for body, field := range map[string]string{
-		`{"external_id":{"source":"crm"}}`:                 "external_id.value",
-		`{"external_id":[7]}`:                              "external_id",
-		`{"external_ids":[{"value":"a\tb"}]}`:              "external_ids.0.value",
-		`{"external_ids":[{"value":"a","source":"b\nc"}]}`: "external_ids.0.source",
-		`{"external_ids":[null]}`:                          "external_ids.0",
-		`{"external_ids":"7"}`:                             "external_ids",
-		`{"zip":"1","zipcode":"2"}`:                        "zipcode",
-		`{"company_name":7}`:                               "company_name",
-		`{"street":7}`:                                     "street",
-		`{"do_not_mail":"yes"}`:                            "do_not_mail",
-	} {
+	for body, field := range rows.Pairs(`
+		{"external_id":{"source":"crm"}}                  external_id.value
+		{"external_id":[7]}                               external_id
+		{"external_ids":[{"value":"a\tb"}]}               external_ids.0.value
+		{"external_ids":[{"value":"a","source":"b\nc"}]}  external_ids.0.source
+		{"external_ids":[null]}                           external_ids.0
+		{"external_ids":"7"}                              external_ids
+		{"zip":"1","zipcode":"2"}                         zipcode
+		{"company_name":7}                                company_name
+		{"street":7}                                      street
+		{"do_not_mail":"yes"}                             do_not_mail
+	`) {
 		_, err := read(body, false)
 		if said := crmtest.FaultsOf(t, err); len(said) != 1 || said[0].Field() != field {
 			t.Errorf("%s: %v", body, said)
@@ -135,29 +136,28 @@ func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 
 // What other services say the other way round: yes where Donorbook has no mark.
 func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
-	for _, test := range []struct {
-		before bool // do not email
-		body   string
-		want   bool
-	}{
-		{false, `{"is_email_subscribed":false}`, true},
-		{true, `{"is_email_subscribed":true}`, false},
-		{true, `{"is_email_subscribed":"false"}`, true},
-		{true, `{"is_email_subscribed":null}`, true},
-		{true, `{"is_email_subscribed":null,"do_not_email":false}`, false},
-		{true, `{"is_email_subscribed":true,"do_not_email":false}`, false},
-		{false, `{"is_email_subscribed":false,"do_not_email":true}`, true},
-		// A contact that was sent back with one of them changed.
-		{false, `{"do_not_email":false,"is_email_subscribed":false}`, true},
-		{false, `{"do_not_email":true,"is_email_subscribed":true}`, true},
-		{true, `{"do_not_email":true,"is_email_subscribed":true}`, false},
-		{true, `{"do_not_email":false,"is_email_subscribed":false}`, false},
-	} {
+	for _, test := range rows.Of[struct {
+		Before bool
+		Body   string
+		Want   bool
+	}](`
+		false  {"is_email_subscribed":false}                       true
+		true   {"is_email_subscribed":true}                        false
+		true   {"is_email_subscribed":"false"}                     true
+		true   {"is_email_subscribed":null}                        true
+		true   {"is_email_subscribed":null,"do_not_email":false}   false
+		true   {"is_email_subscribed":true,"do_not_email":false}   false
+		false  {"is_email_subscribed":false,"do_not_email":true}   true
+		false  {"do_not_email":false,"is_email_subscribed":false}  true
+		false  {"do_not_email":true,"is_email_subscribed":true}    true
+		true   {"do_not_email":true,"is_email_subscribed":true}    false
+		true   {"do_not_email":false,"is_email_subscribed":false}  false
+	`) {
 		c := made(t, `{"first_name":"Ana"}`)
-		c.DoNotEmail = test.before
-		got, err := c.Patch(valid(t, test.body), hourLater)
-		if err != nil || got.DoNotEmail != test.want || got.DoNotMail || got.DoNotCall {
-			t.Errorf("%s of a contact with %v: %v, %v", test.body, test.before, got.DoNotEmail, err)
+		c.DoNotEmail = test.Before
+		got, err := c.Patch(valid(t, test.Body), hourLater)
+		if err != nil || got.DoNotEmail != test.Want || got.DoNotMail || got.DoNotCall {
+			t.Errorf("%s of a contact with %v: %v, %v", test.Body, test.Before, got.DoNotEmail, err)
 		}
 	}
 	for body, want := range map[string]string{

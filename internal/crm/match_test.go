@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestBestMatch(t *testing.T) {
@@ -113,26 +115,26 @@ func TestAnExtensionTellsPeopleApart(t *testing.T) {
 
 // The keys of earlier releases had no extension.
 func TestDerivedKeysHaveExtensions(t *testing.T) {
-	for _, test := range []struct {
-		phones     string
-		keys, want []string
-	}{
-		{"212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
-		{"212-555-0100 x5", []string{"p:+12125550100;ext=5"}, []string{"p:+12125550100;ext=5"}},
-		{"+1 212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
-		{"212-555-0100 x5|2125550100", []string{"p:+12125550100"}, []string{"p:+12125550100", "p:+12125550100;ext=5"}},
-		{"020 7946 0958 x6", []string{"p:+442079460958"}, []string{"p:+442079460958;ext=6"}}, // from when the region was another one
-		{"212-555-0100 x5", []string{"p:+12125550100", "p:+13125550100"}, []string{"p:+12125550100;ext=5", "p:+13125550100"}},
-		{"020 7946 0958", []string{"p:+442079460958"}, []string{"p:+442079460958"}},
-		{"555-0100 x5", nil, nil},
-	} {
+	for _, test := range rows.Of[struct {
+		Phones     string
+		Keys, Want []string
+	}](`
+		212-555-0100 x5             p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5             p:+12125550100;ext=5           p:+12125550100;ext=5
+		+1 212-555-0100 x5          p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5|2125550100  p:+12125550100                 p:+12125550100 p:+12125550100;ext=5
+		020 7946 0958 x6            p:+442079460958                p:+442079460958;ext=6  // from when the region was another one
+		212-555-0100 x5             p:+12125550100 p:+13125550100  p:+12125550100;ext=5 p:+13125550100
+		020 7946 0958               p:+442079460958                p:+442079460958
+		555-0100 x5                 ""                             ""
+	`) {
 		var phones []Phone
-		for value := range strings.SplitSeq(test.phones, "|") {
+		for value := range strings.SplitSeq(test.Phones, "|") {
 			phones = append(phones, Phone{Value: value})
 		}
-		c := Contact{Phones: phones, MatchKeys: test.keys}.WithDerivedKeys()
-		if !slices.Equal(c.MatchKeys, test.want) {
-			t.Errorf("%s with %q: got %q, want %q", test.phones, test.keys, c.MatchKeys, test.want)
+		c := Contact{Phones: phones, MatchKeys: test.Keys}.WithDerivedKeys()
+		if !slices.Equal(c.MatchKeys, test.Want) {
+			t.Errorf("%s with %q: got %q, want %q", test.Phones, test.Keys, c.MatchKeys, test.Want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 func TestParsePage(t *testing.T) {
@@ -82,27 +83,27 @@ func shown(numbers []int64) string {
 }
 
 func TestPageNumbers(t *testing.T) {
-	for _, test := range []struct {
-		page, last int64
-		want       string
-	}{
-		{1, 1, "1"},
-		{5, 1, "1"}, // past the end
-		{1, 2, "1 2"},
-		{13, 13, "1 2 3 4 5 6 7 8 9 10 11 12 13"},
-		{1, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
-		{7, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
-		{8, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
-		{14, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
-		{8, 15, "1 2 ... 5 6 7 8 9 10 11 ... 14 15"},
-		{9, 15, "1 2 ... 6 7 8 9 10 11 12 13 14 15"},
-		{50, 100, "1 2 ... 47 48 49 50 51 52 53 ... 99 100"},
-		{93, 100, "1 2 ... 90 91 92 93 94 95 96 ... 99 100"},
-		{94, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"},
-		{1000, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"}, // past the end
-	} {
-		if got := shown(PageNumbers(test.page, test.last)); got != test.want {
-			t.Errorf("page %d of %d: got %s, want %s", test.page, test.last, got, test.want)
+	for _, test := range rows.Of[struct {
+		Page, Last int64
+		Want       string
+	}](`
+		1     1    1
+		5     1    1  // past the end
+		1     2    1 2
+		13    13   1 2 3 4 5 6 7 8 9 10 11 12 13
+		1     14   1 2 3 4 5 6 7 8 9 10 ... 13 14
+		7     14   1 2 3 4 5 6 7 8 9 10 ... 13 14
+		8     14   1 2 ... 5 6 7 8 9 10 11 12 13 14
+		14    14   1 2 ... 5 6 7 8 9 10 11 12 13 14
+		8     15   1 2 ... 5 6 7 8 9 10 11 ... 14 15
+		9     15   1 2 ... 6 7 8 9 10 11 12 13 14 15
+		50    100  1 2 ... 47 48 49 50 51 52 53 ... 99 100
+		93    100  1 2 ... 90 91 92 93 94 95 96 ... 99 100
+		94    100  1 2 ... 91 92 93 94 95 96 97 98 99 100
+		1000  100  1 2 ... 91 92 93 94 95 96 97 98 99 100  // past the end
+	`) {
+		if got := shown(PageNumbers(test.Page, test.Last)); got != test.Want {
+			t.Errorf("page %d of %d: got %s, want %s", test.Page, test.Last, got, test.Want)
 		}
 	}
 }

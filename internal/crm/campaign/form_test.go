@@ -12,25 +12,26 @@ import (
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestLocalTimes(t *testing.T) {
-	for _, test := range []struct{ text, zone, utc string }{
-		{"2026-11-15T18:30", "", "2026-11-15 18:30:00"},
-		{"2026-11-15T18:30", "UTC", "2026-11-15 18:30:00"},
-		{"2026-11-15T18:30", "America/New_York", "2026-11-15 23:30:00"},
-		{"2026-07-15T18:30", "America/New_York", "2026-07-15 22:30:00"},
-		{"2026-01-01T00:15", "Asia/Kolkata", "2025-12-31 18:45:00"},
-		{"2026-11-15T18:30:07", "Europe/Berlin", "2026-11-15 17:30:07"},
-		{"2024-02-29T00:00", "", "2024-02-29 00:00:00"},
-	} {
+	for _, test := range rows.Of[struct{ Text, Zone, Utc string }](`
+		2026-11-15T18:30     ""                2026-11-15 18:30:00
+		2026-11-15T18:30     UTC               2026-11-15 18:30:00
+		2026-11-15T18:30     America/New_York  2026-11-15 23:30:00
+		2026-07-15T18:30     America/New_York  2026-07-15 22:30:00
+		2026-01-01T00:15     Asia/Kolkata      2025-12-31 18:45:00
+		2026-11-15T18:30:07  Europe/Berlin     2026-11-15 17:30:07
+		2024-02-29T00:00     ""                2024-02-29 00:00:00
+	`) {
 		var v doc.Invalid
-		at := parseLocalTime(&v, "end_at", test.text, test.zone)
-		if got := string(text.AppendCampaignTime(nil, at)); got != test.utc || v.Err() != nil || at.Location() != time.UTC {
-			t.Errorf("%s in %q is %s, %v; want %s", test.text, test.zone, got, v.Err(), test.utc)
+		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
+		if got := string(text.AppendCampaignTime(nil, at)); got != test.Utc || v.Err() != nil || at.Location() != time.UTC {
+			t.Errorf("%s in %q is %s, %v; want %s", test.Text, test.Zone, got, v.Err(), test.Utc)
 		}
-		if back := localTimeText(at, test.zone); back != test.text {
-			t.Errorf("%s in %q comes back as %s", test.text, test.zone, back)
+		if back := localTimeText(at, test.Zone); back != test.Text {
+			t.Errorf("%s in %q comes back as %s", test.Text, test.Zone, back)
 		}
 	}
 	var v doc.Invalid
@@ -227,20 +228,20 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 }
 
 func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"One line & no more", "<p>One line &amp; no more</p>"},
-		{"First\nsecond\n\n\nThird & last\n", "<p>First<br>second</p>\n<p>Third &amp; last</p>"},
-		{"Line one\r\n\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
-		{"Line one\r\n \t\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
-		{"We <3 dogs\r\n\r\n5 < 6", "<p>We &lt;3 dogs</p>\n<p>5 &lt; 6</p>"},
-		{"Line <b>one</b>\n\nLine two", "<p>Line <b>one</b></p>\n<p>Line two</p>"},
-		{"One<br>\nTwo", "One<br>\nTwo"},
-		{"<ul>\n<li>One</li>\n\n</ul>", "<ul>\n<li>One</li>\n\n</ul>"},
-		{"<p>One</p>\n<p>Two</p>", "<p>One</p>\n<p>Two</p>"},
-	} {
-		in, err := readForm(map[string]string{"title": "a", "description": test.text, "event.details": test.text}, Campaign{})
-		if err != nil || *in.Description != test.want || (*in.Event).Details != test.want {
-			t.Errorf("%q becomes %q, %v", test.text, *in.Description, err)
+	for _, test := range rows.Of[struct{ Text, Want string }](`
+		One line & no more                   <p>One line &amp; no more</p>
+		"First\nsecond\n\n\nThird & last\n"  "<p>First<br>second</p>\n<p>Third &amp; last</p>"
+		"Line one\r\n\r\nLine two"           "<p>Line one</p>\n<p>Line two</p>"
+		"Line one\r\n \t\r\nLine two"        "<p>Line one</p>\n<p>Line two</p>"
+		"We <3 dogs\r\n\r\n5 < 6"            "<p>We &lt;3 dogs</p>\n<p>5 &lt; 6</p>"
+		"Line <b>one</b>\n\nLine two"        "<p>Line <b>one</b></p>\n<p>Line two</p>"
+		"One<br>\nTwo"                       "One<br>\nTwo"
+		"<ul>\n<li>One</li>\n\n</ul>"        "<ul>\n<li>One</li>\n\n</ul>"
+		"<p>One</p>\n<p>Two</p>"             "<p>One</p>\n<p>Two</p>"
+	`) {
+		in, err := readForm(map[string]string{"title": "a", "description": test.Text, "event.details": test.Text}, Campaign{})
+		if err != nil || *in.Description != test.Want || (*in.Event).Details != test.Want {
+			t.Errorf("%q becomes %q, %v", test.Text, *in.Description, err)
 		}
 	}
 }
@@ -267,10 +268,14 @@ func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
 }
 
 func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
-	for path, want := range map[string]string{
-		"slug": "Web address", "cover.url": "Cover image or video", "event.start_at": "Event start", "event.livestream.embed_url": "Embed link",
-		"beneficiaries": "Beneficiaries", "beneficiaries.1": "Beneficiary 2",
-	} {
+	for path, want := range rows.Pairs(`
+		slug                        Web address
+		cover.url                   Cover image or video
+		event.start_at              Event start
+		event.livestream.embed_url  Embed link
+		beneficiaries               Beneficiaries
+		beneficiaries.1             Beneficiary 2
+	`) {
 		if label, ok := Table.Label(path); !ok || label != want {
 			t.Errorf("%s is called %q, %v; want %q", path, label, ok, want)
 		}
@@ -283,10 +288,14 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 }
 
 func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://images.example.org/gala.jpg": "image upload", "https://www.youtube.com/watch?v=x": "video youtube", "https://youtu.be/x": "video youtube",
-		"https://player.vimeo.com/video/1": "video vimeo", "https://notvimeo.com/1": "image upload", "https://a.example/film.MP4": "video upload",
-	} {
+	for address, want := range rows.Pairs(`
+		https://images.example.org/gala.jpg  image upload
+		https://www.youtube.com/watch?v=x    video youtube
+		https://youtu.be/x                   video youtube
+		https://player.vimeo.com/video/1     video vimeo
+		https://notvimeo.com/1               image upload
+		https://a.example/film.MP4           video upload
+	`) {
 		in, err := readForm(map[string]string{"title": "a", "cover.url": address}, Campaign{})
 		if err != nil || (*in.Cover).Type+" "+(*in.Cover).Source != want {
 			t.Errorf("%s is %+v, %v", address, *in.Cover, err)

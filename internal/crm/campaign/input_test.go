@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
@@ -96,21 +97,21 @@ func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
 }
 
 func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
-	for _, test := range []struct{ document, want string }{
-		{``, "The file is empty."},
-		{`{"title":"a"}`, "The file must be a JSON array of campaigns."},
-		{`null`, "The file must be a JSON array of campaigns."},
-		{`title,goal`, "The file is not valid JSON"},
-		{`[{"title":"a"}`, "The file is not valid JSON"},
-		{`[{"title":"a"}]]`, "The file is not valid JSON"},
-		{`[{"title":"a"}] []`, "The file has text after the end of the JSON value."},
-		{`[{"title":"a","title":"b"}]`, "The file names the same key twice in one object."},
-		{"[{\"title\":\"\xff\"}]", "The file is not valid JSON"},
-	} {
-		_, err := DecodeAll([]byte(test.document))
+	for _, test := range rows.Of[struct{ Document, Want string }](`
+		""                           The file is empty.
+		{"title":"a"}                The file must be a JSON array of campaigns.
+		null                         The file must be a JSON array of campaigns.
+		title,goal                   The file is not valid JSON
+		[{"title":"a"}               The file is not valid JSON
+		[{"title":"a"}]]             The file is not valid JSON
+		[{"title":"a"}] []           The file has text after the end of the JSON value.
+		[{"title":"a","title":"b"}]  The file names the same key twice in one object.
+		"[{\"title\":\"\xff\"}]"     The file is not valid JSON
+	`) {
+		_, err := DecodeAll([]byte(test.Document))
 		var malformed *doc.Malformed
-		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %s", test.document, err, test.want)
+		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.Want) {
+			t.Errorf("%q: %v, want %s", test.Document, err, test.Want)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -98,18 +99,18 @@ func TestAFilterWithoutAValueCountsAsAbsent(t *testing.T) {
 }
 
 func TestWrongFiltersAreNamed(t *testing.T) {
-	for query, says := range map[string]string{
-		"field_3=a&field_3=b": "The field_3 field must not be sent twice with different values.",
-		"has=fax":             "The has field must be one of email, phone.",
-		"lacks=Email":         "The lacks field must be one of email, phone.",
-		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
-		"plan_status=gone":    "The plan_status field must be one of active, paused, past_due, ended.",
-		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
-		"city=a&city=b":       "The city field must not be sent twice with different values.",
-		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.",
-		"scope=gone":          "The scope field must be one of active, archived, all.",
-		"q=%zz":               "The query field must be the query part of a link.",
-	} {
+	for query, says := range rows.Pairs(`
+		field_3=a&field_3=b  The field_3 field must not be sent twice with different values.
+		has=fax              The has field must be one of email, phone.
+		lacks=Email          The lacks field must be one of email, phone.
+		gave_after=soon      The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.
+		plan_status=gone     The plan_status field must be one of active, paused, past_due, ended.
+		campaign_id=gala     The campaign_id field must be an id, which is a whole number.
+		city=a&city=b        The city field must not be sent twice with different values.
+		sort=city            The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.
+		scope=gone           The scope field must be one of active, archived, all.
+		q=%zz                The query field must be the query part of a link.
+	`) {
 		if _, _, err := ParseQuery(query, "US"); err == nil || err.Error() != says {
 			t.Errorf("%s: %v", query, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/rows"
 	tables "donorbook/internal/table"
 )
 
@@ -92,28 +93,28 @@ func TestGiftsOfOtherSystems(t *testing.T) {
 
 func TestGiftColumnsAreRecognized(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]string{
-		"Amount|Total Amount|Date|Created Date":                      "amount|skip|transacted_at|skip",
-		"Donation Amount|DATE RECEIVED|Donor Email|Donor First Name": "amount|transacted_at|email|first_name",
-		"Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber":            "amount|transacted_at|method|full_name",
-		"Montant|Date du versement|Moyen de paiement|Nom complet":    "amount|transacted_at|method|full_name",
-		"amount|date|Contact ID":                                     "amount|transacted_at|contact_id",
-		"amount|date|Contact ID|Email":                               "amount|transacted_at|contact_external_id|email", // of another system
-		"amount|date|Account Number":                                 "amount|transacted_at|contact_external_id",
-		"amount|date|LGL Constituent ID|Constituent ID|Name":         "amount|transacted_at|skip|contact_external_id|full_name",
-		"amount|date|Donor ID|Gift ID":                               "amount|transacted_at|contact_external_id|external_id",
-		"amount|date|Primary Contact|Primary Contact ID":             "amount|transacted_at|full_name|contact_external_id",
-		"amount|date|contact_id|email":                               "amount|transacted_at|contact_id|email",
-		"amount|date|Campaign ID":                                    "amount|transacted_at|campaign_id",
-		"amount|date|Campaign ID|Campaign Name":                      "amount|transacted_at|skip|campaign",
-		"amount|date|campaign_id|campaign":                           "amount|transacted_at|campaign_id|campaign",
-		"amount|date|campaign_id|campaign_code":                      "amount|transacted_at|skip|campaign",
-		"amount|date|note|Comments|Work Email|Primary Email":         "amount|transacted_at|note|note|skip|email",
-		"amount|date|Address|Shipping City":                          "amount|transacted_at|address|skip",
-		"amount|date|Address|City|State":                             "amount|transacted_at|address_1|city|state",
-		"amount|date|address_1|address_2|city|zipcode|full_name":     "amount|transacted_at|address_1|address_2|city|zipcode|full_name",
-		"skip|rejected|Shoe size":                                    "skip|skip|skip",
-	} {
+	for header, want := range rows.Pairs(`
+		Amount|Total Amount|Date|Created Date                       amount|skip|transacted_at|skip
+		Donation Amount|DATE RECEIVED|Donor Email|Donor First Name  amount|transacted_at|email|first_name
+		Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber             amount|transacted_at|method|full_name
+		Montant|Date du versement|Moyen de paiement|Nom complet     amount|transacted_at|method|full_name
+		amount|date|Contact ID                                      amount|transacted_at|contact_id
+		amount|date|Contact ID|Email                                amount|transacted_at|contact_external_id|email  // of another system
+		amount|date|Account Number                                  amount|transacted_at|contact_external_id
+		amount|date|LGL Constituent ID|Constituent ID|Name          amount|transacted_at|skip|contact_external_id|full_name
+		amount|date|Donor ID|Gift ID                                amount|transacted_at|contact_external_id|external_id
+		amount|date|Primary Contact|Primary Contact ID              amount|transacted_at|full_name|contact_external_id
+		amount|date|contact_id|email                                amount|transacted_at|contact_id|email
+		amount|date|Campaign ID                                     amount|transacted_at|campaign_id
+		amount|date|Campaign ID|Campaign Name                       amount|transacted_at|skip|campaign
+		amount|date|campaign_id|campaign                            amount|transacted_at|campaign_id|campaign
+		amount|date|campaign_id|campaign_code                       amount|transacted_at|skip|campaign
+		amount|date|note|Comments|Work Email|Primary Email          amount|transacted_at|note|note|skip|email
+		amount|date|Address|Shipping City                           amount|transacted_at|address|skip
+		amount|date|Address|City|State                              amount|transacted_at|address_1|city|state
+		amount|date|address_1|address_2|city|zipcode|full_name      amount|transacted_at|address_1|address_2|city|zipcode|full_name
+		skip|rejected|Shoe size                                     skip|skip|skip
+	`) {
 		var got []string
 		for _, c := range Gifts.Recognize(strings.Split(header, "|"), nil, nil) {
 			got = append(got, c.Target)
@@ -192,17 +193,20 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 // TestAmountsKeepTheirCurrency: an amount with the sign of one currency is no gift in another one.
 func TestAmountsKeepTheirCurrency(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ text, said, currency, want string }{
-		{"$5", "", "USD", ""}, {"$5", "", "CAD", ""}, {"5 €", "EUR", "EUR", ""}, {"5", "", "EUR", ""},
-		{"$5", "", "EUR", "The amount field has the sign $, but the gift would be in EUR: add a column with the currency, such as USD or EUR."},
-		{"5 €", "USD", "USD", "The amount field has the sign €, but the gift would be in USD: add a column with the currency, such as USD or EUR."},
-	} {
-		_, row := firstRow(t, fmt.Sprintf("amount;date;currency;contact_id\n%s;2026-01-31;%s;7\n", c.text, c.said))
+	for _, c := range rows.Of[struct{ Text, Said, Currency, Want string }](`
+		$5   ""   USD  ""
+		$5   ""   CAD  ""
+		5 €  EUR  EUR  ""
+		5    ""   EUR  ""
+		$5   ""   EUR  The amount field has the sign $, but the gift would be in EUR: add a column with the currency, such as USD or EUR.
+		5 €  USD  USD  The amount field has the sign €, but the gift would be in USD: add a column with the currency, such as USD or EUR.
+	`) {
+		_, row := firstRow(t, fmt.Sprintf("amount;date;currency;contact_id\n%s;2026-01-31;%s;7\n", c.Text, c.Said))
 		if err := row.Validate("US", importDay); err != nil {
 			t.Fatal(c, err)
 		}
-		_, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, c.currency, "", importDay)
-		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+		_, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, c.Currency, "", importDay)
+		if (err == nil) != (c.Want == "") || err != nil && err.Error() != c.Want {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -210,18 +214,36 @@ func TestAmountsKeepTheirCurrency(t *testing.T) {
 
 func TestDaysAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ column, text, region, want string }{
-		{"date", "2026-01-31", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026", "US", "2026-01-31 12:00:00"}, {"date", "01/31/26", "US", "2026-01-31 12:00:00"},
-		{"date", "31.01.2026", "US", "2026-01-31 12:00:00"}, {"date", "31/01/2026", "GB", "2026-01-31 12:00:00"}, {"date", "3/4/2026", "US", "2026-03-04 12:00:00"}, {"date", "3/4/2026", "GB", "2026-04-03 12:00:00"},
-		{"Datum", "3/4/2026", "US", "2026-04-03 12:00:00"}, {"date", "2026-01-31 09:08:07", "US", "2026-01-31 09:08:07"}, {"date", "2026-01-31T09:08:07+02:00", "US", "2026-01-31 07:08:07"},
-		{"date", "1/31/2026 9:08 PM", "US", "2026-01-31 21:08:00"}, {"date", "1/31/2026 12:08 a.m.", "US", "2026-01-31 00:08:00"}, {"date", "31.01.2026, 18:30 Uhr", "DE", "2026-01-31 18:30:00"}, {"date", "2026-01-31 18:30:01.123 UTC", "DE", "2026-01-31 18:30:01"},
-		{"date", "2026-01-31 00:00:00", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026 12:00:00 AM", "US", "2026-01-31 12:00:00"}, {"date", "2026-01-31T00:00:00Z", "US", "2026-01-31 00:00:00"},
-		{"date", "January 31, 2026", "US", "2026-01-31 12:00:00"}, {"date", "31 Jan 2026 09:08", "US", "2026-01-31 09:08:00"}, {"date", "31-Jan-26", "US", "2026-01-31 12:00:00"},
-		{"date", "31/01/2026", "US", "must be a date"}, {"date", "1/31/2026", "DE", "must be a date"}, {"date", "2026-02-30", "US", "must be a date"}, {"date", "1/31/2026 25:00", "US", "must be a date"},
-		{"date", "46053", "US", "must be a date"}, {"date", "soon", "US", "must be a date"},
-	} {
-		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.column, c.text)
-		f, err := openGiftFile([]byte(file), "gifts.csv", nil, c.region)
+	for _, c := range rows.Of[struct{ Column, Text, Region, Want string }](`
+		date   2026-01-31                   US  2026-01-31 12:00:00
+		date   1/31/2026                    US  2026-01-31 12:00:00
+		date   01/31/26                     US  2026-01-31 12:00:00
+		date   31.01.2026                   US  2026-01-31 12:00:00
+		date   31/01/2026                   GB  2026-01-31 12:00:00
+		date   3/4/2026                     US  2026-03-04 12:00:00
+		date   3/4/2026                     GB  2026-04-03 12:00:00
+		Datum  3/4/2026                     US  2026-04-03 12:00:00
+		date   2026-01-31 09:08:07          US  2026-01-31 09:08:07
+		date   2026-01-31T09:08:07+02:00    US  2026-01-31 07:08:07
+		date   1/31/2026 9:08 PM            US  2026-01-31 21:08:00
+		date   1/31/2026 12:08 a.m.         US  2026-01-31 00:08:00
+		date   31.01.2026, 18:30 Uhr        DE  2026-01-31 18:30:00
+		date   2026-01-31 18:30:01.123 UTC  DE  2026-01-31 18:30:01
+		date   2026-01-31 00:00:00          US  2026-01-31 12:00:00
+		date   1/31/2026 12:00:00 AM        US  2026-01-31 12:00:00
+		date   2026-01-31T00:00:00Z         US  2026-01-31 00:00:00
+		date   January 31, 2026             US  2026-01-31 12:00:00
+		date   31 Jan 2026 09:08            US  2026-01-31 09:08:00
+		date   31-Jan-26                    US  2026-01-31 12:00:00
+		date   31/01/2026                   US  must be a date
+		date   1/31/2026                    DE  must be a date
+		date   2026-02-30                   US  must be a date
+		date   1/31/2026 25:00              US  must be a date
+		date   46053                        US  must be a date
+		date   soon                         US  must be a date
+	`) {
+		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.Column, c.Text)
+		f, err := openGiftFile([]byte(file), "gifts.csv", nil, c.Region)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,13 +252,13 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := row.Validate(c.region, importDay); err != nil {
+		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
 		} else {
 			got = row.Time().Format("2006-01-02 15:04:05")
 		}
-		if got != c.want && (c.want[0] == '2' || !strings.Contains(got, c.want)) {
-			t.Errorf("%s in %s is %s, want %s", c.text, c.region, got, c.want)
+		if got != c.Want && (c.Want[0] == '2' || !strings.Contains(got, c.Want)) {
+			t.Errorf("%s in %s is %s, want %s", c.Text, c.Region, got, c.Want)
 		}
 	}
 }
@@ -259,8 +281,38 @@ func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
 
 func TestWordsOfGifts(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"Credit Card": "card", "Visa ****4242": "card", "Kreditkarte": "card", "ACH": "ach", "EFT": "ach", "SEPA-Lastschrift": "direct_debit", "Überweisung": "bank_transfer", "Virement": "bank_transfer",
-		"Chèque": "check", "Check #1187": "check", "Bar": "cash", "Espèces": "cash", "PayPal": "paypal", "In-Kind": "in_kind", "in_kind": "in_kind", "Sachspende": "in_kind", "None": "other", "CK": "check", "CC": "card", "ACH/EFT": "ach", "Wire": "bank_transfer", "Gift in Kind": "in_kind", "DAF": "donor_advised_fund", "Donor-Advised Fund": "donor_advised_fund", "Payroll": "other", "Stock": "stock", "Venmo": "venmo", "gold": "other", "Credit Card - Visa (4242)": "card", "Online donation by check": "check"} {
+	for text, want := range rows.Pairs(`
+		Credit Card                card
+		Visa ****4242              card
+		Kreditkarte                card
+		ACH                        ach
+		EFT                        ach
+		SEPA-Lastschrift           direct_debit
+		Überweisung                bank_transfer
+		Virement                   bank_transfer
+		Chèque                     check
+		Check #1187                check
+		Bar                        cash
+		Espèces                    cash
+		PayPal                     paypal
+		In-Kind                    in_kind
+		in_kind                    in_kind
+		Sachspende                 in_kind
+		None                       other
+		CK                         check
+		CC                         card
+		ACH/EFT                    ach
+		Wire                       bank_transfer
+		Gift in Kind               in_kind
+		DAF                        donor_advised_fund
+		Donor-Advised Fund         donor_advised_fund
+		Payroll                    other
+		Stock                      stock
+		Venmo                      venmo
+		gold                       other
+		Credit Card - Visa (4242)  card
+		Online donation by check   check
+	`) {
 		_, row := firstRow(t, "amount,date,method,contact_id\n5,2026-01-31,"+text+",7\n")
 		if err := row.Validate("US", importDay); (err == nil) != (want != "") || err == nil && *row.Method != want {
 			t.Errorf("%s is %v, %v", text, value(row.Method), err)
@@ -269,26 +321,37 @@ func TestWordsOfGifts(t *testing.T) {
 			t.Errorf("the note of %s is %q", text, kept)
 		}
 	}
-	for text, want := range map[string]string{"Completed": "succeeded", "Closed Won": "succeeded", "Posted": "succeeded", "PAID": "succeeded", "bezahlt": "succeeded", "Payé": "succeeded", "Pledged": "pending", "En attente": "pending",
-		"Declined": "failed", "Canceled": "cancelled", "Closed Lost": "cancelled"} {
+	for text, want := range rows.Pairs(`
+		Completed    succeeded
+		Closed Won   succeeded
+		Posted       succeeded
+		PAID         succeeded
+		bezahlt      succeeded
+		Payé         succeeded
+		Pledged      pending
+		En attente   pending
+		Declined     failed
+		Canceled     cancelled
+		Closed Lost  cancelled
+	`) {
 		_, row := firstRow(t, "amount,date,status,contact_id\n5,2026-01-31,"+text+",7\n")
 		if err := row.Validate("US", importDay); err != nil || *row.Status != want {
 			t.Errorf("%s is %v, %v", text, value(row.Status), err)
 		}
 	}
-	for row, want := range map[string]string{
-		"Refunded,cash,,":              "",
-		"Posted,cash,2.50,":            "",
-		"Posted,cash,5.01,":            "left out: The Amount Refunded field must not be more than the amount.",
-		"Partially Refunded,cash,2.5,": "",
-		"Partially Refunded,cash,,":    "left out: The Stage field says that part of it was refunded, but no column or other row says how much.",
-		"Prospecting,cash,,":           "The Stage field says \"Prospecting\", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.",
-		"Posted,gold,0.00,":            "",
-		"Posted,,false,":               "",
-		"Posted,cash,0,perhaps":        "left out: The Opt-in field is neither yes nor no.",
-		"Posted,cash,0,Yes":            "",
-		"Posted,cash,false,nein":       "",
-	} {
+	for row, want := range rows.Pairs(`
+		Refunded,cash,,               ""
+		Posted,cash,2.50,             ""
+		Posted,cash,5.01,             left out: The Amount Refunded field must not be more than the amount.
+		Partially Refunded,cash,2.5,  ""
+		Partially Refunded,cash,,     left out: The Stage field says that part of it was refunded, but no column or other row says how much.
+		Prospecting,cash,,            The Stage field says "Prospecting", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.
+		Posted,gold,0.00,             ""
+		Posted,,false,                ""
+		Posted,cash,0,perhaps         left out: The Opt-in field is neither yes nor no.
+		Posted,cash,0,Yes             ""
+		Posted,cash,false,nein        ""
+	`) {
 		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
 		header, _, _ := strings.Cut(file, "\n")
 		mapping, err := Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method")
