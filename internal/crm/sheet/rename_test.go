@@ -3,6 +3,7 @@ package sheet
 import (
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -101,16 +102,15 @@ func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 	if drill.On {
 		times = 8
 	}
-	for of, files := range map[string]map[string]judged{"gifts": giftFiles, "people": contactFiles} {
-		for name, f := range files {
-			header, rows := tableOf(t, f.read(t, of, name))
-			for range times {
-				file := otherFile(random, header, rows)
-				said := map[string]func(*testing.T, string, string) []string{"gifts": giftsSaid, "people": peopleSaid}[of](t, file, f.region)
-				if !slices.Equal(withoutNames(said), withoutNames(f.want)) {
-					t.Errorf("%s, as\n%s\nis\n%s\nwant\n%s", name, file, strings.Join(said, "\n"), strings.Join(f.want, "\n"))
-					break
-				}
+	files := judgedFiles(t)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f := files[name]
+		header, rows := tableOf(t, f.file)
+		for range times {
+			file := otherFile(random, header, rows)
+			if said := f.said(t, file, f.region); !slices.Equal(withoutNames(said), withoutNames(f.want)) {
+				t.Errorf("%s, as\n%s\nis\n%s\nwant\n%s", name, file, strings.Join(said, "\n"), strings.Join(f.want, "\n"))
+				break
 			}
 		}
 	}
