@@ -5,12 +5,14 @@ package donorbook_test
 import (
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"html"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,12 +69,12 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 		for _, path := range asked[what] {
 			one := cost{what: what, request: "GET " + path + " HTTP/1.1\r\nHost: " + s.Address + u.header(path) + "\r\n\r\n"}
 			var took []time.Duration
-			for range costRounds {
+			for len(took) < costRounds && (len(took) == 0 || took[0] < time.Second) {
 				before := s.Processor()
 				answer, status := s.look(u, path)
 				one.size = len(answer)
 				took = append(took, s.Processor()-before)
-				if status >= 400 && !strings.Contains(what, "{token}") {
+				if status >= 400 && status != http.StatusUnprocessableEntity && !strings.Contains(what, "{token}") { // too many to print
 					t.Errorf("%s: %s is answered with %d", what, path, status)
 				}
 			}
@@ -81,6 +83,7 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 			}
 		}
 		costs = append(costs, most)
+		t.Logf("%-60s %8v %9d bytes", what, most.took.Round(100*time.Microsecond), most.size)
 		isDear := most.took > mostTime || most.size > mostBytes
 		if reason := dear[what]; isDear != (reason != "") {
 			t.Errorf("%s takes %v of a processor and has %d bytes; its reason in the list is %q", what, most.took, most.size, reason)
@@ -92,10 +95,6 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 		}
 	}
 	slices.SortFunc(costs, func(a, b cost) int { return cmp.Compare(b.took, a.took) })
-	for _, c := range costs[:3*dearest] {
-		t.Logf("%-60s %8v %9d bytes", c.what, c.took.Round(100*time.Microsecond), c.size)
-	}
-
 	quiet := percentile(s.othersWait(), 99)
 	stop := make(chan struct{})
 	var running sync.WaitGroup
@@ -131,6 +130,8 @@ func (s *program) fill(account, secret string) full {
 		s.Call(secret, http.StatusOK, "PATCH", contact, changedOften(1+round))
 		s.Call(secret, http.StatusCreated, "POST", contact+"/activities", `{"note":"`+strings.Repeat("é", 10_000)+`"}`)
 	}
+	found := regexp.MustCompile(`"id":(\d+),"type":"updated"`).FindSubmatch(s.Call(secret, http.StatusOK, "GET", contact+"/activities", ""))
+	worst.change = string(found[1])
 	var addresses []string
 	for i := range 40 {
 		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %s","city":"Boston"}`, i, strings.Repeat("a", 250)))
@@ -142,6 +143,8 @@ func (s *program) fill(account, secret string) full {
 	worst.gift = make("/v1/transactions", `{"contact_id":`+worst.contact+`,"plan_id":"`+worst.plan+`","campaign_id":`+worst.campaign+
 		`,"amount":5,"method":"check","transacted_at":"2026-01-31","note":"`+strings.Repeat("<", 5_000)+`"}`)
 	make("/v1/transactions/"+worst.gift+"/receipt", "")
+	rig.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"},
+		"first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}))(s.t).Body.Close()
 	dir := s.t.TempDir()
 	var people, gifts strings.Builder
 	people.WriteString("first_name,last_name,email,phone,address,city,zip,tags\n")
@@ -195,7 +198,7 @@ func (f full) addresses(path string) []string {
 }
 
 // full is what an organization has the most of.
-type full struct{ org, contact, gift, campaign, plan string }
+type full struct{ org, contact, gift, campaign, plan, change string }
 
 // fill puts it in the place of names in a path.
 func (f full) fill(path string) string {
@@ -208,7 +211,7 @@ func (f full) fill(path string) string {
 	case strings.Contains(path, "/fields/"), strings.Contains(path, "/api-keys/"), strings.Contains(path, "/segments/"):
 		id = "{id}"
 	}
-	return strings.NewReplacer("{id}", id, "{gift}", f.gift, "{plan}", f.plan, "{org}", f.org, "{$}", "", "{token}", "x", "{rest...}", "x",
+	return strings.NewReplacer("{id}", id, "{gift}", f.gift, "{plan}", f.plan, "{change}", f.change, "{org}", f.org, "{$}", "", "{token}", "x", "{rest...}", "x",
 		"{list}", "gifts", "{occasion}", "first").Replace(path)
 }
 
@@ -279,7 +282,9 @@ func (u uploader) header(path string) string {
 // look asks for an address.
 func (s *program) look(u uploader, path string) (answer []byte, status int) {
 	name, value, _ := strings.Cut(strings.TrimSpace(u.header(path)), ": ")
-	request := rig.Must(http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.Address+path, nil))(s.t)
+	ctx, cancel := context.WithTimeout(s.t.Context(), rig.Patience)
+	defer cancel()
+	request := rig.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil))(s.t)
 	request.Header.Set(name, value)
 	response := rig.Must(http.DefaultTransport.RoundTrip(request))(s.t)
 	defer response.Body.Close()

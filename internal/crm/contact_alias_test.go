@@ -154,23 +154,3 @@ func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {
 		}
 	}
 }
-
-func TestFaultsNameTheKeyThatWasSent(t *testing.T) {
-	for body, want := range map[string][]crmtest.Said{
-		`{"email":"x"}`:                                 {{"email", "The email field must be a valid email address."}},
-		`{"primary_email":7}`:                           {{"primary_email", "The primary_email field must be a string."}},
-		`{"phone":"\u0000"}`:                            {{"phone", "The phone field must not contain NUL characters."}},
-		`{"city":"\u0000"}`:                             {{"city", "The city field must not contain NUL characters."}},
-		`{"state":"New York"}`:                          {{"state", "The state field must be a two-letter postal code."}},
-		`{"emails":["a@x.org","x"]}`:                    {{"emails.1", "The emails.1 field must be a valid email address."}},
-		`{"email":"a@x.org","primary_email":"b@x.org"}`: {{"primary_email", "The primary_email field must be the same as email, or be left out."}},
-		`{"primary_email":"b@x.org","email":7}`:         {{"email", "The email field must be a string."}},
-		`{"phones":{},"phone":"1"}`:                     {{"phones", "The phones field must be an array."}},
-		`{"addresses":7,"city":7}`:                      {{"addresses", "The addresses field must be an array."}},
-	} {
-		_, err := read(body, false)
-		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%s:\n%s", body, diff)
-		}
-	}
-}
