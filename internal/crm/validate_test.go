@@ -155,7 +155,7 @@ func TestFaultsOfValues(t *testing.T) {
 		{"first_name":null,"type":"individual"}               The first_name field must not be empty.
 		{"first_name":"","type":"individual"}                 The first_name field must not be empty.
 		{"last_name":null,"type":"individual"}                The last_name field must not be empty.
-		{"last_name":"  ","type":"individual"}                The last_name field must not be empty.
+		{"last_name":" \t","type":"individual"}                The last_name field must not be empty.
 		{"dob":"1980-01-31"}                                  The dob field must be a date in the format m/d/Y, from 01/01/1000 to today.
 		{"dob":"1980-01-31T00:00:00.000000Z"}                 The dob field must be a date in the format m/d/Y, from 01/01/1000 to today.
 		{"dob":"2/29/2023"}                                   The dob field must be a date in the format m/d/Y, from 01/01/1000 to today.
