@@ -49,34 +49,27 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 	acme := made(t, `{"type":"company","company":"Acme"}`)
 	ana := made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
-	required, empty := " field is required.", " field must not be empty."
-	for _, test := range []struct {
-		of   *Contact // nil for a new one
-		body string
-		want []crmtest.Said
-	}{
-		{nil, `{"type":"company","company":"Acme"}`, nil},
-		{nil, `{"type":"company","company_name":"Acme","first_name":null,"last_name":""}`, nil},
-		{nil, `{"type":"company","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"company", "The company" + required}}},
-		{nil, `{"type":"individual","company":"Acme","first_name":"Ana"}`, []crmtest.Said{{"last_name", "The last_name" + required}}},
-		{nil, `{"type":"club","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"type", "The type field must be one of individual, company."}}},
-		{&acme, `{"first_name":"Ana"}`, nil},
-		{&acme, `{"first_name":null,"last_name":null}`, nil},
-		{&acme, `{"company":null}`, []crmtest.Said{{"company", "The company" + empty}}},
-		{&acme, `{"type":"individual"}`, []crmtest.Said{{"first_name", "The first_name" + empty}, {"last_name", "The last_name" + empty}}},
-		{&acme, `{"type":"individual","first_name":"Ana","last_name":"Lopez"}`, nil},
-		{&ana, `{"first_name":null}`, []crmtest.Said{{"first_name", "The first_name" + empty}}},
-		{&ana, `{"last_name":"  "}`, []crmtest.Said{{"last_name", "The last_name" + empty}}},
-		{&ana, `{"type":"company"}`, []crmtest.Said{{"company", "The company" + empty}}},
-		{&ana, `{"type":"company","company":"Acme","first_name":null,"last_name":null}`, nil},
-	} {
-		in, err := read(test.body, test.of == nil)
-		if err == nil && test.of != nil {
-			_, err = test.of.Patch(in, hourLater)
+	for _, test := range rows.Of[struct{ Of, Body, Want string }](`
+		new   {"type":"company","company":"Acme"}                                        ""
+		new   {"type":"company","company_name":"Acme","first_name":null,"last_name":""}  ""
+		new   {"type":"company","first_name":"Ana","last_name":"Lopez"}                  The company field is required.
+		new   {"type":"individual","company":"Acme","first_name":"Ana"}                  The last_name field is required.
+		new   {"type":"club","first_name":"Ana","last_name":"Lopez"}                     The type field must be one of individual, company.
+		acme  {"first_name":"Ana"}                                                       ""
+		acme  {"first_name":null,"last_name":null}                                       ""
+		acme  {"company":null}                                                           The company field must not be empty.
+		acme  {"type":"individual"}                                                      The first_name field must not be empty. The last_name field must not be empty.
+		acme  {"type":"individual","first_name":"Ana","last_name":"Lopez"}               ""
+		ana   {"first_name":null}                                                        The first_name field must not be empty.
+		ana   {"last_name":" "}                                                          The last_name field must not be empty.
+		ana   {"type":"company"}                                                         The company field must not be empty.
+		ana   {"type":"company","company":"Acme","first_name":null,"last_name":null}     ""
+	`) {
+		in, err := read(test.Body, test.Of == "new")
+		if of := map[string]Contact{"acme": acme, "ana": ana}; err == nil && test.Of != "new" {
+			_, err = of[test.Of].Patch(in, hourLater)
 		}
-		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%s:\n%s", test.body, diff)
-		}
+		crmtest.WantFaults(t, test.Of+": "+test.Body, err, test.Want)
 	}
 }
 

@@ -1,13 +1,10 @@
 package crm
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
@@ -39,16 +36,12 @@ func TestParsePage(t *testing.T) {
 		if len(value) > 15 && value[0] == '9' {
 			want = "The page field must be an integer from 1 to 9007199254740991."
 		}
-		if diff := cmp.Diff([]crmtest.Said{{"page", want}}, crmtest.SaidOf(v.Faults)); diff != "" {
-			t.Errorf("page=%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, v.Err(), want)
 	}
 	for _, value := range append(bad, "101", "1000") {
 		v := &doc.Invalid{}
 		ParsePage(nil, &value, v)
-		if diff := cmp.Diff([]crmtest.Said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, crmtest.SaidOf(v.Faults)); diff != "" {
-			t.Errorf("per_page=%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, v.Err(), "The per_page field must be an integer from 1 to 100.")
 	}
 	v := &doc.Invalid{}
 	ParsePage(text("0"), text("101"), v)
@@ -151,13 +144,6 @@ func TestParseContactScope(t *testing.T) {
 	}
 	for _, value := range []string{"Active", "NULL", "deleted", "active,archived", " "} {
 		_, err := ParseContactScope(value)
-		if diff := cmp.Diff([]crmtest.Said{{"scope", "The scope field must be one of active, archived, all."}}, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, err, "The scope field must be one of active, archived, all.")
 	}
-}
-
-func ExamplePageNumbers() {
-	fmt.Println(PageNumbers(20, 40))
-	// Output: [1 2 0 17 18 19 20 21 22 23 0 39 40]
 }
