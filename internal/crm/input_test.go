@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -181,59 +182,58 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 }
 
 func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
-	const syntax = "The request body is not valid JSON" // near some byte
-	deep := strings.Repeat(`[`, 20_000)
-	for _, test := range []struct{ name, body, want string }{
-		{"nothing", ``, "The request body is empty."},
-		{"spaces", " \n", "The request body is empty."},
-		{"a word", `first_name`, syntax},
-		{"a form", `first_name=A`, syntax},
-		{"a list", `[]`, "The request body must be a JSON object."},
-		{"a filled list", `[{"first_name":"A"}]`, "The request body must be a JSON object."},
-		{"a string", `"x"`, "The request body must be a JSON object."},
-		{"a number", `1`, "The request body must be a JSON object."},
-		{"null", `null`, "The request body must be a JSON object."},
-		{"true", `true`, "The request body must be a JSON object."},
-		{"cut short", `{"first_name":"A"`, "The request body is not valid JSON near byte 17."},
-		{"cut in a text", `{"first_name":"A`, syntax},
-		{"cut in a list", `{"emails":[{"value":"a@b.co"}`, syntax},
-		{"no value", `{"first_name":}`, "The request body is not valid JSON near byte 14."},
-		{"no colon", `{"first_name" "A"}`, syntax},
-		{"a comma too many", `{"first_name":"A",}`, syntax},
-		{"single quotes", `{'first_name':'A'}`, syntax},
-		{"a bare key", `{first_name:"A"}`, syntax},
-		{"a number as key", `{1:"A"}`, syntax},
-		{"a comment", `{/**/}`, syntax},
-		{"a line feed in a text", "{\"first_name\":\"a\nb\"}", syntax},
-		{"an unknown escape", `{"first_name":"\x41"}`, syntax},
-		{"bad UTF-8", "{\"first_name\":\"\xff\"}", syntax},
-		{"bad UTF-8 in an ignored key", "{\"whatever\":\"\xc3\x28\"}", syntax},
-		{"half a surrogate pair", `{"first_name":"\ud83d"}`, syntax},
-		{"UTF-16", "\xff\xfe{\x00}\x00", syntax},
-		{"text after the end", `{"first_name":"A"} x`, syntax},
-		{"a brace after the end", `{"first_name":"A"}}`, syntax},
-		{"two objects", `{"first_name":"A"}{}`, "The request body has text after the end of the JSON value."},
-		{"a repeated key", `{"first_name":"A","first_name":"A"}`, "The request body names the same key twice in one object."},
-		{"a repeated unknown key", `{"x":1,"x":1}`, "The request body names the same key twice in one object."},
-		{"a repeated key, escaped", `{"first_name":"A","first\u005fname":"B"}`, "The request body names the same key twice in one object."},
-		{"a repeated key in a list", `{"emails":[{"value":"a@b.co","value":"c@d.co"}]}`, "The request body names the same key twice in one object."},
-		{"endless nesting", `{"whatever":` + deep + strings.Repeat(`]`, 20_000) + `}`, syntax},
-		{"endless nesting where a text belongs", `{"first_name":` + deep, syntax},
-		{"endless nesting where a list belongs", `{"emails":` + deep, syntax},
+	deep, malformed := strings.Repeat(`[`, 20_000), new(*doc.Malformed)
+	check := func(body, want string) {
+		t.Helper()
+		_, faults, err := DecodeContact(doc.NewBody([]byte(body)))
+		if !errors.As(err, malformed) || faults != nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ".") {
+			t.Errorf("%.60q: got faults %v and the error %v, want %s", body, faults, err, want)
+		}
+		if _, err := DecodeTags(doc.NewBody([]byte(body))); !errors.As(err, malformed) {
+			t.Errorf("%.60q: the tag endpoints say %v, want it malformed", body, err)
+		}
+	}
+	for body, want := range rows.Pairs(`
+		""                                                The request body is empty.
+		" \n"                                             The request body is empty.
+		first_name                                        The request body is not valid JSON
+		first_name=A                                      The request body is not valid JSON
+		[]                                                The request body must be a JSON object.
+		[{"first_name":"A"}]                              The request body must be a JSON object.
+		"\"x\""                                           The request body must be a JSON object.
+		1                                                 The request body must be a JSON object.
+		null                                              The request body must be a JSON object.
+		true                                              The request body must be a JSON object.
+		{"first_name":"A"                                 The request body is not valid JSON near byte 17.
+		{"first_name":"A                                  The request body is not valid JSON
+		{"emails":[{"value":"a@b.co"}                     The request body is not valid JSON
+		{"first_name":}                                   The request body is not valid JSON near byte 14.
+		{"first_name" "A"}                                The request body is not valid JSON
+		{"first_name":"A",}                               The request body is not valid JSON
+		{'first_name':'A'}                                The request body is not valid JSON
+		{first_name:"A"}                                  The request body is not valid JSON
+		{1:"A"}                                           The request body is not valid JSON
+		{/**/}                                            The request body is not valid JSON
+		"{\"first_name\":\"a\nb\"}"                       The request body is not valid JSON
+		{"first_name":"\x41"}                             The request body is not valid JSON
+		"{\"first_name\":\"\xff\"}"                       The request body is not valid JSON
+		"{\"whatever\":\"\xc3\x28\"}"                     The request body is not valid JSON
+		{"first_name":"\ud83d"}                           The request body is not valid JSON
+		"\xff\xfe{\x00}\x00"                              The request body is not valid JSON
+		{"first_name":"A"} x                              The request body is not valid JSON
+		{"first_name":"A"}}                               The request body is not valid JSON
+		{"first_name":"A"}{}                              The request body has text after the end of the JSON value.
+		{"first_name":"A","first_name":"A"}               The request body names the same key twice in one object.
+		{"x":1,"x":1}                                     The request body names the same key twice in one object.
+		{"first_name":"A","first\u005fname":"B"}          The request body names the same key twice in one object.
+		{"emails":[{"value":"a@b.co","value":"c@d.co"}]}  The request body names the same key twice in one object.
+	`) {
+		check(body, want)
+	}
+	for _, body := range []string{
+		`{"whatever":` + deep + strings.Repeat(`]`, 20_000) + `}`, `{"first_name":` + deep, `{"emails":` + deep,
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, faults, err := DecodeContact(doc.NewBody([]byte(test.body)))
-			var malformed *doc.Malformed
-			if !errors.As(err, &malformed) || faults != nil {
-				t.Fatalf("got faults %v and the error %v, want it malformed", faults, err)
-			}
-			if !strings.HasPrefix(malformed.Message, test.want) || !strings.HasSuffix(malformed.Message, ".") {
-				t.Errorf("got  %s\nwant %s", malformed.Message, test.want)
-			}
-			if _, err := DecodeTags(doc.NewBody([]byte(test.body))); !errors.As(err, &malformed) {
-				t.Errorf("the tag endpoints say %v, want it malformed", err)
-			}
-		})
+		check(body, "The request body is not valid JSON")
 	}
 }
 
