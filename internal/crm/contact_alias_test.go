@@ -61,11 +61,8 @@ func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 			first = c.Addresses[0]
 		}
 		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
-		in, err := read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_line1":%s,"city":%s,"state":%s,"country":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone),
-			crmtest.Quoted(first.Line1), crmtest.Quoted(first.City), crmtest.Quoted(first.State), crmtest.Quoted(first.Country)), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_line1":%s,"city":%s,"state":%s,"country":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone),
+			crmtest.Quoted(first.Line1), crmtest.Quoted(first.City), crmtest.Quoted(first.State), crmtest.Quoted(first.Country)), false))(t)
 		got, err := c.Patch(in, hourLater)
 		if err != nil || bodyOf(got) != bodyOf(c) || !slices.Equal(got.MatchKeys, c.MatchKeys) {
 			t.Fatalf("%v: the contact\n%s\nbecame\n%s", err, bodyOf(c), bodyOf(got))
@@ -79,10 +76,7 @@ func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
 		c := someContact(t)
 		before := bodyOf(c)
 		email, phone := rapid.SampledFrom(crmtest.Emails).Draw(t, "email"), rapid.SampledFrom(crmtest.Phones).Draw(t, "phone")
-		in, err := read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false))(t)
 		got, err := c.Patch(in, hourLater)
 		if err != nil || got.Emails[0].Value != email || got.Phones[0].Value != phone {
 			t.Fatalf("%v: %s", err, bodyOf(got))

@@ -32,10 +32,7 @@ func someFields() *custom.Fields {
 // sendCustom decodes, validates and applies a body of custom fields to a contact.
 func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
 	t.Helper()
-	in, faults, err := DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, faults := crmtest.Must2(DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`))))(t)
 	in.Fields = fields
 	if err := in.Validate(faults, false, "US", fieldNow); err != nil {
 		return c, err
@@ -129,10 +126,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 // Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
 	fields := someFields()
-	start, err := sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := crmtest.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
 	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
 	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
@@ -141,9 +135,7 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 		t.Errorf("what was before is now %s", got)
 	}
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
-	if err := in.CheckCustom(fields); err != nil {
-		t.Fatal(err)
-	}
+	crmtest.Succeed(t, in.CheckCustom(fields))
 	merged, err := start.Merge(in, fieldNow)
 	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
 		t.Errorf("merged: %v, %v", got, err)
@@ -200,10 +192,7 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
 		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
 	}}
-	got, err := AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := crmtest.Must(AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields))(t)
 	var shown struct {
 		ID     int64  `json:"id"`
 		Note   string `json:"note"`
@@ -235,18 +224,12 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	fields := someFields()
 	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
-	after, err := sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := crmtest.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
 	text := before.Differences(&after).Text()
 	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
 		t.Errorf("the history says %s", text)
 	}
-	differences, err := doc.ParseDifferences(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	differences := crmtest.Must(doc.ParseDifferences(text))(t)
 	back, left, err := after.TakeBack(differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
 		t.Errorf("%v, %v: %s", left, err, diff)

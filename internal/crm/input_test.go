@@ -38,10 +38,7 @@ func valid(t testing.TB, body string) ContactInput {
 // made is the contact that a body describes.
 func made(t testing.TB, body string) Contact {
 	t.Helper()
-	c, err := NewContact(valid(t, body), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := crmtest.Must(NewContact(valid(t, body), noon))(t)
 	return c
 }
 
@@ -49,21 +46,15 @@ func made(t testing.TB, body string) Contact {
 var sameContact = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 
 func TestCreateTakesEveryField(t *testing.T) {
-	in, err := read(`{
+	in := crmtest.Must(read(`{
 		"first_name":" Ada ", "middle_name":"Augusta", "last_name":"Lovelace", "dob":"12/10/1815", "company":"Analytical Engines",
 		"title":"Countess", "twitter_url":"https://twitter.com/ada", "linkedin_url":"http://linkedin.com/in/ada",
 		"facebook_url":"https://facebook.com/ada",
 		"emails":[{"value":"Ada@Example.org","type":"personal"},{"value":"ada@work.example","type":"work"}],
 		"phones":[{"value":"(212) 555-0100","type":"home"},{"value":"+44 20 7946 0958","type":"work"},{"value":"212-555-0101","type":"cell"}],
 		"addresses":[{"address_1":"12 St James's Square","address_2":"Flat 1","city":"London","state":"LN","zipcode":"SW1Y","country":"GBR"}],
-		"tags":["Major donor","major donor"]}`, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := NewContact(in, noon.Add(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"tags":["Major donor","major donor"]}`, true))(t)
+	got := crmtest.Must(NewContact(in, noon.Add(time.Millisecond)))(t)
 	want := Contact{
 		FirstName: "Ada", MiddleName: "Augusta", LastName: "Lovelace", DOB: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC),
 		Company: "Analytical Engines", Title: "Countess", TwitterURL: "https://twitter.com/ada",
@@ -136,10 +127,7 @@ func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
 		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
 		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
 		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
-	got, err := c.Patch(in, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := crmtest.Must(c.Patch(in, noon))(t)
 	c.Emails, c.Phones = []Email{{"", "a@b.co"}}, []Phone{{"", "+12125550100"}}
 	c.Addresses = []Address{{City: "X", CreatedAt: noon, UpdatedAt: noon}}
 	c.MatchKeys = []string{"e:a@b.co", "p:+12125550100"}

@@ -21,13 +21,10 @@ func TestMergeAddsAndOverwrites(t *testing.T) {
 		"twitter_url":"https://t.example","emails":[{"value":"ana@x.org","type":"work"}],"phones":[{"value":"212-555-0100","type":"cell"}],
 		"addresses":[{"city":"Rome","state":"RM"}],"tags":["a","b"]}`)
 	c.Note, c.Stats = "kept", Stats{1, 2}
-	got, err := c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
+	got := crmtest.Must(c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
 		"linkedin_url":"https://l.example","emails":[{"value":"new@x.org","type":"personal"},{"value":"ANA@X.ORG","type":"personal"}],
 		"phones":[{"value":"+1 212 555 0100"},{"value":"+1 212 555 0101","type":"home"}],
-		"addresses":[{"city":"rome","state":"rm"},{"city":"Rome"}],"tags":["c","a"]}`), hourLater)
-	if err != nil {
-		t.Fatal(err)
-	}
+		"addresses":[{"city":"rome","state":"rm"},{"city":"Rome"}],"tags":["c","a"]}`), hourLater))(t)
 	want := c
 	want.FirstName, want.Company, want.LinkedinURL = "Anna", "New", "https://l.example"
 	want.DOB = time.Date(1980, 1, 3, 0, 0, 0, 0, time.UTC)
@@ -75,10 +72,7 @@ func TestMergeOfWhatIsKnownChangesNothing(t *testing.T) {
 func TestMergingTwiceIsMergingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
-		once, err := c.Merge(in, hourLater)
-		if err != nil {
-			t.Fatal(err)
-		}
+		once := crmtest.Must(c.Merge(in, hourLater))(t)
 		twice, err := once.Merge(in, hourLater.Add(time.Hour))
 		if diff := cmp.Diff(once, twice, sameContact...); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
@@ -90,10 +84,7 @@ func TestMergeDropsNothingAndKeepsThePrimaryOnes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
 		before := bodyOf(c)
-		m, err := c.Merge(in, hourLater)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := crmtest.Must(c.Merge(in, hourLater))(t)
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was merged into has changed in place")
 		}
@@ -234,14 +225,8 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, true)
 		before := bodyOf(c)
-		patched, err := c.Patch(in, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh, err := NewContact(in, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		patched := crmtest.Must(c.Patch(in, noon))(t)
+		fresh := crmtest.Must(NewContact(in, noon))(t)
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was patched has changed in place")
 		}
@@ -259,14 +244,8 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 func TestAnInputServesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
-		first, err := c.Merge(in, hourLater)
-		if err != nil {
-			t.Fatal(err)
-		}
-		grown, err := first.Merge(someInput(t, false), hourLater)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := crmtest.Must(c.Merge(in, hourLater))(t)
+		grown := crmtest.Must(first.Merge(someInput(t, false), hourLater))(t)
 		grown.AddTags([]string{"x", "y"}, hourLater) //nolint:errcheck // only its traces matter
 		second, err := c.Merge(in, hourLater)
 		if err != nil || bodyOf(first) != bodyOf(second) {

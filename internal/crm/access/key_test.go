@@ -17,10 +17,7 @@ import (
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
 	t.Helper()
-	key, secret, err := NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, secret := crmtest.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
 	return key, secret
 }
 

@@ -26,10 +26,7 @@ func oneCampaign(t interface {
 	Fatal(args ...any)
 }, row string) Input {
 	t.Helper()
-	rows, err := DecodeAll([]byte("[" + row + "]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := crmtest.Must(DecodeAll([]byte("[" + row + "]")))(t)
 	return rows[0]
 }
 
@@ -257,10 +254,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCampaign(t)
 		body, urlAt := c.AppendBody(nil)
-		back, err := Parse(c.ID, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := crmtest.Must(Parse(c.ID, body))(t)
 		if diff := cmp.Diff(c, back); diff != "" {
 			t.Fatal(diff)
 		}
@@ -274,14 +268,11 @@ func TestStoredCampaignComesBack(t *testing.T) {
 // A campaign that is sent back as it was shown does not change.
 func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		row, err := json.Marshal(map[string]any{
+		row := crmtest.Must(json.Marshal(map[string]any{
 			"title": "t" + drawText(t, "title"), "description": drawText(t, "description") + "<p>a<b>b<img src=https://a.example/>",
 			"goal": rapid.IntRange(0, 1000).Draw(t, "goal"), "slug": "a", "donors": 5,
 			"event": map[string]any{"details": drawText(t, "details"), "timezone": "Europe/Berlin", "private": rapid.Bool().Draw(t, "private")},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		in := oneCampaign(t, string(row))
 		c := New(in, rose, 7, "a", noon)
 		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))

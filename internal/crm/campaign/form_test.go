@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig/rows"
@@ -95,10 +96,7 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 		New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon),
 		New(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noon),
 	} {
-		in, err := readForm(filled(c, *full.Beneficiaries...), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(filled(c, *full.Beneficiaries...), c))(t)
 		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
 			t.Error(diff)
 		}
@@ -115,10 +113,7 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
-		in, err := readForm(filled(c), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(filled(c), c))(t)
 		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
 			t.Fatal(diff)
 		}
@@ -143,10 +138,7 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
-	in, err := readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := crmtest.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
 	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
 	if diff := cmp.Diff(want, c.Update(in, noon)); diff != "" {
 		t.Error(diff)
@@ -209,10 +201,7 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 		`<link rel=stylesheet href=https://evil.example>`, `<p id=main class=button hx-get=/x data-x=1>x</p>`,
 	}
 	for _, text := range hostile {
-		in, err := readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{}))(t)
 		for _, clean := range []string{*in.Description, (*in.Event).Details} {
 			lower := strings.ToLower(clean)
 			for _, bad := range []string{

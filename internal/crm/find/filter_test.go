@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -135,10 +136,7 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
 	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
-		_, f, err := ParseQuery(query, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, f := crmtest.Must2(ParseQuery(query, "US"))(t)
 		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
 			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
 		}

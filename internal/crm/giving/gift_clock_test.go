@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig/rows"
@@ -11,10 +12,7 @@ import (
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	moment := crmtest.Must(time.Parse(time.RFC3339, text))(t)
 	return moment
 }
 

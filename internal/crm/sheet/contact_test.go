@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig/rows"
@@ -38,9 +39,7 @@ func TestFilesOfOtherSystems(t *testing.T) {
 		got := importFile(t, name, region)
 		golden := strings.TrimSuffix(name, ".csv") + ".golden"
 		if *update {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			crmtest.Succeed(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(got, want) {
@@ -52,23 +51,11 @@ func TestFilesOfOtherSystems(t *testing.T) {
 // importFile is what becomes of a file: the columns and their targets, then the contacts.
 func importFile(t *testing.T, name, region string) []byte {
 	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := crmtest.Must(os.Open(name))(t)
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := crmtest.Must(file.Stat())(t)
+	rows := crmtest.Must(table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader}))(t)
+	data := crmtest.Must(os.ReadFile(name))(t)
 	mapping := Contacts.Recognize(rows.Header(), nil, lookAt(data, name))
 	if err := Contacts.Check(mapping); err != nil {
 		t.Errorf("%s: %v", name, err)
@@ -97,9 +84,7 @@ func importFile(t *testing.T, name, region string) []byte {
 			continue
 		}
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "); err != nil {
-			t.Fatal(err)
-		}
+		crmtest.Succeed(t, json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "))
 		told.WriteString("\n" + pretty.String() + "\n")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/rig/rows"
 )
@@ -70,10 +71,7 @@ func whatIsSaid(t *testing.T, file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	row, err := f.next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	row := crmtest.Must(f.next())(t)
 	if err := row.Validate("US", importDay.AddDate(0, 6, 0)); err != nil {
 		return err.Error()
 	}
@@ -104,14 +102,8 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m, err := Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := openGiftFile([]byte(file), "gifts.csv", m, "US")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := crmtest.Must(Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other"))(t)
+	f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
 	row, err := f.next()
 	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" || value(row.Note) != "Method: Beads" {
 		t.Errorf("%v: %s, %s", err, value(row.Method), value(row.Note))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/drill"
 	tables "donorbook/internal/table"
 )
@@ -119,10 +120,7 @@ func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 // tableOf is what a file has: its headings, and its rows.
 func tableOf(t *testing.T, file string) (header []string, rows [][]string) {
 	t.Helper()
-	r, err := tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv", tables.Options{Header: FindHeader})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := crmtest.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv", tables.Options{Header: FindHeader}))(t)
 	for {
 		cells, _, err := r.Next()
 		if errors.Is(err, io.EOF) {
