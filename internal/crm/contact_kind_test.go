@@ -50,6 +50,12 @@ func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 	acme := made(t, `{"type":"company","company":"Acme"}`)
 	ana := made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
 	for _, test := range rows.Of[struct{ Of, Body, Want string }](`
+		new   {}                                                                        The first_name field is required. The last_name field is required.
+		new   {"first_name":null,"last_name":""}                                        The first_name field is required. The last_name field is required.
+		new   {"first_name":"A"}                                                        The last_name field is required.
+		new   {"first_name":" ","last_name":"B"}                                        The first_name field is required.
+		new   {"first_name":7,"last_name":"B"}                                          The first_name field must be a string.
+		new   {"first_name":"A","last_name":"B"}                                        ""
 		new   {"type":"company","company":"Acme"}                                        ""
 		new   {"type":"company","company_name":"Acme","first_name":null,"last_name":""}  ""
 		new   {"type":"company","first_name":"Ana","last_name":"Lopez"}                  The company field is required.

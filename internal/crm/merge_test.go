@@ -61,14 +61,6 @@ func TestANoteIsATextLikeTheOthers(t *testing.T) {
 	}
 }
 
-func TestMergeOfWhatIsKnownChangesNothing(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"ana@x.org"}],"tags":["a"]}`)
-	got, err := c.Merge(valid(t, `{"first_name":"Ana","emails":[{"value":"ANA@x.org","type":"work"}],"phones":[],"addresses":[{}],"tags":["a"],"title":""}`), hourLater)
-	if err != nil || bodyOf(got) != bodyOf(c) {
-		t.Errorf("%v: got %s", err, bodyOf(got))
-	}
-}
-
 func TestMergingTwiceIsMergingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)

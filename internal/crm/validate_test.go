@@ -211,21 +211,6 @@ func TestFaultsOfValues(t *testing.T) {
 	}
 }
 
-func TestCreateNeedsBothNames(t *testing.T) {
-	const first, last = "The first_name field is required.", "The last_name field is required."
-	for body, want := range map[string]string{
-		`{}`:                                 first + " " + last,
-		`{"first_name":null,"last_name":""}`: first + " " + last,
-		`{"first_name":"A"}`:                 last,
-		`{"first_name":" ","last_name":"B"}`: first,
-		`{"first_name":7,"last_name":"B"}`:   "The first_name field must be a string.",
-		`{"first_name":"A","last_name":"B"}`: "",
-	} {
-		_, err := read(body, true)
-		crmtest.WantFaults(t, body, err, want)
-	}
-}
-
 func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 	_, err := read(`{"tags":[1,"",2],"addresses":[{"country":"X","state":"X"}],"phones":[{"value":"1"},{"value":false}],
 		"emails":[{"value":"x","type":"x"},{"value":4},"x"],"facebook_url":"x","linkedin_url":1,"twitter_url":"x","title":[],

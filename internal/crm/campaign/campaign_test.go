@@ -294,10 +294,7 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "Chapter", "NULL"} {
 		_, err := ParseScope(scope)
-		want := []crmtest.Said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
-		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%q: %s", scope, diff)
-		}
+		crmtest.WantFaults(t, scope, err, "The scope field must be one of benefiting, chapters, all.")
 	}
 }
 
