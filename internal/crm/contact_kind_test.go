@@ -159,12 +159,12 @@ func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
 			t.Errorf("%s of a contact with %v: %v, %v", test.Body, test.Before, got.DoNotEmail, err)
 		}
 	}
-	for body, want := range map[string]string{
-		`{"is_email_subscribed":false}`:                       `"is_email_subscribed":false,"is_phone_subscribed":true,"is_address_subscribed":true}`,
-		`{"is_phone_subscribed":true,"do_not_call":true}`:     `"is_email_subscribed":true,"is_phone_subscribed":false,"is_address_subscribed":true}`,
-		`{"is_address_subscribed":false,"suffix":"Jr."}`:      `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`,
-		`{"suffix":",\"do_not_email\":true","deceased":true}`: `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true}`,
-	} {
+	for body, want := range rows.Pairs(`
+		{"is_email_subscribed":false}                        "\"is_email_subscribed\":false,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
+		{"is_phone_subscribed":true,"do_not_call":true}      "\"is_email_subscribed\":true,\"is_phone_subscribed\":false,\"is_address_subscribed\":true}"
+		{"is_address_subscribed":false,"suffix":"Jr."}       "\"is_email_subscribed\":true,\"is_phone_subscribed\":true,\"is_address_subscribed\":false}"
+		{"suffix":",\"do_not_email\":true","deceased":true}  "\"is_email_subscribed\":true,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
+	`) {
 		c := made(t, `{"first_name":"Ana",`+body[1:])
 		if wire := string(AppendContact(nil, 1, c.AppendBody(nil))); !strings.HasSuffix(wire, want) {
 			t.Errorf("%s is answered as %s", body, wire)

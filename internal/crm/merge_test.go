@@ -12,6 +12,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 var hourLater = noon.Add(time.Hour)
@@ -139,28 +140,28 @@ func keysOf(t *rapid.T, c Contact) (keys []string) {
 }
 
 func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
-	for _, list := range []struct {
-		field, element string
-		max            int
-	}{
-		{"emails", `{"value":"a%d@b.co"}`, 100},
-		{"phones", `{"value":"+1212555%04d"}`, 100},
-		{"addresses", `{"city":"C%d"}`, 100},
-		{"tags", `"t%d"`, 500},
-	} {
-		c := made(t, `{"first_name":"A","last_name":"B","`+list.field+`":`+listed(list.max-1, list.element)+`}`)
-		one := fmt.Sprintf(`{"`+list.field+`":[`+list.element+`]}`, 9998)
-		two := fmt.Sprintf(`{"`+list.field+`":[`+list.element+`,`+list.element+`]}`, 9998, 9999)
+	for _, list := range rows.Of[struct {
+		Field, Element string
+		Max            int
+	}](`
+		emails     {"value":"a%d@b.co"}      100
+		phones     {"value":"+1212555%04d"}  100
+		addresses  {"city":"C%d"}            100
+		tags       "\"t%d\""                 500
+	`) {
+		c := made(t, `{"first_name":"A","last_name":"B","`+list.Field+`":`+listed(list.Max-1, list.Element)+`}`)
+		one := fmt.Sprintf(`{"`+list.Field+`":[`+list.Element+`]}`, 9998)
+		two := fmt.Sprintf(`{"`+list.Field+`":[`+list.Element+`,`+list.Element+`]}`, 9998, 9999)
 		full, err := c.Merge(valid(t, one), hourLater)
 		if err != nil {
-			t.Errorf("%s: the last one that has room is refused: %v", list.field, err)
+			t.Errorf("%s: the last one that has room is refused: %v", list.Field, err)
 		}
 		if again, err := full.Merge(valid(t, one), hourLater); err != nil || bodyOf(again) != bodyOf(full) {
-			t.Errorf("%s: one that is there already is refused: %v", list.field, err)
+			t.Errorf("%s: one that is there already is refused: %v", list.Field, err)
 		}
 		_, err = c.Merge(valid(t, two), hourLater)
-		crmtest.WantFaults(t, list.field, err,
-			fmt.Sprintf("The %s field is refused: the contact would have more than %d %[1]s.", list.field, list.max))
+		crmtest.WantFaults(t, list.Field, err,
+			fmt.Sprintf("The %s field is refused: the contact would have more than %d %[1]s.", list.Field, list.Max))
 	}
 }
 

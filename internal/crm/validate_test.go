@@ -126,9 +126,12 @@ func TestEmailsHaveALimitOf255Characters(t *testing.T) {
 
 // A form or a file fills the input itself; the same limits apply.
 func TestListsHaveALimit(t *testing.T) {
-	for field, element := range map[string]string{
-		"emails": `{"value":"a%d@b.co"}`, "phones": `{"value":"+1212555%04d"}`, "addresses": `{"city":"C%d"}`, "tags": `"t%d"`,
-	} {
+	for field, element := range rows.Pairs(`
+		emails     {"value":"a%d@b.co"}
+		phones     {"value":"+1212555%04d"}
+		addresses  {"city":"C%d"}
+		tags       "\"t%d\""
+	`) {
 		most := map[bool]int{true: 500, false: 100}[field == "tags"]
 		valid(t, `{"`+field+`":`+listed(most, element)+`}`)
 		want := fmt.Sprintf("The %s field must not have more than %d elements.", field, most)

@@ -255,7 +255,12 @@ func TestACurrencyMayBeTypedInSmallLetters(t *testing.T) {
 }
 
 func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
-	for field, value := range map[string]string{"event.title": "x", "event.private": "yes", "event.livestream.url": "https://a.example", "event.timezone": "UTC"} {
+	for field, value := range rows.Pairs(`
+		event.title           x
+		event.private         yes
+		event.livestream.url  https://a.example
+		event.timezone        UTC
+	`) {
 		values := map[string]string{"title": "a", "event.type": "hybrid", field: value}
 		in, err := readForm(values, Campaign{})
 		if err != nil || *in.Event == nil {

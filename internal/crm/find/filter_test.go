@@ -123,7 +123,12 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 	never := crm.Contact{ID: 3}
 	little := crm.Contact{ID: 2, Given: 5, LastGift: day.AddDate(1, 0, 0)}
 	much := crm.Contact{ID: 1, Given: 50, LastGift: day}
-	for sort, want := range map[string]string{"total_contributions": "321", "-totalContributions": "123", "last_gift": "312", "-lastGift": "213"} {
+	for sort, want := range rows.Pairs(`
+		total_contributions  321
+		-totalContributions  123
+		last_gift            312
+		-lastGift            213
+	`) {
 		f, err := filter("sort", sort)
 		people := []crm.Contact{much, never, little}
 		slices.SortFunc(people, func(a, b crm.Contact) int { return f.Sort.Compare(&a, &b) })
@@ -175,7 +180,12 @@ func TestCommonWords(t *testing.T) {
 			t.Errorf("the search words %q lack %q", words, other)
 		}
 	}
-	for word, want := range map[string]string{".cnew\uf820york": "city new york", ".z100": "ZIP code 100", ".f2=yes": "custom field 2=yes", "t:.f": ""} {
+	for word, want := range rows.Pairs(`
+		".cnew\uf820york"  city new york
+		.z100              ZIP code 100
+		.f2=yes            custom field 2=yes
+		t:.f               ""
+	`) {
 		if told := TellCommonWord(word); told != want {
 			t.Errorf("%q is %q, want %q", word, told, want)
 		}

@@ -74,7 +74,12 @@ func values(query string) func(string) string {
 }
 
 func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
-	for input, want := range map[string]string{"1.25": "$1.25", "1500": "$1,500", "0.5": "$0.50", "?": "?"} {
+	for input, want := range rows.Pairs(`
+		1.25  $1.25
+		1500  $1,500
+		0.5   $0.50
+		?     ?
+	`) {
 		if got := text.MoneyOf(input, "USD"); got != want {
 			t.Errorf("%s is shown as %s, want %s", input, got, want)
 		}

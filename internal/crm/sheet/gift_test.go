@@ -147,33 +147,73 @@ func TestMappingsOfGifts(t *testing.T) {
 
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	const unreadable, twice = "amount field is not an amount", "amount field can be read in two ways"
-	for _, c := range []struct{ text, currency, region, want string }{
-		{"25", "", "US", "250000"}, {"25.5", "", "US", "255000"}, {".5", "", "US", "5000"}, {"$25", "", "US", "250000"}, {"$ 25.00", "", "US", "250000"}, {"25 USD", "", "US", "250000 USD"},
-		{"1,234.56", "", "US", "12345600"}, {"1,234", "", "US", "12340000"}, {"1,234,567", "", "US", "12345670000"}, {"25,50", "", "US", "255000"}, {"US$1,234.50", "", "DE", "12345000 USD"},
-		{"1.234,56", "", "US", "12345600"}, {"1.234,56 €", "", "DE", "12345600 EUR"}, {"1\u00a0234,56\u202f€", "", "FR", "12345600 EUR"}, {"CHF 1’234.50", "", "CH", "12345000 CHF"}, {"1'234", "", "CH", "12340000"},
-		{"1.234.567", "", "DE", "12345670000"}, {"12.50", "", "DE", "125000"}, {"12,5", "", "DE", "125000"}, {"Euro 5", "", "DE", "50000 EUR"}, {"£5", "", "GB", "50000 GBP"},
-		{"1.234", "", "DE", twice}, {"1,234", "", "DE", twice}, {"33.333", "", "FR", twice}, {"1.234", "KWD", "DE", "12340"}, {"1.500", "KWD", "US", "15000"}, {"0.125", "", "DE", "1250"},
-		{"1.500", "", "US", "must not end with a zero"}, {"1.234", "USD", "US", "must not have more than 2 decimals in USD"}, {"1 234,567", "", "FR", unreadable}, {"1,23,456", "", "US", unreadable},
-		{"1,2345", "", "US", unreadable}, {"12 34", "", "US", unreadable}, {"1 234'567", "", "US", unreadable}, {"1.234,5,6", "", "US", unreadable}, {"5,", "", "US", unreadable}, {"$5 USD", "", "US", unreadable},
-		{"five", "", "US", unreadable}, {"5 apples", "", "US", unreadable}, {"1e3", "", "US", unreadable}, {"=1+1", "", "US", unreadable}, {"1-2", "", "US", unreadable}, {"(5", "", "US", unreadable},
-		{"-25.00", "", "US", "250000 back"}, {"(25.00)", "", "US", "250000 back"}, {"-$25", "", "US", "250000 back"}, {"$-25", "", "US", "250000 back"}, {"25-", "", "US", "250000 back"}, {"\u221225", "", "US", "250000 back"},
-		{"0", "", "US", "must be a number above 0"}, {"0,00 €", "", "DE", "must be a number above 0"},
-	} {
-		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.text, c.currency)
-		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.region))(t)
+	for _, c := range rows.Of[struct{ Text, Currency, Region, Want string }](`
+		25                      ""   US  250000
+		25.5                    ""   US  255000
+		.5                      ""   US  5000
+		$25                     ""   US  250000
+		$ 25.00                 ""   US  250000
+		25 USD                  ""   US  250000 USD
+		1,234.56                ""   US  12345600
+		1,234                   ""   US  12340000
+		1,234,567               ""   US  12345670000
+		25,50                   ""   US  255000
+		US$1,234.50             ""   DE  12345000 USD
+		1.234,56                ""   US  12345600
+		1.234,56 €              ""   DE  12345600 EUR
+		"1\u00a0234,56\u202f€"  ""   FR  12345600 EUR
+		CHF 1’234.50            ""   CH  12345000 CHF
+		1'234                   ""   CH  12340000
+		1.234.567               ""   DE  12345670000
+		12.50                   ""   DE  125000
+		12,5                    ""   DE  125000
+		Euro 5                  ""   DE  50000 EUR
+		£5                      ""   GB  50000 GBP
+		1.234                   ""   DE  amount field can be read in two ways
+		1,234                   ""   DE  amount field can be read in two ways
+		33.333                  ""   FR  amount field can be read in two ways
+		1.234                   KWD  DE  12340
+		1.500                   KWD  US  15000
+		0.125                   ""   DE  1250
+		1.500                   ""   US  must not end with a zero
+		1.234                   USD  US  must not have more than 2 decimals in USD
+		1 234,567               ""   FR  amount field is not an amount
+		1,23,456                ""   US  amount field is not an amount
+		1,2345                  ""   US  amount field is not an amount
+		12 34                   ""   US  amount field is not an amount
+		1 234'567               ""   US  amount field is not an amount
+		1.234,5,6               ""   US  amount field is not an amount
+		5,                      ""   US  amount field is not an amount
+		$5 USD                  ""   US  amount field is not an amount
+		five                    ""   US  amount field is not an amount
+		5 apples                ""   US  amount field is not an amount
+		1e3                     ""   US  amount field is not an amount
+		=1+1                    ""   US  amount field is not an amount
+		1-2                     ""   US  amount field is not an amount
+		(5                      ""   US  amount field is not an amount
+		-25.00                  ""   US  250000 back
+		(25.00)                 ""   US  250000 back
+		-$25                    ""   US  250000 back
+		$-25                    ""   US  250000 back
+		25-                     ""   US  250000 back
+		−25                     ""   US  250000 back
+		0                       ""   US  must be a number above 0
+		0,00 €                  ""   DE  must be a number above 0
+	`) {
+		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.Text, c.Currency)
+		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
 		row := crmtest.Must(f.next())(t)
 		got := ""
-		if err := row.Validate(c.region, importDay); err != nil {
+		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
-		} else if got = fmt.Sprint(*row.Amount); c.currency == "" && row.Currency != nil {
+		} else if got = fmt.Sprint(*row.Amount); c.Currency == "" && row.Currency != nil {
 			got += " " + *row.Currency
 		}
 		if row.Filed.IsRefund {
 			got += " back"
 		}
-		if got != c.want && (c.want[0] <= '9' || !strings.Contains(got, c.want)) {
-			t.Errorf("%q in %s %s is %s, want %s", c.text, c.region, c.currency, got, c.want)
+		if got != c.Want && (c.Want[0] <= '9' || !strings.Contains(got, c.Want)) {
+			t.Errorf("%q in %s %s is %s, want %s", c.Text, c.Region, c.Currency, got, c.Want)
 		}
 	}
 }

@@ -54,21 +54,24 @@ func TestNormalPhoneRefuses(t *testing.T) {
 
 // A number without its country is known in the country of a number that it may be, and keeps its own extension.
 func TestANumberIsReadInTheCountryOfTheSameNumber(t *testing.T) {
-	for _, test := range []struct{ value, known, key string }{
-		{"020 7946 0958", "+442079460958", "+442079460958"},
-		{"020 7946 0958 x6", "+442079460958", "+442079460958;ext=6"},
-		{"020 7946 0958", "+442079460958;ext=6", "+442079460958"},
-		{"312-555-0123 ext. 42", "+13125550123", "+13125550123;ext=42"},
-	} {
-		if key, ok := SamePhone(test.value, test.known); !ok || key != test.key {
-			t.Errorf("SamePhone(%q, %q) = %q, %v; want %q", test.value, test.known, key, ok, test.key)
+	for _, test := range rows.Of[struct{ Value, Known, Key string }](`
+		020 7946 0958         +442079460958        +442079460958
+		020 7946 0958 x6      +442079460958        +442079460958;ext=6
+		020 7946 0958         +442079460958;ext=6  +442079460958
+		312-555-0123 ext. 42  +13125550123         +13125550123;ext=42
+	`) {
+		if key, ok := SamePhone(test.Value, test.Known); !ok || key != test.Key {
+			t.Errorf("SamePhone(%q, %q) = %q, %v; want %q", test.Value, test.Known, key, ok, test.Key)
 		}
 	}
-	for _, test := range []struct{ value, known string }{
-		{"020 7946 0959", "+442079460958"}, {"+44 20 7946 0958", "+442079460958"}, {"555 0123", "+13125550123"}, {"3125550123", "3125550123"},
-	} {
-		if key, ok := SamePhone(test.value, test.known); ok {
-			t.Errorf("SamePhone(%q, %q) = %q", test.value, test.known, key)
+	for _, test := range rows.Of[struct{ Value, Known string }](`
+		020 7946 0959     +442079460958
+		+44 20 7946 0958  +442079460958
+		555 0123          +13125550123
+		3125550123        3125550123
+	`) {
+		if key, ok := SamePhone(test.Value, test.Known); ok {
+			t.Errorf("SamePhone(%q, %q) = %q", test.Value, test.Known, key)
 		}
 	}
 }
