@@ -90,7 +90,7 @@ openapi:
 
 # zones takes over the time zones of the Go that is installed. Run it after a new release of Go.
 zones:
-	UPDATE=1 go test ./internal/crm/text -run TestTimezonesAreThoseOfGo
+	UPDATE=1 go test -tags drill ./internal/crm/text -run TestTimezonesAreThoseOfGo
 
 screenshots:
 	.ci/install chromium-headless-shell fonts-liberation

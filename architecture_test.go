@@ -4,99 +4,140 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig"
 )
 
-// arrows lists the packages that each package may import. An import that is not listed fails the test.
-var arrows = map[string][]string{
-	"internal/guard":    {},
-	"internal/crm/text": {},
-	"internal/crm/doc":  {"internal/crm/text"},
+// allowed lists the packages that each package may import, of those below internal. An import that is not listed fails the test.
+const allowed = `
+internal/guard:
+internal/crm/text:
+internal/crm/doc: crm/text
 
-	"internal/crm/mail":      {"internal/crm/text"},
-	"internal/crm/thanks":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/mail", "internal/crm/text"},
-	"internal/crm/picture":   {"internal/crm/doc"},
-	"internal/crm/access":    {"internal/crm/doc", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks"},
-	"internal/crm/custom":    {"internal/crm/doc", "internal/crm/text"},
-	"internal/crm/campaign":  {"internal/crm/access", "internal/crm/doc", "internal/crm/picture", "internal/crm/text"},
-	"internal/crm":           {"internal/crm/custom", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/giving":    {"internal/crm", "internal/crm/doc", "internal/crm/text"},
-	"internal/crm/donate":    {"internal/crm", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/duplicate": {"internal/crm", "internal/crm/text"},
-	"internal/crm/find":      {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/history":   {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/sheet":     {"internal/crm", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/giving", "internal/crm/text"},
-	"internal/crm/crmtest":   {"internal/crm/doc", "internal/rig/drill"}, // for tests alone
+internal/crm/mail: crm/text
+internal/crm/thanks: crm crm/doc crm/giving crm/mail crm/text
+internal/crm/picture: crm/doc
+internal/crm/access: crm/doc crm/picture crm/text crm/thanks
+internal/crm/custom: crm/doc crm/text
+internal/crm/campaign: crm/access crm/doc crm/picture crm/text
+internal/crm: crm/custom crm/doc crm/text
+internal/crm/giving: crm crm/doc crm/text
+internal/crm/donate: crm crm/doc crm/giving crm/text
+internal/crm/duplicate: crm crm/text
+internal/crm/find: crm crm/custom crm/doc crm/duplicate crm/giving crm/text
+internal/crm/history: crm crm/campaign crm/custom crm/doc crm/giving crm/text
+internal/crm/sheet: crm crm/campaign crm/custom crm/doc crm/giving crm/text
+# for tests alone
+internal/crm/crmtest: crm/doc rig/drill
 
-	"internal/pay":   {"internal/crm/donate", "internal/crm/giving", "internal/crm/text"},
-	"internal/relay": {"internal/crm/mail"},
-	"internal/db":    {"internal/guard"},
-	"internal/table": {},
-	"internal/pdf":   {},
-	"internal/store": {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store/steps", "internal/guard"},
+internal/pay: crm/donate crm/giving crm/text
+internal/relay: crm/mail
+internal/db: guard
+internal/table:
+internal/pdf:
+internal/store: crm crm/access crm/doc crm/find crm/giving crm/history crm/picture crm/text db store/steps guard
 
-	"internal/store/steps":     {"internal/db"},
-	"internal/store/derived":   {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/db", "internal/store"},
-	"internal/store/mails":     {"internal/crm/doc", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/guard"},
-	"internal/store/people":    {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/mails"},
-	"internal/store/contacts":  {"internal/crm", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived"},
-	"internal/store/campaigns": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/db", "internal/store", "internal/store/derived", "internal/store/people"},
-	"internal/store/gifts":     {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/pdf", "internal/store", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns"},
-	"internal/store/jobs": {"internal/crm", "internal/crm/access", "internal/crm/custom", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
-		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/guard"},
-	"internal/store/move": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/db", "internal/pdf", "internal/table", "internal/store", "internal/store/derived", "internal/store/people",
-		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/merges"},
-	"internal/store/check": {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/db", "internal/store", "internal/store/derived", "internal/store/people",
-		"internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/jobs", "internal/store/move"},
-	"internal/store/merges":     {"internal/crm", "internal/crm/doc", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs"},
-	"internal/store/duplicates": {"internal/crm", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/history", "internal/db", "internal/store", "internal/store/contacts", "internal/store/gifts", "internal/store/jobs", "internal/store/merges", "internal/guard"},
-	"internal/store/donations":  {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/db", "internal/store", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/guard"},
-	"internal/store/book":       {"internal/store", "internal/store/donations", "internal/store/derived", "internal/store/people", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check"},
+internal/store/steps: db
+internal/store/derived: crm crm/doc crm/find crm/giving db store
+internal/store/mails: crm/doc crm/mail crm/text db store guard
+internal/store/people: crm crm/access crm/doc crm/history crm/mail crm/text crm/thanks db store store/mails
+internal/store/contacts: crm crm/custom crm/doc crm/find crm/giving crm/history crm/text db store store/derived
+internal/store/campaigns: crm crm/access crm/campaign crm/doc crm/giving crm/history crm/picture crm/text db store
+    store/derived store/people
+internal/store/gifts: crm crm/access crm/campaign crm/doc crm/donate crm/find crm/giving crm/history crm/mail crm/text
+    crm/thanks db pdf store store/derived store/people store/contacts store/campaigns
+internal/store/jobs: crm crm/access crm/custom crm/doc crm/find crm/giving crm/history crm/mail crm/text crm/thanks
+    crm/sheet db table store store/derived store/people store/contacts store/campaigns store/gifts guard
+internal/store/move: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history
+    crm/mail crm/picture crm/text crm/thanks crm/sheet db pdf table store store/derived store/people store/contacts
+    store/campaigns store/gifts store/jobs store/merges
+internal/store/check: crm crm/access crm/campaign crm/doc crm/find crm/giving crm/history crm/picture crm/text
+    crm/thanks db store store/derived store/people store/contacts store/campaigns store/gifts store/jobs store/move
+internal/store/merges: crm crm/doc crm/find crm/history db store store/contacts store/gifts store/jobs
+internal/store/duplicates: crm crm/doc crm/duplicate crm/find crm/history db store store/contacts store/gifts
+    store/jobs store/merges guard
+internal/store/donations: crm crm/access crm/campaign crm/doc crm/donate crm/find crm/giving crm/history crm/mail
+    crm/text db store store/people store/contacts store/campaigns store/gifts guard
+internal/store/book: store store/donations store/derived store/people store/contacts store/campaigns store/gifts
+    store/merges store/duplicates store/jobs store/mails store/move store/check
 
-	"internal/backup":    {"internal/db", "internal/store", "internal/store/book", "internal/store/check"},
-	"internal/web/certs": {},
-	"internal/web":       {"internal/crm", "internal/crm/doc", "internal/crm/text", "internal/web/certs", "internal/guard"},
-	"internal/api":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/thanks", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/donations", "internal/store/gifts", "internal/store/merges", "internal/store/duplicates", "internal/web"},
-	"internal/assistant": {"internal/web", "internal/guard"},
-	"internal/config":    {"internal/crm/mail", "internal/crm/text", "internal/relay", "internal/store", "internal/store/donations", "internal/web", "internal/web/certs"},
-	"internal/demo":      {"internal/config", "internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/donate", "internal/crm/giving", "internal/crm/history", "internal/crm/picture", "internal/crm/text", "internal/store", "internal/store/book"},
-	"internal/cli":       {"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/doc", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/text", "internal/crm/sheet", "internal/pay", "internal/store", "internal/store/book", "internal/store/people", "internal/store/gifts", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/mails", "internal/store/move", "internal/store/check", "internal/table", "internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/config", "internal/demo", "internal/backup", "internal/guard"},
-	"cmd/donorbook":      {"internal/cli"},
-	"client":             {}, // for programs of others: it knows a server by its API alone
+internal/backup: db store store/book store/check
+internal/web/certs:
+internal/web: crm crm/doc crm/text web/certs guard
+internal/api: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history crm/mail
+    crm/text crm/thanks store store/book store/contacts store/campaigns store/donations store/gifts store/merges
+    store/duplicates web
+# The console has folders of pages: each of them knows page, which all pages are made of, and never another one.
+internal/console: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/duplicate crm/find crm/giving
+    crm/history crm/mail crm/picture crm/text crm/thanks crm/sheet pay pdf store store/book store/contacts
+    store/campaigns store/gifts store/merges store/donations store/duplicates store/jobs store/move web
+internal/assistant: web guard
+internal/config: crm/mail crm/text relay store store/donations web web/certs
+internal/demo: config crm crm/access crm/campaign crm/doc crm/donate crm/giving crm/history crm/picture crm/text store
+    store/book
+internal/cli: crm crm/access crm/campaign crm/doc crm/duplicate crm/find crm/giving crm/history crm/mail crm/text
+    crm/sheet pay store store/book store/people store/gifts store/donations store/duplicates store/jobs store/mails
+    store/move store/check table web web/certs api assistant console config demo backup guard
+cmd/donorbook: cli
+# for programs of others: it knows a server by its API alone
+client:
 
-	"internal/reference": {}, // makes the reference page of the API; no part of the program
+# makes the reference page of the API; no part of the program
+internal/reference:
 
-	"internal/pay/stripetest": {},                                                                                                                                                                                                                           // for tests alone
-	"internal/pgtest":         {},                                                                                                                                                                                                                           // for tests, and for bench
-	"internal/rig":            {"internal/crm", "internal/crm/access", "internal/crm/doc", "internal/crm/text", "internal/pgtest", "internal/rig/drill"},                                                                                                    // for tests alone
-	"bench":                   {"internal/crm", "internal/crm/access", "internal/crm/crmtest", "internal/crm/doc", "internal/crm/find", "internal/db", "internal/pgtest", "internal/store", "internal/store/book", "internal/store/jobs", "internal/table"}, // sees a server as a client does; fills its data by the store, and records its statements
-	"internal/rig/drill":      {},                                                                                                                                                                                                                           // for tests alone
-	"tools/drill":             {},                                                                                                                                                                                                                           // runs the drill
-	"tools/mutate":            {},                                                                                                                                                                                                                           // breaks the product to see which tests find it
-	"bench/pocketbase":        {},                                                                                                                                                                                                                           // a peer to compare with; a module of its own, so that the program does not depend on it
-	"browser":                 {},                                                                                                                                                                                                                           // sees a server as a person does; a module of its own, so that the program does not depend on it
-}
+# for tests alone
+internal/pay/stripetest:
+# for tests, and for bench
+internal/pgtest:
+# for tests alone
+internal/rig: crm crm/access crm/doc crm/text pgtest rig/drill
+# for tests alone
+internal/rig/drill:
+internal/rig/rows:
+tools/drill:
+tools/mutate:
+# sees a server as a client does; fills its data by the store, and records its statements
+bench: crm crm/access crm/crmtest crm/doc crm/find db pgtest store store/book store/jobs table
+# a peer to compare with; a module of its own, so that the program does not depend on it
+# runs the drill
+tools/drill:
+# breaks the program to see which tests find it
+tools/mutate:
+bench/pocketbase:
+# sees a server as a person does; a module of its own, so that the program does not depend on it
+browser:
+`
 
-// What the pages of the console may know: the rules, the store and the plumbing.
-var belowConsole = []string{"internal/crm", "internal/crm/access", "internal/crm/campaign", "internal/crm/custom", "internal/crm/doc", "internal/crm/donate", "internal/crm/duplicate", "internal/crm/find", "internal/crm/giving", "internal/crm/history", "internal/crm/mail", "internal/crm/picture", "internal/crm/text", "internal/crm/thanks", "internal/crm/sheet", "internal/pay", "internal/pdf", "internal/store", "internal/store/book", "internal/store/contacts", "internal/store/campaigns", "internal/store/gifts", "internal/store/merges", "internal/store/donations", "internal/store/duplicates", "internal/store/jobs", "internal/store/move", "internal/web"}
-
-// The console has folders of pages. Each of them knows page, which all pages are made of, and never another one; the console itself knows all, for its routes. A new folder
-// is under the same rule.
-func init() {
-	arrows["internal/console"] = slices.Clone(belowConsole)
-	for _, folder := range consoleFolders() {
-		arrows["internal/console"] = append(arrows["internal/console"], folder)
-		arrows[folder] = append([]string{"internal/console/page"}, belowConsole...)
+// arrows are what packages may import.
+var arrows = func() map[string][]string {
+	all := map[string][]string{}
+	folder := ""
+	for line := range strings.Lines(allowed) {
+		names, _, _ := strings.Cut(line, "#")
+		if before, after, isFolder := strings.Cut(names, ":"); isFolder {
+			folder, names = before, after
+			all[folder] = nil
+		}
+		for _, name := range strings.Fields(names) {
+			all[folder] = append(all[folder], "internal/"+name)
+		}
 	}
-	arrows["internal/console/page"] = belowConsole
-	outside["net/http"] = append(outside["net/http"], consoleFolders()...)
-}
+	all["internal/console/page"] = all["internal/console"]
+	for _, folder := range consoleFolders() { // a new one is under the same rule
+		if folder != "internal/console/page" {
+			all[folder] = append([]string{"internal/console/page"}, all["internal/console"]...)
+		}
+		outside["net/http"] += " " + folder
+	}
+	all["internal/console"] = append(slices.Clone(all["internal/console"]), consoleFolders()...)
+	return all
+}()
 
 func consoleFolders() (folders []string) {
 	entries, _ := os.ReadDir("internal/console") // an empty one fails the test below
@@ -109,67 +150,41 @@ func consoleFolders() (folders []string) {
 }
 
 // outside lists packages that only some packages may know.
-var outside = map[string][]string{
-	"net/http":                      {"internal/web", "internal/web/certs", "internal/api", "internal/assistant", "internal/console", "internal/pay", "internal/pay/stripetest", "internal/reference", "internal/rig", "bench", "client"},
-	"database/sql":                  {},
-	"github.com/ncruces/go-sqlite3": {"internal/db"},
-	"github.com/jackc/pgx/v5":       {"internal/db", "internal/pgtest", "bench"},
-
-	"github.com/prometheus/client_golang": {"internal/web"},
-	"github.com/nyaruka/phonenumbers":     {"internal/crm/text"},
-	"golang.org/x/image":                  {"internal/crm/picture", "internal/pdf"},
-	"github.com/wneessen/go-mail":         {"internal/relay"},
-
-	"github.com/modelcontextprotocol/go-sdk": {"internal/assistant"},
+var outside = map[string]string{
+	"net/http": `internal/web internal/web/certs internal/api internal/assistant internal/console internal/pay internal/pay/stripetest
+		internal/reference internal/rig bench client`,
+	"database/sql":                           "",
+	"github.com/ncruces/go-sqlite3":          "internal/db",
+	"github.com/jackc/pgx/v5":                "internal/db internal/pgtest bench",
+	"github.com/prometheus/client_golang":    "internal/web",
+	"github.com/nyaruka/phonenumbers":        "internal/crm/text",
+	"golang.org/x/image":                     "internal/crm/picture internal/pdf",
+	"github.com/wneessen/go-mail":            "internal/relay",
+	"github.com/modelcontextprotocol/go-sdk": "internal/assistant",
 }
 
 func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
-		if err != nil {
-			return err
+	for path, source := range sources(t) {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		imports, known := arrows[folder]
+		if !known {
+			t.Errorf("%s is in a folder that the architecture does not know", path)
 		}
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && path != "." || entry.Name() == "testdata") {
-			return filepath.SkipDir
+		if lines := strings.Count(source, "\n"); lines > 500 && !strings.HasPrefix(source, "// Code generated ") {
+			t.Errorf("%s has %d lines: more than 500 are two files", path, lines)
 		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		checkFile(t, path)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func checkFile(t *testing.T, path string) {
-	folder := filepath.ToSlash(filepath.Dir(path))
-	allowed, known := arrows[folder]
-	if !known {
-		t.Errorf("%s is in a folder that the architecture does not know", path)
-	}
-	source, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if lines := strings.Count(string(source), "\n"); lines > 500 && !strings.HasPrefix(string(source), "// Code generated ") {
-		t.Errorf("%s has %d lines: more than 500 are two files", path, lines)
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, spec := range file.Imports {
-		name := strings.Trim(spec.Path.Value, `"`)
-		if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(allowed, inside) {
-			t.Errorf("%s imports %s", path, inside)
-		}
-		if folder == "client" && strings.Contains(name, ".") {
-			t.Errorf("%s imports %s: programs that use the client should get no dependency but the standard library", path, name)
-		}
-		for limited, packages := range outside {
-			if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(packages, folder) {
-				t.Errorf("%s imports %s, which is for %v", path, name, packages)
+		for _, spec := range rig.Must(parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly))(t).Imports {
+			name := strings.Trim(spec.Path.Value, `"`)
+			if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(imports, inside) {
+				t.Errorf("%s imports %s", path, inside)
+			}
+			if folder == "client" && strings.Contains(name, ".") {
+				t.Errorf("%s imports %s: programs that use the client should get no other dependency", path, name)
+			}
+			for limited, packages := range outside {
+				if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(strings.Fields(packages), folder) {
+					t.Errorf("%s imports %s, which is for %s", path, name, packages)
+				}
 			}
 		}
 	}
@@ -177,38 +192,31 @@ func checkFile(t *testing.T, path string) {
 
 // The package of databases knows no noun, and those of nouns know no database: neither in code nor in a comment.
 func TestNounsAndEnginesStayApart(t *testing.T) {
-	for folder, foreign := range map[string]*regexp.Regexp{
-		"internal/db":    regexp.MustCompile(`(?i)contact|campaign|gift|invitation|\bmembers?\b|\btags?\b|app_user|user_session|api_key`),
-		"internal/store": regexp.MustCompile(`(?i)sqlite|postgres|pgx|ncruces|fts5|tsvector|citus`),
+	seen := map[string]int{}
+	for below, foreign := range map[string]*regexp.Regexp{
+		"internal/db/":    regexp.MustCompile(`(?i)contact|campaign|gift|invitation|\bmembers?\b|\btags?\b|app_user|user_session|api_key`),
+		"internal/store/": regexp.MustCompile(`(?i)sqlite|postgres|pgx|ncruces|fts5|tsvector|citus`),
 	} {
-		paths, err := filepath.Glob(folder + "/*.go")
-		below, _ := filepath.Glob(folder + "/*/*.go")
-		if err != nil || len(paths) == 0 {
-			t.Fatal(folder, err)
-		}
-		for _, path := range append(paths, below...) {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, line := range strings.Split(string(source), "\n") {
-				if word := foreign.FindString(line); word != "" {
-					t.Errorf("%s:%d names %q", path, i+1, word)
+		for path, source := range sources(t) {
+			if strings.HasPrefix(path, below) {
+				seen[below]++
+				if word := foreign.FindString(source); word != "" {
+					t.Errorf("%s names %q", path, word)
 				}
 			}
 		}
 	}
+	if seen["internal/db/"] < 10 || seen["internal/store/"] < 50 {
+		t.Errorf("only %v files were found", seen)
+	}
 }
 
-// written lists the tables of documents and of what follows from them, and the only folders that write their rows: a change of any other place would leave a check something to find.
-// A repair writes what a derivation finds, whatever the table is called; the schema's own steps come before any of this.
-var written = map[string]string{
-	"ContactTable": "internal/store/contacts", "GiftTable": "internal/store/gifts", "PlanTable": "internal/store/gifts",
-	"IndexTable": "internal/store/derived", "SetTable": "internal/store/derived", "TagTable": "internal/store/derived", "WordsTable": "internal/store/derived",
-	"ReferenceTable": "internal/store/derived", "GivingTable": "internal/store/derived",
+// derived are the tables of documents and of what follows from them, and the only folders that write their rows: a change of any other
+// place would leave a check something to find. A repair writes what a derivation finds, whatever the table is called; the schema's own
+// steps come before any of this.
+var derived = map[string]string{
+	"ContactTable": "contacts", "GiftTable": "gifts", "PlanTable": "gifts", "IndexTable": "derived", "SetTable": "derived",
+	"TagTable": "derived", "WordsTable": "derived", "ReferenceTable": "derived", "GivingTable": "derived",
 }
 
 var (
@@ -218,29 +226,20 @@ var (
 
 func TestOnlyPutWritesDerivedRows(t *testing.T) {
 	found := 0
-	for folder := range arrows {
-		paths, err := filepath.Glob(folder + "/*.go")
-		if err != nil {
-			t.Fatal(err)
+	for path, source := range sources(t) {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		if folder == "internal/store/steps" || path == "internal/store/check/derive.go" || path == "internal/store/move/account_discard.go" {
+			continue // frozen; derives everything anew; removes everything
 		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") || folder == "internal/store/steps" || path == "internal/store/check/derive.go" || path == "internal/store/move/account_discard.go" {
-				continue // frozen; derives everything anew; removes everything
+		for _, match := range writesRow.FindAllStringSubmatch(source, -1) {
+			if only := derived[match[1]]; only != "" && "internal/store/"+only != folder {
+				t.Errorf("%s writes rows of %s, which is for %s: put the record", path, match[1], only)
+			} else if only != "" {
+				found++
 			}
-			source, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, match := range writesRow.FindAllSubmatch(source, -1) {
-				if only := written[string(match[1])]; only != "" && only != folder {
-					t.Errorf("%s writes rows of %s, which is for %s: put the record", path, match[1], only)
-				} else if only != "" {
-					found++
-				}
-			}
-			if match := writesTable.Find(source); match != nil {
-				t.Errorf("%s has the statement %q: put the record", path, match)
-			}
+		}
+		if match := writesTable.FindString(source); match != "" {
+			t.Errorf("%s has the statement %q: put the record", path, match)
 		}
 	}
 	if found < 10 {
@@ -257,32 +256,20 @@ var unguarded = map[string]string{
 // A panic beside a request would end the process, for all organizations, and again at each start. So whatever runs beside its caller is guarded.
 func TestWhateverRunsBesideItsCallerIsGuarded(t *testing.T) {
 	found := 0
-	for _, folder := range slices.Sorted(maps.Keys(arrows)) {
-		if !strings.HasPrefix(folder, "internal/") || slices.Contains([]string{"internal/guard", "internal/pgtest", "internal/rig", "internal/pay/stripetest"}, folder) {
+	forTests := regexp.MustCompile(`^internal/(guard|pgtest|rig|pay/stripetest|pay/honest|crm/crmtest)/`)
+	for path, source := range sources(t) {
+		if !strings.HasPrefix(path, "internal/") || forTests.MatchString(path) || unguarded[path] != "" {
 			continue
 		}
-		paths, err := filepath.Glob(folder + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") || unguarded[path] != "" {
-				continue
-			}
-			positions := token.NewFileSet()
-			file, err := parser.ParseFile(positions, path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(file, func(n ast.Node) bool {
-				if begun := begunBy(n); begun != nil {
-					if found++; !isGuarded(begun) {
-						t.Errorf("%s begins what may end the process: let it call guard.Do", positions.Position(n.Pos()))
-					}
+		positions := token.NewFileSet()
+		ast.Inspect(rig.Must(parser.ParseFile(positions, path, source, 0))(t), func(n ast.Node) bool {
+			if begun := begunBy(n); begun != nil {
+				if found++; !isGuarded(begun) {
+					t.Errorf("%s begins what may end the process: let it call guard.Do", positions.Position(n.Pos()))
 				}
-				return true
-			})
-		}
+			}
+			return true
+		})
 	}
 	if found < 15 {
 		t.Errorf("only %d goroutines were found: the rule no longer sees them", found)

@@ -12,6 +12,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 )
 
@@ -23,28 +24,27 @@ var (
 	byNumber = regexp.MustCompile(`decisions/\d{4}|\b[Dd]ecisions? \d`)
 )
 
-// documents are the texts for people, by their paths.
-func documents(t *testing.T) map[string]string {
+// files are the texts of the repository whose names end so, by their paths.
+func files(t *testing.T, ending string) map[string]string {
 	texts := map[string]string{}
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
+	rig.Succeed(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == "testdata" || path != "." && strings.HasPrefix(entry.Name(), ".")) {
+		case entry.IsDir() && (name == "node_modules" || name == "testdata" || path != "." && strings.HasPrefix(name, ".")):
 			return filepath.SkipDir
-		}
-		if strings.HasSuffix(path, ".md") {
-			text, err := os.ReadFile(path)
-			texts[filepath.ToSlash(path)] = string(text)
-			return err
+		case strings.HasSuffix(path, ending) && !strings.HasSuffix(path, "_test.go"):
+			texts[filepath.ToSlash(path)] = string(rig.Must(os.ReadFile(path))(t))
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return texts
 }
+
+// documents are the texts for people, and sources are those for Go, without tests.
+func documents(t *testing.T) map[string]string { return files(t, ".md") }
+func sources(t *testing.T) map[string]string   { return files(t, ".go") }
 
 func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 	texts := documents(t)
@@ -76,7 +76,7 @@ func anchors(text string) []string {
 func TestFilesThatDocumentsNameExist(t *testing.T) {
 	texts := documents(t)
 	for path, text := range texts {
-		if !strings.HasPrefix(path, "docs/decisions/") && !slices.Contains([]string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/storage.md", "docs/design.md", "docs/dependencies.md"}, path) {
+		if !regexp.MustCompile(`^(README|ARCHITECTURE|CONTRIBUTING|docs/(storage|design|dependencies|decisions/.*)).md$`).MatchString(path) {
 			continue
 		}
 		for _, found := range fileName.FindAllStringSubmatch(text, -1) {
@@ -148,21 +148,12 @@ func TestTheReadmeSaysWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// sources are the program's own Go files, without tests.
-func sources(t *testing.T) map[string]string {
-	texts := map[string]string{}
-	err := filepath.WalkDir("internal", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		texts[filepath.ToSlash(path)] = string(text)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+// The version is in the source, so that a build without git tells it, too.
+func TestTheVersionIsTheNewestInTheChangelog(t *testing.T) {
+	newest := regexp.MustCompile(`(?m)^## (\S+)`).FindStringSubmatch(documents(t)["CHANGELOG.md"])
+	if newest == nil || !strings.Contains(sources(t)["internal/cli/cli.go"], "\nconst release = \""+newest[1]+"\"\n") {
+		t.Errorf("CHANGELOG.md begins with %q: the program must say so, too, in internal/cli/cli.go", newest)
 	}
-	return texts
 }
 
 // What exists in the code is named in the document that is for it.

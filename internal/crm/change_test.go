@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
 
@@ -17,10 +18,7 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 		"emails":[{"value":"AMELIA@x.org"},{"value":"new@x.org","type":"work"}],"phones":[{"value":"212-555-0100"}],
 		"addresses":[{"address_1":"1 Main St","city":"Rome","country":"ITA"}],"tags":["a","b"]}`)
 	in.Note = &note
-	after, err := before.Merge(in, hourLater)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := crmtest.Must(before.Merge(in, hourLater))(t)
 	want := []doc.Change{
 		{Field: "Middle name", Before: "", After: "N"},
 		{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"},
@@ -43,10 +41,7 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 func TestChangesSayWhatIsGone(t *testing.T) {
 	before := made(t, `{"first_name":"Ana","company":"Acme","dob":"1/2/1980","emails":[{"value":"a@x.org","type":"work"},{"value":"b@x.org"}],
 		"phones":[{"value":"212-555-0100"}],"addresses":[{"city":"Rome"}],"tags":["a","b"]}`)
-	after, err := before.Patch(valid(t, `{"company":null,"dob":"","emails":[{"value":"b@x.org"},{"value":"a@x.org","type":"personal"}],"phones":[],"addresses":[],"tags":["b"]}`), hourLater)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := crmtest.Must(before.Patch(valid(t, `{"company":null,"dob":"","emails":[{"value":"b@x.org"},{"value":"a@x.org","type":"personal"}],"phones":[],"addresses":[],"tags":["b"]}`), hourLater))(t)
 	want := []doc.Change{
 		{Field: "Date of birth", Before: "Jan 2, 1980", After: ""},
 		{Field: "Company", Before: "Acme", After: ""},
@@ -65,10 +60,7 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 func TestEveryMergeThatChangesSomethingHasChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		merged, err := c.Merge(someInput(t, false), hourLater)
-		if err != nil {
-			t.Fatal(err)
-		}
+		merged := crmtest.Must(c.Merge(someInput(t, false), hourLater))(t)
 		changed := bodyOf(merged) != bodyOf(c)
 		if changes := Changes(c, merged); (len(changes) > 0) != changed {
 			t.Fatalf("from\n%s\nto\n%s\nis told as %v", bodyOf(c), bodyOf(merged), changes)

@@ -2,15 +2,14 @@ package crm
 
 import (
 	"testing"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 // TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.
 func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 	dayBefore := noon.AddDate(0, 0, -1)
-	ana, err := NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ana := crmtest.Must(NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon))(t)
 	archived := ana.Archive(noon)
 	for name, change := range map[string]func() (Contact, error){
 		"merge": func() (Contact, error) {

@@ -2,11 +2,13 @@ package crm
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/rows"
 )
 
 func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
@@ -16,53 +18,62 @@ func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
 	for i := range maxTags {
 		full.Tags = append(full.Tags, fmt.Sprint("t", i))
 	}
-	for _, test := range []struct {
-		action   BulkAction
-		contact  Contact
-		want     BulkCounts
-		tags     string
-		archived bool
-	}{
-		{BulkAction{Kind: BulkTag, Tags: []string{"b", "c"}}, tagged, BulkCounts{Changed: 1}, "a b c", false},
-		{BulkAction{Kind: BulkTag, Tags: []string{"b"}}, tagged, BulkCounts{Already: 1}, "a b", false},
-		{BulkAction{Kind: BulkTag, Tags: []string{"c"}}, archived, BulkCounts{Archived: 1}, "a b", true},
-		{BulkAction{Kind: BulkTag, Tags: []string{"c"}}, full, BulkCounts{Refused: 1}, strings.Join(full.Tags, " "), false},
-		{BulkAction{Kind: BulkUntag, Tags: []string{"a", "x"}}, tagged, BulkCounts{Changed: 1}, "b", false},
-		{BulkAction{Kind: BulkUntag, Tags: []string{"x"}}, tagged, BulkCounts{Already: 1}, "a b", false},
-		{BulkAction{Kind: BulkUntag, Tags: []string{"a"}}, archived, BulkCounts{Archived: 1}, "a b", true},
-		{BulkAction{Kind: BulkArchive}, tagged, BulkCounts{Changed: 1}, "a b", true},
-		{BulkAction{Kind: BulkArchive}, archived, BulkCounts{Already: 1}, "a b", true},
-		{BulkAction{Kind: BulkRestore}, tagged, BulkCounts{Already: 1}, "a b", false},
-		{BulkAction{Kind: BulkRestore}, archived, BulkCounts{Changed: 1}, "a b", false},
-		{BulkAction{Kind: BulkRename, Tags: []string{"a", "b"}, Becomes: "B"}, archived, BulkCounts{Changed: 1, ChangedArchived: 1}, "B", true},
-		{BulkAction{Kind: BulkRename, Tags: []string{"a"}}, tagged, BulkCounts{Changed: 1}, "b", false},
-	} {
-		var counts BulkCounts
-		got := test.action.Apply(test.contact, hourLater, &counts)
-		if counts != test.want || strings.Join(got.Tags, " ") != test.tags || got.Archived() != test.archived {
-			t.Errorf("%+v of %q: %+v, %q, archived %v", test.action, test.contact.Tags, counts, got.Tags, got.Archived())
+	contacts := map[string]Contact{"tagged": tagged, "archived": archived, "full": full}
+	for _, test := range rows.Of[struct {
+		Kind                      string
+		Tags                      []string
+		Becomes, Contact, Counted string
+		Left                      []string
+		Archived                  bool
+	}](`
+		tag      b c  ""  tagged    Changed                  a b c  false
+		tag      b    ""  tagged    Already                  a b    false
+		tag      c    ""  archived  Archived                 a b    true
+		tag      c    ""  full      Refused                  full   false
+		untag    a x  ""  tagged    Changed                  b      false
+		untag    x    ""  tagged    Already                  a b    false
+		untag    a    ""  archived  Archived                 a b    true
+		archive  ""   ""  tagged    Changed                  a b    true
+		archive  ""   ""  archived  Already                  a b    true
+		restore  ""   ""  tagged    Already                  a b    false
+		restore  ""   ""  archived  Changed                  a b    false
+		rename   a b  B   archived  Changed ChangedArchived  B      true
+		rename   a    ""  tagged    Changed                  b      false
+	`) {
+		c, action := contacts[test.Contact], BulkAction{Kind: BulkKind(test.Kind), Tags: test.Tags, Becomes: test.Becomes}
+		if test.Contact == "full" {
+			test.Left = c.Tags
+		}
+		var counts, want BulkCounts
+		for name := range strings.FieldsSeq(test.Counted) {
+			reflect.ValueOf(&want).Elem().FieldByName(name).SetInt(1)
+		}
+		got := action.Apply(c, hourLater, &counts)
+		if counts != want || !slices.Equal(got.Tags, test.Left) || got.Archived() != test.Archived {
+			t.Errorf("%+v of %q: %+v, %q, archived %v", action, c.Tags, counts, got.Tags, got.Archived())
 		}
 		if changed := counts.Changed > 0; got.UpdatedAt.Equal(hourLater) != changed {
-			t.Errorf("%+v: updated at %v", test.action, got.UpdatedAt)
+			t.Errorf("%+v: updated at %v", action, got.UpdatedAt)
 		}
 	}
 }
 
 func TestABulkActionThatMakesNoSenseIsRefused(t *testing.T) {
-	for _, test := range []struct {
-		kind BulkKind
-		tags []string
-		want crmtest.Said
-	}{
-		{BulkTag, nil, crmtest.Said{"tags", "The tags field must have at least one tag name."}},
-		{BulkUntag, []string{"a", strings.Repeat("x", 65)}, crmtest.Said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
-		{"drop", nil, crmtest.Said{"action", "The action field must be one of tag, untag, archive, restore."}},
-		{BulkRename, []string{"a"}, crmtest.Said{"action", "The action field must be one of tag, untag, archive, restore."}},
-	} {
-		_, err := NewBulkAction(test.kind, test.tags)
-		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
-			t.Errorf("%s %q: %v", test.kind, test.tags, faults)
+	for _, test := range rows.Of[struct {
+		Kind string
+		Tags []string
+		Want string
+	}](`
+		tag     ""                  The tags field must have at least one tag name.
+		untag   long                 The tags.1 field must not be longer than 64 characters.
+		drop    ""                  The action field must be one of tag, untag, archive, restore.
+		rename  a                   The action field must be one of tag, untag, archive, restore.
+	`) {
+		if test.Kind == "untag" {
+			test.Tags = []string{"a", strings.Repeat("x", 65)}
 		}
+		_, err := NewBulkAction(BulkKind(test.Kind), test.Tags)
+		crmtest.WantFaults(t, test.Kind, err, test.Want)
 	}
 	action, err := NewBulkAction(BulkArchive, []string{""})
 	if err != nil || action.Kind != BulkArchive || len(action.Tags) != 0 {

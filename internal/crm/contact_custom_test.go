@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -31,10 +32,7 @@ func someFields() *custom.Fields {
 // sendCustom decodes, validates and applies a body of custom fields to a contact.
 func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
 	t.Helper()
-	in, faults, err := DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, faults := crmtest.Must2(DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`))))(t)
 	in.Fields = fields
 	if err := in.Validate(faults, false, "US", fieldNow); err != nil {
 		return c, err
@@ -44,54 +42,52 @@ func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (
 
 func TestCustomValuesFollowTheirTypes(t *testing.T) {
 	fields := someFields()
-	long := strings.Repeat("ä", 255)
-	for _, c := range []struct{ field, sent, want, fault string }{
-		{"field_1", `" Blue "`, `"Blue"`, ""},
-		{"field_1", `"` + long + `"`, `"` + long + `"`, ""},
-		{"field_1", `"` + long + `a"`, "", "must not be longer than 255 characters"},
-		{"field_1", `5`, "", "must be a string"},
-		{"field_1", `{"a":1}`, "", "must be a string"},
-		{"field_1", `"a\u0000b"`, "", "must not contain NUL characters"},
-		{"field_1", `"],\"archived_at\":"`, `"],\"archived_at\":"`, ""},
-		{"field_2", `"` + long + `a"`, `"` + long + `a"`, ""},
-		{"field_2", `"` + strings.Repeat("x", 10_001) + `"`, "", "must not be longer than 10000 characters"},
-		{"field_3", `12.50`, `12.5`, ""},
-		{"field_3", `-0.005e1`, `-0.05`, ""},
-		{"field_3", `1E3`, `1000`, ""},
-		{"field_3", `-0`, `0`, ""},
-		{"field_3", `999999999999999`, `999999999999999`, ""},
-		{"field_3", `9999999999999999`, "", "must be a number with at most 15 digits"},
-		{"field_3", `1e-20`, "", "must be a number with at most 15 digits"},
-		{"field_3", `1e99999999999999999999`, "", "must be a number with at most 15 digits"},
-		{"field_3", `"12"`, "", "must be a number with at most 15 digits"},
-		{"field_3", `true`, "", "must be a number with at most 15 digits"},
-		{"field_4", `"2026-02-28"`, `"2026-02-28"`, ""},
-		{"field_4", `"2026-02-30"`, "", "must be a date such as 2026-01-31"},
-		{"field_4", `"2/28/2026"`, "", "must be a date such as 2026-01-31"},
-		{"field_4", `"0099-01-01"`, "", "must be a date such as 2026-01-31"},
-		{"field_4", `20260228`, "", "must be a date such as 2026-01-31"},
-		{"field_5", `true`, `true`, ""},
-		{"field_5", `false`, `false`, ""},
-		{"field_5", `"yes"`, "", "must be true or false"},
-		{"field_5", `1`, "", "must be true or false"},
-		{"field_6", `"Größe L"`, `"Größe L"`, ""},
-		{"field_6", `"größe l"`, "", "must be one of S, M, Größe L"},
-		{"field_6", `["S"]`, "", "must be a string"},
-		{"field_7", `"x"`, "", "is not one of the account's custom fields"}, // it has ended
-		{"field_8", `null`, "", "is not one of the account's custom fields"},
-		{"field_08", `"x"`, "", "is not one of the account's custom fields"},
-		{"Text", `"x"`, "", "is not one of the account's custom fields"},
-	} {
-		got, err := sendCustom(t, Contact{}, fields, `{"`+c.field+`":`+c.sent+`}`)
-		want := ""
-		if c.fault != "" {
-			want = "The custom_fields." + c.field + " field " + c.fault + "."
+	sizes := strings.NewReplacer("LONGER", strings.Repeat("x", 10_001), "LONG", strings.Repeat("ä", 255))
+	for _, c := range rows.Of[struct{ Field, Sent, Want, Fault string }](`
+		field_1   "\" Blue \""                  "\"Blue\""                    ""
+		field_1   "\"LONG\""                    "\"LONG\""                    ""
+		field_1   "\"LONGa\""                   ""                            must not be longer than 255 characters
+		field_1   5                             ""                            must be a string
+		field_1   {"a":1}                       ""                            must be a string
+		field_1   "\"a\\u0000b\""               ""                            must not contain NUL characters
+		field_1   "\"],\\\"archived_at\\\":\""  "\"],\\\"archived_at\\\":\""  ""
+		field_2   "\"LONGa\""                   "\"LONGa\""                   ""
+		field_2   "\"LONGER\""                  ""                            must not be longer than 10000 characters
+		field_3   12.50                         12.5                          ""
+		field_3   -0.005e1                      -0.05                         ""
+		field_3   1E3                           1000                          ""
+		field_3   -0                            0                             ""
+		field_3   999999999999999               999999999999999               ""
+		field_3   9999999999999999              ""                            must be a number with at most 15 digits
+		field_3   1e-20                         ""                            must be a number with at most 15 digits
+		field_3   1e99999999999999999999        ""                            must be a number with at most 15 digits
+		field_3   "\"12\""                      ""                            must be a number with at most 15 digits
+		field_3   true                          ""                            must be a number with at most 15 digits
+		field_4   "\"2026-02-28\""              "\"2026-02-28\""              ""
+		field_4   "\"2026-02-30\""              ""                            must be a date such as 2026-01-31
+		field_4   "\"2/28/2026\""               ""                            must be a date such as 2026-01-31
+		field_4   "\"0099-01-01\""              ""                            must be a date such as 2026-01-31
+		field_4   20260228                      ""                            must be a date such as 2026-01-31
+		field_5   true                          true                          ""
+		field_5   false                         false                         ""
+		field_5   "\"yes\""                     ""                            must be true or false
+		field_5   1                             ""                            must be true or false
+		field_6   "\"Größe L\""                 "\"Größe L\""                 ""
+		field_6   "\"größe l\""                 ""                            must be one of S, M, Größe L
+		field_6   ["S"]                         ""                            must be a string
+		field_7   "\"x\""                       ""                            is not one of the account's custom fields  // it has ended
+		field_8   null                          ""                            is not one of the account's custom fields
+		field_08  "\"x\""                       ""                            is not one of the account's custom fields
+		Text      "\"x\""                       ""                            is not one of the account's custom fields
+	`) {
+		c.Sent, c.Want = sizes.Replace(c.Sent), sizes.Replace(c.Want)
+		got, err := sendCustom(t, Contact{}, fields, `{"`+c.Field+`":`+c.Sent+`}`)
+		if c.Fault != "" {
+			c.Fault = "The custom_fields." + c.Field + " field " + c.Fault + "."
 		}
-		if crmtest.ErrorText(err) != want {
-			t.Errorf("%s: %s: %v", c.field, c.sent, err)
-		}
-		if err == nil && (len(got.Custom) != 1 || got.Custom[0].Value != c.want) {
-			t.Errorf("%s: %s became %v", c.field, c.sent, got.Custom)
+		crmtest.WantFaults(t, c.Sent, err, c.Fault)
+		if err == nil && (len(got.Custom) != 1 || got.Custom[0].Value != c.Want) {
+			t.Errorf("%s: %s became %v", c.Field, c.Sent, got.Custom)
 		}
 	}
 }
@@ -130,10 +126,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 // Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
 	fields := someFields()
-	start, err := sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	start := crmtest.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
 	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
 	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
@@ -142,9 +135,7 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 		t.Errorf("what was before is now %s", got)
 	}
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
-	if err := in.CheckCustom(fields); err != nil {
-		t.Fatal(err)
-	}
+	crmtest.Succeed(t, in.CheckCustom(fields))
 	merged, err := start.Merge(in, fieldNow)
 	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
 		t.Errorf("merged: %v, %v", got, err)
@@ -162,19 +153,35 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 // What people and files write is understood in the usual ways.
 func TestWrittenCustomValues(t *testing.T) {
 	fields := someFields()
-	for _, c := range []struct {
-		field      int64
-		text, want string
-	}{
-		{1, " x ", `"x"`}, {3, "1,234.5", "1234.5"}, {3, "-7", "-7"}, {3, "0.125", "0.125"}, {3, "1.234,5", ""}, {3, "true", ""}, {3, `"5"`, ""}, {3, "five", ""},
-		{4, "2026-01-31", `"2026-01-31"`}, {4, "1/31/2026", `"2026-01-31"`}, {4, "31.1.2026", `"2026-01-31"`}, {4, "2026-01-31T10:00:00Z", `"2026-01-31"`},
-		{4, "2026-01-31 00:00:00", `"2026-01-31"`}, {4, "31/1/2026", ""}, {5, "Yes", "true"}, {5, "NEIN", "false"}, {5, "perhaps", ""}, {6, "grösse l", `"Größe L"`}, {6, "XL", ""},
-	} {
-		in := ContactInput{Custom: []custom.Input{custom.Written(c.field, c.text)}}
+	for _, c := range rows.Of[struct {
+		Field      int64
+		Text, Want string
+	}](`
+		1  " x "                 "\"x\""
+		3  1,234.5               1234.5
+		3  -7                    -7
+		3  0.125                 0.125
+		3  1.234,5               ""
+		3  true                  ""
+		3  "\"5\""               ""
+		3  five                  ""
+		4  2026-01-31            "\"2026-01-31\""
+		4  1/31/2026             "\"2026-01-31\""
+		4  31.1.2026             "\"2026-01-31\""
+		4  2026-01-31T10:00:00Z  "\"2026-01-31\""
+		4  2026-01-31 00:00:00   "\"2026-01-31\""
+		4  31/1/2026             ""
+		5  Yes                   true
+		5  NEIN                  false
+		5  perhaps               ""
+		6  grösse l              "\"Größe L\""
+		6  XL                    ""
+	`) {
+		in := ContactInput{Custom: []custom.Input{custom.Written(c.Field, c.Text)}}
 		err := in.CheckCustom(fields)
 		got, changeErr := Contact{}.Patch(in, fieldNow)
-		if failed := err != nil || changeErr != nil; failed != (c.want == "") || !failed && got.CustomValue(c.field).Value != c.want {
-			t.Errorf("%d: %s: %v, %v, %v", c.field, c.text, got.Custom, err, changeErr)
+		if failed := err != nil || changeErr != nil; failed != (c.Want == "") || !failed && got.CustomValue(c.Field).Value != c.Want {
+			t.Errorf("%d: %s: %v, %v, %v", c.Field, c.Text, got.Custom, err, changeErr)
 		}
 	}
 }
@@ -185,10 +192,7 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
 		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
 	}}
-	got, err := AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := crmtest.Must(AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields))(t)
 	var shown struct {
 		ID     int64  `json:"id"`
 		Note   string `json:"note"`
@@ -220,18 +224,12 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	fields := someFields()
 	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
-	after, err := sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := crmtest.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
 	text := before.Differences(&after).Text()
 	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
 		t.Errorf("the history says %s", text)
 	}
-	differences, err := doc.ParseDifferences(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	differences := crmtest.Must(doc.ParseDifferences(text))(t)
 	back, left, err := after.TakeBack(differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
 		t.Errorf("%v, %v: %s", left, err, diff)

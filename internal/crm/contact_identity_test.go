@@ -1,10 +1,12 @@
 package crm
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -13,29 +15,29 @@ var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func TestAnIdentityIsFoundInTexts(t *testing.T) {
 	i := Identity{First: []string{"Anne Marie"}, Last: []string{"O'Brien", "Lee"}, Emails: []string{"ann@lee.org"}, Phones: []string{"16175550177"}}
 	among := PeopleOf([]Identity{{First: []string{"Zoe"}, Last: []string{"Quist"}}, i, {Emails: []string{"z@q.org"}}})
-	for _, test := range []struct {
-		texts []string
-		want  bool
-	}{
-		{[]string{"x", "Ann@LEE.org"}, true},
-		{[]string{"Ann <ann@lee.org>"}, true},
-		{[]string{"joann@lee.org"}, false},
-		{[]string{"(617) 555-0177"}, true},
-		{[]string{"+1 617 555 0177"}, true},
-		{[]string{"617 555 0178"}, false},
-		{[]string{"0177"}, false},
-		{[]string{"ANNE-MARIE", "OBrien"}, true},
-		{[]string{"Lee, Anne Marie"}, true},
-		{[]string{"Anne", "Lee"}, false},
-		{[]string{"Anne Marie", "Leeds"}, false},
-		{nil, false},
-	} {
-		by := SaidBy(test.texts...)
-		if got := i.IsNamed(by); got != test.want {
-			t.Errorf("%q: %v", test.texts, got)
+	for _, test := range rows.Of[struct {
+		Texts string
+		Want  bool
+	}](`
+		x|Ann@LEE.org      true
+		Ann <ann@lee.org>  true
+		joann@lee.org      false
+		(617) 555-0177     true
+		+1 617 555 0177    true
+		617 555 0178       false
+		0177               false
+		ANNE-MARIE|OBrien  true
+		Lee, Anne Marie    true
+		Anne|Lee           false
+		Anne Marie|Leeds   false
+		""                 false
+	`) {
+		by := SaidBy(strings.Split(test.Texts, "|")...)
+		if got := i.IsNamed(by); got != test.Want {
+			t.Errorf("%q: %v", test.Texts, got)
 		}
-		if got := among.Any(by, func(one *Identity) bool { return one.IsNamed(by) }); got != test.want {
-			t.Errorf("%q among others: %v", test.texts, got)
+		if got := among.Any(by, func(one *Identity) bool { return one.IsNamed(by) }); got != test.Want {
+			t.Errorf("%q among others: %v", test.Texts, got)
 		}
 	}
 	if data := `{"reason":"no","cells":["a"],"object":"{\"email\":\"ann@lee.org\"}"}`; !i.IsNamed(SaidIn(data)) {
@@ -57,22 +59,22 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 // What one shares with an erased person is about oneself, too.
 func TestAnIdentityIsNamedBeyondWhatIsShared(t *testing.T) {
 	i := Identity{First: []string{"Ann"}, Last: []string{"Lee", "Old"}, Emails: []string{"ann@lee.org", "we@lee.org"}, Phones: []string{"16175550177"}}
-	for _, test := range []struct {
-		others, by string
-		want       bool
-	}{
-		{`{"first_name":"Bob","last_name":"Lee","emails":[{"value":"We@lee.org"}]}`, `{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, false},
-		{`{"first_name":"Bob","last_name":"Lee"}`, `{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, true},
-		{`{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"we@lee.org"}]}`, true},
-		{`{"first_name":"Ann","last_name":"Lee"}`, `{"first_name":"Ann","last_name":"Lee"}`, false},
-		{`{"first_name":"Ann","last_name":"Lee"}`, `{"first_name":"Ann","last_name":"Old"}`, true},
-		{`{"emails":[{"value":"we@lee.org"}],"phones":["617 555 0177"]}`, `["we@lee.org","+1 617 555 0177"]`, false},
-		{`{"emails":[{"value":"we@lee.org"}]}`, `["we@lee.org","+1 617 555 0177"]`, true},
-		{`{}`, `{"last_name":"Lee"}`, false},
-	} {
-		others, by := SaidIn(test.others), SaidIn(test.by)
-		if got := i.IsNamedBeyond(others, by); got != test.want {
-			t.Errorf("%s beyond %s: %v", test.by, test.others, got)
+	for _, test := range rows.Of[struct {
+		Others, By string
+		Want       bool
+	}](`
+		{"first_name":"Bob","last_name":"Lee","emails":[{"value":"We@lee.org"}]}  {"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  false
+		{"first_name":"Bob","last_name":"Lee"}  {"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  true
+		{"first_name":"Bob","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  {"first_name":"Ann","last_name":"Lee","emails":[{"value":"we@lee.org"}]}  true
+		{"first_name":"Ann","last_name":"Lee"}  {"first_name":"Ann","last_name":"Lee"}  false
+		{"first_name":"Ann","last_name":"Lee"}  {"first_name":"Ann","last_name":"Old"}  true
+		{"emails":[{"value":"we@lee.org"}],"phones":["617 555 0177"]}  ["we@lee.org","+1 617 555 0177"]        false
+		{"emails":[{"value":"we@lee.org"}]}     ["we@lee.org","+1 617 555 0177"]        true
+		{}                                      {"last_name":"Lee"}                     false
+	`) {
+		others, by := SaidIn(test.Others), SaidIn(test.By)
+		if got := i.IsNamedBeyond(others, by); got != test.Want {
+			t.Errorf("%s beyond %s: %v", test.By, test.Others, got)
 		}
 	}
 }

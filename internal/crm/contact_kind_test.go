@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/rows"
 )
 
 // A document that was written before a contact had a type is answered with the defaults of all later keys.
@@ -48,34 +49,33 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 	acme := made(t, `{"type":"company","company":"Acme"}`)
 	ana := made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
-	required, empty := " field is required.", " field must not be empty."
-	for _, test := range []struct {
-		of   *Contact // nil for a new one
-		body string
-		want []crmtest.Said
-	}{
-		{nil, `{"type":"company","company":"Acme"}`, nil},
-		{nil, `{"type":"company","company_name":"Acme","first_name":null,"last_name":""}`, nil},
-		{nil, `{"type":"company","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"company", "The company" + required}}},
-		{nil, `{"type":"individual","company":"Acme","first_name":"Ana"}`, []crmtest.Said{{"last_name", "The last_name" + required}}},
-		{nil, `{"type":"club","first_name":"Ana","last_name":"Lopez"}`, []crmtest.Said{{"type", "The type field must be one of individual, company."}}},
-		{&acme, `{"first_name":"Ana"}`, nil},
-		{&acme, `{"first_name":null,"last_name":null}`, nil},
-		{&acme, `{"company":null}`, []crmtest.Said{{"company", "The company" + empty}}},
-		{&acme, `{"type":"individual"}`, []crmtest.Said{{"first_name", "The first_name" + empty}, {"last_name", "The last_name" + empty}}},
-		{&acme, `{"type":"individual","first_name":"Ana","last_name":"Lopez"}`, nil},
-		{&ana, `{"first_name":null}`, []crmtest.Said{{"first_name", "The first_name" + empty}}},
-		{&ana, `{"last_name":"  "}`, []crmtest.Said{{"last_name", "The last_name" + empty}}},
-		{&ana, `{"type":"company"}`, []crmtest.Said{{"company", "The company" + empty}}},
-		{&ana, `{"type":"company","company":"Acme","first_name":null,"last_name":null}`, nil},
-	} {
-		in, err := read(test.body, test.of == nil)
-		if err == nil && test.of != nil {
-			_, err = test.of.Patch(in, hourLater)
+	for _, test := range rows.Of[struct{ Of, Body, Want string }](`
+		new   {}                                                                        The first_name field is required. The last_name field is required.
+		new   {"first_name":null,"last_name":""}                                        The first_name field is required. The last_name field is required.
+		new   {"first_name":"A"}                                                        The last_name field is required.
+		new   {"first_name":" ","last_name":"B"}                                        The first_name field is required.
+		new   {"first_name":7,"last_name":"B"}                                          The first_name field must be a string.
+		new   {"first_name":"A","last_name":"B"}                                        ""
+		new   {"type":"company","company":"Acme"}                                        ""
+		new   {"type":"company","company_name":"Acme","first_name":null,"last_name":""}  ""
+		new   {"type":"company","first_name":"Ana","last_name":"Lopez"}                  The company field is required.
+		new   {"type":"individual","company":"Acme","first_name":"Ana"}                  The last_name field is required.
+		new   {"type":"club","first_name":"Ana","last_name":"Lopez"}                     The type field must be one of individual, company.
+		acme  {"first_name":"Ana"}                                                       ""
+		acme  {"first_name":null,"last_name":null}                                       ""
+		acme  {"company":null}                                                           The company field must not be empty.
+		acme  {"type":"individual"}                                                      The first_name field must not be empty. The last_name field must not be empty.
+		acme  {"type":"individual","first_name":"Ana","last_name":"Lopez"}               ""
+		ana   {"first_name":null}                                                        The first_name field must not be empty.
+		ana   {"last_name":" "}                                                          The last_name field must not be empty.
+		ana   {"type":"company"}                                                         The company field must not be empty.
+		ana   {"type":"company","company":"Acme","first_name":null,"last_name":null}     ""
+	`) {
+		in, err := read(test.Body, test.Of == "new")
+		if of := map[string]Contact{"acme": acme, "ana": ana}; err == nil && test.Of != "new" {
+			_, err = of[test.Of].Patch(in, hourLater)
 		}
-		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%s:\n%s", test.body, diff)
-		}
+		crmtest.WantFaults(t, test.Of+": "+test.Body, err, test.Want)
 	}
 }
 
@@ -97,18 +97,18 @@ func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
 }
 
 func TestFaultsOfExternalIDs(t *testing.T) {
-	for body, field := range map[string]string{
-		`{"external_id":{"source":"crm"}}`:                 "external_id.value",
-		`{"external_id":[7]}`:                              "external_id",
-		`{"external_ids":[{"value":"a\tb"}]}`:              "external_ids.0.value",
-		`{"external_ids":[{"value":"a","source":"b\nc"}]}`: "external_ids.0.source",
-		`{"external_ids":[null]}`:                          "external_ids.0",
-		`{"external_ids":"7"}`:                             "external_ids",
-		`{"zip":"1","zipcode":"2"}`:                        "zipcode",
-		`{"company_name":7}`:                               "company_name",
-		`{"street":7}`:                                     "street",
-		`{"do_not_mail":"yes"}`:                            "do_not_mail",
-	} {
+	for body, field := range rows.Pairs(`
+		{"external_id":{"source":"crm"}}                  external_id.value
+		{"external_id":[7]}                               external_id
+		{"external_ids":[{"value":"a\tb"}]}               external_ids.0.value
+		{"external_ids":[{"value":"a","source":"b\nc"}]}  external_ids.0.source
+		{"external_ids":[null]}                           external_ids.0
+		{"external_ids":"7"}                              external_ids
+		{"zip":"1","zipcode":"2"}                         zipcode
+		{"company_name":7}                                company_name
+		{"street":7}                                      street
+		{"do_not_mail":"yes"}                             do_not_mail
+	`) {
 		_, err := read(body, false)
 		if said := crmtest.FaultsOf(t, err); len(said) != 1 || said[0].Field() != field {
 			t.Errorf("%s: %v", body, said)
@@ -135,37 +135,36 @@ func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 
 // What other services say the other way round: yes where Donorbook has no mark.
 func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
-	for _, test := range []struct {
-		before bool // do not email
-		body   string
-		want   bool
-	}{
-		{false, `{"is_email_subscribed":false}`, true},
-		{true, `{"is_email_subscribed":true}`, false},
-		{true, `{"is_email_subscribed":"false"}`, true},
-		{true, `{"is_email_subscribed":null}`, true},
-		{true, `{"is_email_subscribed":null,"do_not_email":false}`, false},
-		{true, `{"is_email_subscribed":true,"do_not_email":false}`, false},
-		{false, `{"is_email_subscribed":false,"do_not_email":true}`, true},
-		// A contact that was sent back with one of them changed.
-		{false, `{"do_not_email":false,"is_email_subscribed":false}`, true},
-		{false, `{"do_not_email":true,"is_email_subscribed":true}`, true},
-		{true, `{"do_not_email":true,"is_email_subscribed":true}`, false},
-		{true, `{"do_not_email":false,"is_email_subscribed":false}`, false},
-	} {
+	for _, test := range rows.Of[struct {
+		Before bool
+		Body   string
+		Want   bool
+	}](`
+		false  {"is_email_subscribed":false}                       true
+		true   {"is_email_subscribed":true}                        false
+		true   {"is_email_subscribed":"false"}                     true
+		true   {"is_email_subscribed":null}                        true
+		true   {"is_email_subscribed":null,"do_not_email":false}   false
+		true   {"is_email_subscribed":true,"do_not_email":false}   false
+		false  {"is_email_subscribed":false,"do_not_email":true}   true
+		false  {"do_not_email":false,"is_email_subscribed":false}  true
+		false  {"do_not_email":true,"is_email_subscribed":true}    true
+		true   {"do_not_email":true,"is_email_subscribed":true}    false
+		true   {"do_not_email":false,"is_email_subscribed":false}  false
+	`) {
 		c := made(t, `{"first_name":"Ana"}`)
-		c.DoNotEmail = test.before
-		got, err := c.Patch(valid(t, test.body), hourLater)
-		if err != nil || got.DoNotEmail != test.want || got.DoNotMail || got.DoNotCall {
-			t.Errorf("%s of a contact with %v: %v, %v", test.body, test.before, got.DoNotEmail, err)
+		c.DoNotEmail = test.Before
+		got, err := c.Patch(valid(t, test.Body), hourLater)
+		if err != nil || got.DoNotEmail != test.Want || got.DoNotMail || got.DoNotCall {
+			t.Errorf("%s of a contact with %v: %v, %v", test.Body, test.Before, got.DoNotEmail, err)
 		}
 	}
-	for body, want := range map[string]string{
-		`{"is_email_subscribed":false}`:                       `"is_email_subscribed":false,"is_phone_subscribed":true,"is_address_subscribed":true}`,
-		`{"is_phone_subscribed":true,"do_not_call":true}`:     `"is_email_subscribed":true,"is_phone_subscribed":false,"is_address_subscribed":true}`,
-		`{"is_address_subscribed":false,"suffix":"Jr."}`:      `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`,
-		`{"suffix":",\"do_not_email\":true","deceased":true}`: `"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true}`,
-	} {
+	for body, want := range rows.Pairs(`
+		{"is_email_subscribed":false}                        "\"is_email_subscribed\":false,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
+		{"is_phone_subscribed":true,"do_not_call":true}      "\"is_email_subscribed\":true,\"is_phone_subscribed\":false,\"is_address_subscribed\":true}"
+		{"is_address_subscribed":false,"suffix":"Jr."}       "\"is_email_subscribed\":true,\"is_phone_subscribed\":true,\"is_address_subscribed\":false}"
+		{"suffix":",\"do_not_email\":true","deceased":true}  "\"is_email_subscribed\":true,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
+	`) {
 		c := made(t, `{"first_name":"Ana",`+body[1:])
 		if wire := string(AppendContact(nil, 1, c.AppendBody(nil))); !strings.HasSuffix(wire, want) {
 			t.Errorf("%s is answered as %s", body, wire)

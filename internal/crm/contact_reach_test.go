@@ -1,6 +1,10 @@
 package crm
 
-import "testing"
+import (
+	"testing"
+
+	"donorbook/internal/rig/rows"
+)
 
 func TestGreetings(t *testing.T) {
 	for want, c := range map[string]Contact{
@@ -28,14 +32,14 @@ func TestABouncedEmailGetsNoMail(t *testing.T) {
 	if c.NoMail() != HasBounced || c.NoMail().Sentence() != "The contact has an email address that bounced." {
 		t.Errorf("%q", c.NoMail())
 	}
-	for body, want := range map[string]string{
-		`{"bounced_email":null}`:                                    "",
-		`{"bounced_email":""}`:                                      "",
-		`{"bounced_email":"a@y.org"}`:                               "a@y.org",
-		`{"emails":[{"value":"a@y.org"}]}`:                          "", // it is gone
-		`{"emails":[{"value":"a@y.org"},{"value":"ana@x.org"}]}`:    "ana@x.org",
-		`{"first_name":"Anna","emails":[{"value":"anna@new.org"}]}`: "",
-	} {
+	for body, want := range rows.Pairs(`
+		{"bounced_email":null}                                     ""
+		{"bounced_email":""}                                       ""
+		{"bounced_email":"a@y.org"}                                a@y.org
+		{"emails":[{"value":"a@y.org"}]}                           ""  // it is gone
+		{"emails":[{"value":"a@y.org"},{"value":"ana@x.org"}]}     ana@x.org
+		{"first_name":"Anna","emails":[{"value":"anna@new.org"}]}  ""
+	`) {
 		changed, err := c.Patch(valid(t, body), hourLater)
 		if err != nil || changed.BouncedEmail != want || changed.NoMail() != "" {
 			t.Errorf("%s: %q %q %v", body, changed.BouncedEmail, changed.NoMail(), err)

@@ -69,10 +69,7 @@ func TestStoredContactsReadBackEqual(t *testing.T) {
 		if !json.Valid(append([]byte(`{"id":1`), body...)) || !utf8.Valid(body) {
 			t.Fatalf("not UTF-8 JSON: %s", body)
 		}
-		got, err := ParseContact(c.ID, body, c.MatchKeys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := crmtest.Must(ParseContact(c.ID, body, c.MatchKeys))(t)
 		if diff := cmp.Diff(c, got, sameContact...); diff != "" {
 			t.Fatal(diff)
 		}
@@ -195,10 +192,7 @@ func FuzzDecodeContact(f *testing.F) {
 			}
 			return
 		}
-		c, err := NewContact(in, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := crmtest.Must(NewContact(in, noon))(t)
 		stored := c.AppendBody(nil)
 		document := AppendContact(nil, 7, stored)
 		if !utf8.Valid(document) || !json.Valid(document) {

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -37,10 +38,7 @@ func valid(t testing.TB, body string) ContactInput {
 // made is the contact that a body describes.
 func made(t testing.TB, body string) Contact {
 	t.Helper()
-	c, err := NewContact(valid(t, body), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := crmtest.Must(NewContact(valid(t, body), noon))(t)
 	return c
 }
 
@@ -48,21 +46,15 @@ func made(t testing.TB, body string) Contact {
 var sameContact = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 
 func TestCreateTakesEveryField(t *testing.T) {
-	in, err := read(`{
+	in := crmtest.Must(read(`{
 		"first_name":" Ada ", "middle_name":"Augusta", "last_name":"Lovelace", "dob":"12/10/1815", "company":"Analytical Engines",
 		"title":"Countess", "twitter_url":"https://twitter.com/ada", "linkedin_url":"http://linkedin.com/in/ada",
 		"facebook_url":"https://facebook.com/ada",
 		"emails":[{"value":"Ada@Example.org","type":"personal"},{"value":"ada@work.example","type":"work"}],
 		"phones":[{"value":"(212) 555-0100","type":"home"},{"value":"+44 20 7946 0958","type":"work"},{"value":"212-555-0101","type":"cell"}],
 		"addresses":[{"address_1":"12 St James's Square","address_2":"Flat 1","city":"London","state":"LN","zipcode":"SW1Y","country":"GBR"}],
-		"tags":["Major donor","major donor"]}`, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := NewContact(in, noon.Add(time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+		"tags":["Major donor","major donor"]}`, true))(t)
+	got := crmtest.Must(NewContact(in, noon.Add(time.Millisecond)))(t)
 	want := Contact{
 		FirstName: "Ada", MiddleName: "Augusta", LastName: "Lovelace", DOB: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC),
 		Company: "Analytical Engines", Title: "Countess", TwitterURL: "https://twitter.com/ada",
@@ -108,24 +100,13 @@ func TestARequestSetsTheNote(t *testing.T) {
 		}
 	}
 	for _, sent := range []string{`7`, `{"a":[1]}`, `["x"]`, `false`} {
-		_, err := read(`{"note":`+sent+`}`, false)
-		if diff := cmp.Diff([]crmtest.Said{{"note", "The note field must be a string."}}, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%s:\n%s", sent, diff)
-		}
+		refused(t, `{"note":`+sent+`}`, "The note field must be a string.")
 	}
 }
 
 func TestANoteHasAtMost10000Characters(t *testing.T) {
-	for length, want := range map[int][]crmtest.Said{
-		10_000: nil,
-		10_001: {{"note", "The note field must not be longer than 10000 characters."}},
-	} {
-		note := strings.Repeat("é", length)
-		in := ContactInput{Note: &note}
-		if diff := cmp.Diff(want, crmtest.FaultsOf(t, in.Validate(nil, false, "US", noon))); diff != "" {
-			t.Errorf("%d characters:\n%s", length, diff)
-		}
-	}
+	valid(t, `{"note":"`+strings.Repeat("é", 10_000)+`"}`)
+	refused(t, `{"note":"`+strings.Repeat("é", 10_001)+`"}`, "The note field must not be longer than 10000 characters.")
 }
 
 func TestTextComesBackAsItWasSent(t *testing.T) {
@@ -146,10 +127,7 @@ func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
 		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
 		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
 		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
-	got, err := c.Patch(in, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := crmtest.Must(c.Patch(in, noon))(t)
 	c.Emails, c.Phones = []Email{{"", "a@b.co"}}, []Phone{{"", "+12125550100"}}
 	c.Addresses = []Address{{City: "X", CreatedAt: noon, UpdatedAt: noon}}
 	c.MatchKeys = []string{"e:a@b.co", "p:+12125550100"}
@@ -192,59 +170,58 @@ func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {
 }
 
 func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
-	const syntax = "The request body is not valid JSON" // near some byte
-	deep := strings.Repeat(`[`, 20_000)
-	for _, test := range []struct{ name, body, want string }{
-		{"nothing", ``, "The request body is empty."},
-		{"spaces", " \n", "The request body is empty."},
-		{"a word", `first_name`, syntax},
-		{"a form", `first_name=A`, syntax},
-		{"a list", `[]`, "The request body must be a JSON object."},
-		{"a filled list", `[{"first_name":"A"}]`, "The request body must be a JSON object."},
-		{"a string", `"x"`, "The request body must be a JSON object."},
-		{"a number", `1`, "The request body must be a JSON object."},
-		{"null", `null`, "The request body must be a JSON object."},
-		{"true", `true`, "The request body must be a JSON object."},
-		{"cut short", `{"first_name":"A"`, "The request body is not valid JSON near byte 17."},
-		{"cut in a text", `{"first_name":"A`, syntax},
-		{"cut in a list", `{"emails":[{"value":"a@b.co"}`, syntax},
-		{"no value", `{"first_name":}`, "The request body is not valid JSON near byte 14."},
-		{"no colon", `{"first_name" "A"}`, syntax},
-		{"a comma too many", `{"first_name":"A",}`, syntax},
-		{"single quotes", `{'first_name':'A'}`, syntax},
-		{"a bare key", `{first_name:"A"}`, syntax},
-		{"a number as key", `{1:"A"}`, syntax},
-		{"a comment", `{/**/}`, syntax},
-		{"a line feed in a text", "{\"first_name\":\"a\nb\"}", syntax},
-		{"an unknown escape", `{"first_name":"\x41"}`, syntax},
-		{"bad UTF-8", "{\"first_name\":\"\xff\"}", syntax},
-		{"bad UTF-8 in an ignored key", "{\"whatever\":\"\xc3\x28\"}", syntax},
-		{"half a surrogate pair", `{"first_name":"\ud83d"}`, syntax},
-		{"UTF-16", "\xff\xfe{\x00}\x00", syntax},
-		{"text after the end", `{"first_name":"A"} x`, syntax},
-		{"a brace after the end", `{"first_name":"A"}}`, syntax},
-		{"two objects", `{"first_name":"A"}{}`, "The request body has text after the end of the JSON value."},
-		{"a repeated key", `{"first_name":"A","first_name":"A"}`, "The request body names the same key twice in one object."},
-		{"a repeated unknown key", `{"x":1,"x":1}`, "The request body names the same key twice in one object."},
-		{"a repeated key, escaped", `{"first_name":"A","first\u005fname":"B"}`, "The request body names the same key twice in one object."},
-		{"a repeated key in a list", `{"emails":[{"value":"a@b.co","value":"c@d.co"}]}`, "The request body names the same key twice in one object."},
-		{"endless nesting", `{"whatever":` + deep + strings.Repeat(`]`, 20_000) + `}`, syntax},
-		{"endless nesting where a text belongs", `{"first_name":` + deep, syntax},
-		{"endless nesting where a list belongs", `{"emails":` + deep, syntax},
+	deep, malformed := strings.Repeat(`[`, 20_000), new(*doc.Malformed)
+	check := func(body, want string) {
+		t.Helper()
+		_, faults, err := DecodeContact(doc.NewBody([]byte(body)))
+		if !errors.As(err, malformed) || faults != nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ".") {
+			t.Errorf("%.60q: got faults %v and the error %v, want %s", body, faults, err, want)
+		}
+		if _, err := DecodeTags(doc.NewBody([]byte(body))); !errors.As(err, malformed) {
+			t.Errorf("%.60q: the tag endpoints say %v, want it malformed", body, err)
+		}
+	}
+	for body, want := range rows.Pairs(`
+		""                                                The request body is empty.
+		" \n"                                             The request body is empty.
+		first_name                                        The request body is not valid JSON
+		first_name=A                                      The request body is not valid JSON
+		[]                                                The request body must be a JSON object.
+		[{"first_name":"A"}]                              The request body must be a JSON object.
+		"\"x\""                                           The request body must be a JSON object.
+		1                                                 The request body must be a JSON object.
+		null                                              The request body must be a JSON object.
+		true                                              The request body must be a JSON object.
+		{"first_name":"A"                                 The request body is not valid JSON near byte 17.
+		{"first_name":"A                                  The request body is not valid JSON
+		{"emails":[{"value":"a@b.co"}                     The request body is not valid JSON
+		{"first_name":}                                   The request body is not valid JSON near byte 14.
+		{"first_name" "A"}                                The request body is not valid JSON
+		{"first_name":"A",}                               The request body is not valid JSON
+		{'first_name':'A'}                                The request body is not valid JSON
+		{first_name:"A"}                                  The request body is not valid JSON
+		{1:"A"}                                           The request body is not valid JSON
+		{/**/}                                            The request body is not valid JSON
+		"{\"first_name\":\"a\nb\"}"                       The request body is not valid JSON
+		{"first_name":"\x41"}                             The request body is not valid JSON
+		"{\"first_name\":\"\xff\"}"                       The request body is not valid JSON
+		"{\"whatever\":\"\xc3\x28\"}"                     The request body is not valid JSON
+		{"first_name":"\ud83d"}                           The request body is not valid JSON
+		"\xff\xfe{\x00}\x00"                              The request body is not valid JSON
+		{"first_name":"A"} x                              The request body is not valid JSON
+		{"first_name":"A"}}                               The request body is not valid JSON
+		{"first_name":"A"}{}                              The request body has text after the end of the JSON value.
+		{"first_name":"A","first_name":"A"}               The request body names the same key twice in one object.
+		{"x":1,"x":1}                                     The request body names the same key twice in one object.
+		{"first_name":"A","first\u005fname":"B"}          The request body names the same key twice in one object.
+		{"emails":[{"value":"a@b.co","value":"c@d.co"}]}  The request body names the same key twice in one object.
+	`) {
+		check(body, want)
+	}
+	for _, body := range []string{
+		`{"whatever":` + deep + strings.Repeat(`]`, 20_000) + `}`, `{"first_name":` + deep, `{"emails":` + deep,
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, faults, err := DecodeContact(doc.NewBody([]byte(test.body)))
-			var malformed *doc.Malformed
-			if !errors.As(err, &malformed) || faults != nil {
-				t.Fatalf("got faults %v and the error %v, want it malformed", faults, err)
-			}
-			if !strings.HasPrefix(malformed.Message, test.want) || !strings.HasSuffix(malformed.Message, ".") {
-				t.Errorf("got  %s\nwant %s", malformed.Message, test.want)
-			}
-			if _, err := DecodeTags(doc.NewBody([]byte(test.body))); !errors.As(err, &malformed) {
-				t.Errorf("the tag endpoints say %v, want it malformed", err)
-			}
-		})
+		check(body, "The request body is not valid JSON")
 	}
 }
 

@@ -10,39 +10,45 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestBestMatch(t *testing.T) {
 	in := valid(t, `{"first_name":"Łucja","last_name":"O'Brien","emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}]}`)
-	contact := func(id int64, first, last string, keys ...string) Contact {
-		return Contact{ID: id, FirstName: first, LastName: last, MatchKeys: keys}
-	}
-	const email, second, phone = "e:a@x.org", "e:b@x.org", "p:+12125550100"
-	for _, test := range []struct {
-		name       string
-		candidates []Contact
-		want       int64
-	}{
-		{"nobody", nil, 0},
-		{"the only one", []Contact{contact(9, "X", "Y", phone)}, 9},
-		{"an email beats a phone", []Contact{contact(1, "X", "Y", phone), contact(2, "X", "Y", email)}, 2},
-		{"the second email too", []Contact{contact(1, "X", "Y", phone), contact(2, "X", "Y", second)}, 2},
-		{"an email beats a phone with the name", []Contact{contact(1, "Łucja", "O'Brien", phone), contact(2, "X", "Y", email)}, 2},
-		{"the same name among emails", []Contact{contact(1, "X", "Y", email), contact(2, "Łucja", "O'Brien", second)}, 2},
-		{"the same name among phones", []Contact{contact(1, "X", "Y", phone), contact(2, "Łucja", "O'Brien", phone)}, 2},
-		{"the name in other letters", []Contact{contact(1, "X", "Y", email), contact(2, "LUCJA", "o’brien", email)}, 2},
-		{"half a name is no name", []Contact{contact(1, "X", "Y", email), contact(2, "Łucja", "Y", email), contact(3, "X", "O'Brien", email)}, 1},
-		{"the lowest id", []Contact{contact(3, "X", "Y", email), contact(2, "X", "Y", second), contact(4, "X", "Y", email, second)}, 2},
-		{"the lowest id of the name", []Contact{contact(1, "X", "Y", email), contact(3, "Łucja", "O'Brien", email), contact(2, "Łucja", "O'Brien", email)}, 2},
-		{"email and phone are no better than an email", []Contact{contact(1, "X", "Y", email), contact(2, "X", "Y", email, phone)}, 1},
-	} {
+	keys := map[string]string{"email": "e:a@x.org", "second": "e:b@x.org", "phone": "p:+12125550100"}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, test := range rows.Of[struct {
+		What       string
+		Candidates []string // each an id, a name and what it shares
+		Want       int64
+	}](`
+		nobody                                       ""                                                       0
+		the only one                                 9/X/Y/phone                                              9
+		an email beats a phone                       1/X/Y/phone 2/X/Y/email                                  2
+		the second email too                         1/X/Y/phone 2/X/Y/second                                 2
+		an email beats a phone with the name         1/Łucja/O'Brien/phone 2/X/Y/email                        2
+		the same name among emails                   1/X/Y/email 2/Łucja/O'Brien/second                       2
+		the same name among phones                   1/X/Y/phone 2/Łucja/O'Brien/phone                        2
+		the name in other letters                    1/X/Y/email 2/LUCJA/o’brien/email                        2
+		half a name is no name                       1/X/Y/email 2/Łucja/Y/email 3/X/O'Brien/email            1
+		the lowest id                                3/X/Y/email 2/X/Y/second 4/X/Y/email/second              2
+		the lowest id of the name                    1/X/Y/email 3/Łucja/O'Brien/email 2/Łucja/O'Brien/email  2
+		email and phone are no better than an email  1/X/Y/email 2/X/Y/email/phone                            1
+	`) {
+		var candidates []Contact
+		for _, text := range test.Candidates {
+			p := strings.Split(text, "/")
+			c := Contact{ID: int64(p[0][0] - '0'), FirstName: p[1], LastName: p[2]}
+			for _, key := range p[3:] {
+				c.MatchKeys = append(c.MatchKeys, keys[key])
+			}
+			candidates = append(candidates, c)
+		}
 		for range 5 { // in any order
-			rand.Shuffle(len(test.candidates), func(i, j int) {
-				test.candidates[i], test.candidates[j] = test.candidates[j], test.candidates[i]
-			})
-			best, found := closest(&in, test.candidates)
-			if best.ID != test.want || found != (test.want != 0) {
-				t.Errorf("%s: got %d, %v, want %d", test.name, best.ID, found, test.want)
+			random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+			if best, found := closest(&in, candidates); best.ID != test.Want || found != (test.Want != 0) {
+				t.Errorf("%s: got %d, %v, want %d", test.What, best.ID, found, test.Want)
 			}
 		}
 	}
@@ -112,26 +118,26 @@ func TestAnExtensionTellsPeopleApart(t *testing.T) {
 
 // The keys of earlier releases had no extension.
 func TestDerivedKeysHaveExtensions(t *testing.T) {
-	for _, test := range []struct {
-		phones     string
-		keys, want []string
-	}{
-		{"212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
-		{"212-555-0100 x5", []string{"p:+12125550100;ext=5"}, []string{"p:+12125550100;ext=5"}},
-		{"+1 212-555-0100 x5", []string{"p:+12125550100"}, []string{"p:+12125550100;ext=5"}},
-		{"212-555-0100 x5|2125550100", []string{"p:+12125550100"}, []string{"p:+12125550100", "p:+12125550100;ext=5"}},
-		{"020 7946 0958 x6", []string{"p:+442079460958"}, []string{"p:+442079460958;ext=6"}}, // from when the region was another one
-		{"212-555-0100 x5", []string{"p:+12125550100", "p:+13125550100"}, []string{"p:+12125550100;ext=5", "p:+13125550100"}},
-		{"020 7946 0958", []string{"p:+442079460958"}, []string{"p:+442079460958"}},
-		{"555-0100 x5", nil, nil},
-	} {
+	for _, test := range rows.Of[struct {
+		Phones     string
+		Keys, Want []string
+	}](`
+		212-555-0100 x5             p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5             p:+12125550100;ext=5           p:+12125550100;ext=5
+		+1 212-555-0100 x5          p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5|2125550100  p:+12125550100                 p:+12125550100 p:+12125550100;ext=5
+		020 7946 0958 x6            p:+442079460958                p:+442079460958;ext=6  // from when the region was another one
+		212-555-0100 x5             p:+12125550100 p:+13125550100  p:+12125550100;ext=5 p:+13125550100
+		020 7946 0958               p:+442079460958                p:+442079460958
+		555-0100 x5                 ""                             ""
+	`) {
 		var phones []Phone
-		for value := range strings.SplitSeq(test.phones, "|") {
+		for value := range strings.SplitSeq(test.Phones, "|") {
 			phones = append(phones, Phone{Value: value})
 		}
-		c := Contact{Phones: phones, MatchKeys: test.keys}.WithDerivedKeys()
-		if !slices.Equal(c.MatchKeys, test.want) {
-			t.Errorf("%s with %q: got %q, want %q", test.phones, test.keys, c.MatchKeys, test.want)
+		c := Contact{Phones: phones, MatchKeys: test.Keys}.WithDerivedKeys()
+		if !slices.Equal(c.MatchKeys, test.Want) {
+			t.Errorf("%s with %q: got %q, want %q", test.Phones, test.Keys, c.MatchKeys, test.Want)
 		}
 	}
 }

@@ -1,16 +1,13 @@
 package crm
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 func TestParsePage(t *testing.T) {
@@ -38,16 +35,12 @@ func TestParsePage(t *testing.T) {
 		if len(value) > 15 && value[0] == '9' {
 			want = "The page field must be an integer from 1 to 9007199254740991."
 		}
-		if diff := cmp.Diff([]crmtest.Said{{"page", want}}, crmtest.SaidOf(v.Faults)); diff != "" {
-			t.Errorf("page=%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, v.Err(), want)
 	}
 	for _, value := range append(bad, "101", "1000") {
 		v := &doc.Invalid{}
 		ParsePage(nil, &value, v)
-		if diff := cmp.Diff([]crmtest.Said{{"per_page", "The per_page field must be an integer from 1 to 100."}}, crmtest.SaidOf(v.Faults)); diff != "" {
-			t.Errorf("per_page=%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, v.Err(), "The per_page field must be an integer from 1 to 100.")
 	}
 	v := &doc.Invalid{}
 	ParsePage(text("0"), text("101"), v)
@@ -57,13 +50,20 @@ func TestParsePage(t *testing.T) {
 }
 
 func TestSkipAndLastPage(t *testing.T) {
-	for _, test := range []struct{ page, perPage, total, skip, last int64 }{
-		{1, 20, 0, 0, 1}, {1, 20, 1, 0, 1}, {1, 20, 20, 0, 1}, {2, 20, 21, 20, 2}, {3, 7, 14, 14, 2}, {3, 7, 15, 14, 3},
-		{5, 1, 10, 4, 10}, {1, 100, 999_999_999, 0, 10_000_000}, {maxPage, 100, 5, (maxPage - 1) * 100, 1},
-	} {
-		p := PageRequest{test.page, test.perPage}
-		if p.Skip() != test.skip || p.LastPage(test.total) != test.last {
-			t.Errorf("%v of %d: skip %d, last page %d", p, test.total, p.Skip(), p.LastPage(test.total))
+	for _, test := range rows.Of[struct{ Page, PerPage, Total, Skip, Last int64 }](`
+		1                 20   0          0                   1
+		1                 20   1          0                   1
+		1                 20   20         0                   1
+		2                 20   21         20                  2
+		3                 7    14         14                  2
+		3                 7    15         14                  3
+		5                 1    10         4                   10
+		1                 100  999999999  0                   10000000
+		9007199254740991  100  5          900719925474099000  1
+	`) {
+		p := PageRequest{test.Page, test.PerPage}
+		if p.Skip() != test.Skip || p.LastPage(test.Total) != test.Last {
+			t.Errorf("%v of %d: skip %d, last page %d", p, test.Total, p.Skip(), p.LastPage(test.Total))
 		}
 	}
 }
@@ -82,62 +82,27 @@ func shown(numbers []int64) string {
 }
 
 func TestPageNumbers(t *testing.T) {
-	for _, test := range []struct {
-		page, last int64
-		want       string
-	}{
-		{1, 1, "1"},
-		{5, 1, "1"}, // past the end
-		{1, 2, "1 2"},
-		{13, 13, "1 2 3 4 5 6 7 8 9 10 11 12 13"},
-		{1, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
-		{7, 14, "1 2 3 4 5 6 7 8 9 10 ... 13 14"},
-		{8, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
-		{14, 14, "1 2 ... 5 6 7 8 9 10 11 12 13 14"},
-		{8, 15, "1 2 ... 5 6 7 8 9 10 11 ... 14 15"},
-		{9, 15, "1 2 ... 6 7 8 9 10 11 12 13 14 15"},
-		{50, 100, "1 2 ... 47 48 49 50 51 52 53 ... 99 100"},
-		{93, 100, "1 2 ... 90 91 92 93 94 95 96 ... 99 100"},
-		{94, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"},
-		{1000, 100, "1 2 ... 91 92 93 94 95 96 97 98 99 100"}, // past the end
-	} {
-		if got := shown(PageNumbers(test.page, test.last)); got != test.want {
-			t.Errorf("page %d of %d: got %s, want %s", test.page, test.last, got, test.want)
-		}
-	}
-}
-
-func TestPageNumbersFollowTheRuleEverywhere(t *testing.T) {
-	window := func(page, last int64) (from, to int64) { // what is shown around the page, in addition to the first two and the last two
-		switch {
-		case last < 14:
-			return 1, last
-		case page <= 7:
-			return 1, 10
-		case page > last-7:
-			return last - 9, last
-		}
-		return page - 3, page + 3
-	}
-	for last := int64(1); last <= 60; last++ {
-		for page := int64(1); page <= last+3; page++ {
-			from, to := window(page, last)
-			var want []int64
-			for n := int64(1); n <= last; n++ {
-				switch {
-				case n <= 2, n > last-2, from <= n && n <= to:
-					want = append(want, n)
-				case want[len(want)-1] != 0:
-					want = append(want, 0)
-				}
-			}
-			got := PageNumbers(page, last)
-			if !slices.Equal(got, want) {
-				t.Fatalf("page %d of %d: got %s, want %s", page, last, shown(got), shown(want))
-			}
-			if page <= last && !slices.Contains(got, page) {
-				t.Fatalf("page %d of %d is not shown: %s", page, last, shown(got))
-			}
+	for _, test := range rows.Of[struct {
+		Page, Last int64
+		Want       string
+	}](`
+		1     1    1
+		5     1    1  // past the end
+		1     2    1 2
+		13    13   1 2 3 4 5 6 7 8 9 10 11 12 13
+		1     14   1 2 3 4 5 6 7 8 9 10 ... 13 14
+		7     14   1 2 3 4 5 6 7 8 9 10 ... 13 14
+		8     14   1 2 ... 5 6 7 8 9 10 11 12 13 14
+		14    14   1 2 ... 5 6 7 8 9 10 11 12 13 14
+		8     15   1 2 ... 5 6 7 8 9 10 11 ... 14 15
+		9     15   1 2 ... 6 7 8 9 10 11 12 13 14 15
+		50    100  1 2 ... 47 48 49 50 51 52 53 ... 99 100
+		93    100  1 2 ... 90 91 92 93 94 95 96 ... 99 100
+		94    100  1 2 ... 91 92 93 94 95 96 97 98 99 100
+		1000  100  1 2 ... 91 92 93 94 95 96 97 98 99 100  // past the end
+	`) {
+		if got := shown(PageNumbers(test.Page, test.Last)); got != test.Want {
+			t.Errorf("page %d of %d: got %s, want %s", test.Page, test.Last, got, test.Want)
 		}
 	}
 }
@@ -150,13 +115,6 @@ func TestParseContactScope(t *testing.T) {
 	}
 	for _, value := range []string{"Active", "NULL", "deleted", "active,archived", " "} {
 		_, err := ParseContactScope(value)
-		if diff := cmp.Diff([]crmtest.Said{{"scope", "The scope field must be one of active, archived, all."}}, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%q:\n%s", value, diff)
-		}
+		crmtest.WantFaults(t, value, err, "The scope field must be one of active, archived, all.")
 	}
-}
-
-func ExamplePageNumbers() {
-	fmt.Println(PageNumbers(20, 40))
-	// Output: [1 2 0 17 18 19 20 21 22 23 0 39 40]
 }

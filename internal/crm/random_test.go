@@ -10,10 +10,7 @@ import (
 )
 
 func someInput(t *rapid.T, whole bool) ContactInput {
-	in, err := read(crmtest.SomeBody(t, whole), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := crmtest.Must(read(crmtest.SomeBody(t, whole), false))(t)
 	return in
 }
 

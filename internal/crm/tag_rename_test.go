@@ -8,28 +8,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestARenamedTagKeepsThePlaceOfTheEarlier(t *testing.T) {
 	then, now := time.Date(2026, 1, 31, 9, 0, 0, 0, time.UTC), time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC)
-	for _, test := range []struct{ had, becomes, has string }{
-		{"a old z", "new", "a new z"},
-		{"old", "new", "new"},
-		{"old b new", "new", "new b"},
-		{"new b old", "new", "new b"},
-		{"a OLD", "new", "a OLD"},
-		{"a old", "OLD", "a OLD"},
-		{"a old z", "", "a z"},
-		{"old", "", ""},
-		{"a", "", "a"},
-	} {
-		c := Contact{Tags: strings.Fields(test.had), UpdatedAt: then}
-		got := c.RenameTag("old", test.becomes, now)
-		if diff := cmp.Diff(strings.Fields(test.has), got.Tags, cmpopts.EquateEmpty()); diff != "" || !slices.Equal(c.Tags, strings.Fields(test.had)) {
-			t.Errorf("%q to %q: %q was %q", test.had, test.becomes, got.Tags, c.Tags)
+	for _, test := range rows.Of[struct{ Had, Becomes, Has string }](`
+		a old z    new  a new z
+		old        new  new
+		old b new  new  new b
+		new b old  new  new b
+		a OLD      new  a OLD
+		a old      OLD  a OLD
+		a old z    ""   a z
+		old        ""   ""
+		a          ""   a
+	`) {
+		c := Contact{Tags: strings.Fields(test.Had), UpdatedAt: then}
+		got := c.RenameTag("old", test.Becomes, now)
+		if diff := cmp.Diff(strings.Fields(test.Has), got.Tags, cmpopts.EquateEmpty()); diff != "" || !slices.Equal(c.Tags, strings.Fields(test.Had)) {
+			t.Errorf("%q to %q: %q was %q", test.Had, test.Becomes, got.Tags, c.Tags)
 		}
-		if changed := test.had != test.has; got.UpdatedAt.Equal(now) != changed {
-			t.Errorf("%q to %q: updated at %v", test.had, test.becomes, got.UpdatedAt)
+		if changed := test.Had != test.Has; got.UpdatedAt.Equal(now) != changed {
+			t.Errorf("%q to %q: updated at %v", test.Had, test.Becomes, got.UpdatedAt)
 		}
 	}
 }

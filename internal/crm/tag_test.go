@@ -14,6 +14,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 func TestDecodeTags(t *testing.T) {
@@ -36,60 +37,53 @@ func TestDecodeTags(t *testing.T) {
 }
 
 func TestDecodeTagsRefuses(t *testing.T) {
-	none := crmtest.Said{"tags", "The tags field must be an array with at least one tag name."}
-	for _, test := range []struct {
-		body string
-		want []crmtest.Said
-	}{
-		{`{"tags":[]}`, []crmtest.Said{none}},
-		{`{"tags":null}`, []crmtest.Said{none}},
-		{`{}`, []crmtest.Said{none}},
-		{`{"Tags":["a"]}`, []crmtest.Said{none}},
-		{`{"tags":"a"}`, []crmtest.Said{{"tags", "The tags field must be an array."}}},
-		{`{"tags":[3,"","a\u0000"]}`, []crmtest.Said{
-			{"tags.0", "The tags.0 field must be a string."},
-			{"tags.1", "The tags.1 field must not be empty."},
-			{"tags.2", "The tags.2 field must not contain NUL characters."}}},
-		{`{"tags":["",3]}`, []crmtest.Said{{"tags.0", "The tags.0 field must not be empty."}, {"tags.1", "The tags.1 field must be a string."}}},
-		{`{"tags":["` + strings.Repeat("é", 65) + `"]}`, []crmtest.Said{{"tags.0", "The tags.0 field must not be longer than 64 characters."}}},
-		{`{"tags":` + listed(501, `"t%d"`) + `}`, []crmtest.Said{{"tags", "The tags field must not have more than 500 elements."}}},
+	const none = "The tags field must be an array with at least one tag name."
+	for body, want := range map[string]string{
+		`{"tags":[]}`: none, `{"tags":null}`: none, `{}`: none, `{"Tags":["a"]}`: none,
+		`{"tags":"a"}`: "The tags field must be an array.",
+		`{"tags":[3,"","a\u0000"]}`: "The tags.0 field must be a string. The tags.1 field must not be empty. " +
+			"The tags.2 field must not contain NUL characters.",
+		`{"tags":["",3]}`: "The tags.0 field must not be empty. The tags.1 field must be a string.",
+		`{"tags":["` + strings.Repeat("é", 65) + `"]}`: "The tags.0 field must not be longer than 64 characters.",
+		`{"tags":` + listed(501, `"t%d"`) + `}`:        "The tags field must not have more than 500 elements.",
 	} {
-		got, err := DecodeTags(doc.NewBody([]byte(test.body)))
-		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, err)); diff != "" || got != nil {
-			t.Errorf("%.60s: %v\n%s", test.body, got, diff)
+		got, err := DecodeTags(doc.NewBody([]byte(body)))
+		crmtest.WantFaults(t, body, err, want)
+		if got != nil {
+			t.Errorf("%.60s: %v", body, got)
 		}
 	}
 }
 
 func TestTagsAreAddedSyncedAndRemoved(t *testing.T) {
-	type change func(Contact, []string, time.Time) (Contact, error)
-	const add, sync, remove = "add", "sync", "remove"
-	changes := map[string]change{add: Contact.AddTags, sync: Contact.SyncTags, remove: Contact.RemoveTags}
-	for _, test := range []struct {
-		change           string
-		have, sent, want []string
-	}{
-		{add, nil, []string{"a"}, []string{"a"}},
-		{add, []string{"b", "a"}, []string{"c", "a", "A"}, []string{"b", "a", "c", "A"}},
-		{add, []string{"a"}, []string{"a"}, []string{"a"}},
-		{sync, []string{"a", "b"}, []string{"c", "a"}, []string{"c", "a"}},
-		{sync, []string{"a", "b"}, []string{"b", "a"}, []string{"b", "a"}},
-		{sync, []string{"a"}, []string{"a"}, []string{"a"}},
-		{remove, []string{"a", "b", "c"}, []string{"b", "x"}, []string{"a", "c"}},
-		{remove, []string{"a"}, []string{"A"}, []string{"a"}},
-		{remove, []string{"a"}, []string{"a"}, nil},
-		{remove, nil, []string{"a"}, nil},
-	} {
-		c := Contact{FirstName: "A", LastName: "B", Tags: slices.Clone(test.have), CreatedAt: noon, UpdatedAt: noon}
-		got, err := changes[test.change](c, test.sent, hourLater)
-		if diff := cmp.Diff(test.want, got.Tags, cmpopts.EquateEmpty()); err != nil || diff != "" {
-			t.Errorf("%s %q to %q: %v\n%s", test.change, test.sent, test.have, err, diff)
+	changes := map[string]func(Contact, []string, time.Time) (Contact, error){
+		"add": Contact.AddTags, "sync": Contact.SyncTags, "remove": Contact.RemoveTags,
+	}
+	for _, test := range rows.Of[struct {
+		Change           string
+		Have, Sent, Want []string
+	}](`
+		add     ""     a      a
+		add     b a    c a A  b a c A
+		add     a      a      a
+		sync    a b    c a    c a
+		sync    a b    b a    b a
+		sync    a      a      a
+		remove  a b c  b x    a c
+		remove  a      A      a
+		remove  a      a      ""
+		remove  ""     a      ""
+	`) {
+		c := Contact{FirstName: "A", LastName: "B", Tags: slices.Clone(test.Have), CreatedAt: noon, UpdatedAt: noon}
+		got, err := changes[test.Change](c, test.Sent, hourLater)
+		if diff := cmp.Diff(test.Want, got.Tags, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%s %q to %q: %v\n%s", test.Change, test.Sent, test.Have, err, diff)
 		}
-		if updated := !got.UpdatedAt.Equal(noon); updated == slices.Equal(test.have, test.want) {
-			t.Errorf("%s %q to %q: updated is %v", test.change, test.sent, test.have, updated)
+		if updated := !got.UpdatedAt.Equal(noon); updated == slices.Equal(test.Have, test.Want) {
+			t.Errorf("%s %q to %q: updated is %v", test.Change, test.Sent, test.Have, updated)
 		}
-		if !slices.Equal(c.Tags, test.have) {
-			t.Errorf("%s changed the tags in place: %q", test.change, c.Tags)
+		if !slices.Equal(c.Tags, test.Have) {
+			t.Errorf("%s changed the tags in place: %q", test.Change, c.Tags)
 		}
 	}
 }
@@ -101,10 +95,7 @@ func TestAContactHasAtMost500Tags(t *testing.T) {
 		t.Errorf("%d tags: %v", len(full.Tags), err)
 	}
 	_, err = full.AddTags([]string{"y"}, noon)
-	want := []crmtest.Said{{"tags", "The tags field is refused: the contact would have more than 500 tags."}}
-	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.WantFaults(t, "one more", err, "The tags field is refused: the contact would have more than 500 tags.")
 	if less, err := full.RemoveTags([]string{"t0"}, noon); err != nil || len(less.Tags) != 499 {
 		t.Errorf("%d tags: %v", len(less.Tags), err)
 	}
@@ -132,10 +123,7 @@ func FuzzDecodeTags(f *testing.F) {
 			}
 			seen[tag] = true
 		}
-		c, err := Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := crmtest.Must(Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon))(t)
 		stored := c.AppendBody(nil)
 		got, err := ParseContact(7, stored, nil)
 		if err != nil || !json.Valid(AppendContact(nil, 7, stored)) || !slices.Equal(got.Tags, tags) {
@@ -149,18 +137,13 @@ func TestTagsThatWereTypedAreCheckedLikeThoseThatWereSent(t *testing.T) {
 	if err != nil || !slices.Equal(names, []string{"a", "b"}) {
 		t.Errorf("%v: %q", err, names)
 	}
-	for _, test := range []struct {
-		Strings []string
-		want    crmtest.Said
-	}{
-		{nil, crmtest.Said{"tags", "The tags field must have at least one tag name."}},
-		{[]string{""}, crmtest.Said{"tags.0", "The tags.0 field must not be empty."}},
-		{[]string{"a", strings.Repeat("é", 65)}, crmtest.Said{"tags.1", "The tags.1 field must not be longer than 64 characters."}},
+	for want, tags := range map[string][]string{
+		"The tags field must have at least one tag name.":         nil,
+		"The tags.0 field must not be empty.":                     {""},
+		"The tags.1 field must not be longer than 64 characters.": {"a", strings.Repeat("é", 65)},
 	} {
-		_, err := CheckTags(test.Strings)
-		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0] != test.want {
-			t.Errorf("%q: %v", test.Strings, faults)
-		}
+		_, err := CheckTags(tags)
+		crmtest.WantFaults(t, want, err, want)
 	}
 }
 

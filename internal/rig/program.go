@@ -144,6 +144,12 @@ func (p *Program) processors() (had, waited float64) {
 	return had, waited
 }
 
+// Processor is for how long the program had a processor so far.
+func (p *Program) Processor() time.Duration {
+	had, _ := p.processors()
+	return time.Duration(had)
+}
+
 // told is a number that the system tells about the program.
 func (p *Program) told(file, pattern string) int {
 	p.t.Helper()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 )
@@ -15,10 +16,7 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	parent := Account{Number: 1_234_567, ID: "parent"}
 	ids := map[string]bool{}
 	for range 200 {
-		a, err := NewAccount("  Red Cross ", parent, noon)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := crmtest.Must(NewAccount("  Red Cross ", parent, noon))(t)
 		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noon) {
 			t.Fatalf("%+v", a)
 		}

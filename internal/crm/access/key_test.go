@@ -12,14 +12,12 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
 	t.Helper()
-	key, secret, err := NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, secret := crmtest.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
 	return key, secret
 }
 
@@ -197,24 +195,24 @@ func TestParseExpiry(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for text, want := range map[string]string{
-		"2026-01-30":           "must be in the future",
-		"2026-01-31T12:00:00Z": "must be in the future",
-		"-1h":                  "must be in the future",
-		"0s":                   "must be in the future",
-		"1ms":                  "must be in the future", // times are kept to the second
-		"0d":                   "is not understood",
-		"-1d":                  "is not understood",
-		"36501d":               "is not understood",
-		"1.5d":                 "is not understood",
-		"d":                    "is not understood",
-		"90":                   "is not understood",
-		"tomorrow":             "is not understood",
-		"2026-02-30":           "is not understood",
-		"12/31/2027":           "is not understood",
-		" 90d":                 "is not understood",
-		"99999999999999999d":   "is not understood",
-	} {
+	for text, want := range rows.Pairs(`
+		2026-01-30            must be in the future
+		2026-01-31T12:00:00Z  must be in the future
+		-1h                   must be in the future
+		0s                    must be in the future
+		1ms                   must be in the future  // times are kept to the second
+		0d                    is not understood
+		-1d                   is not understood
+		36501d                is not understood
+		1.5d                  is not understood
+		d                     is not understood
+		90                    is not understood
+		tomorrow              is not understood
+		2026-02-30            is not understood
+		12/31/2027            is not understood
+		" 90d"                is not understood
+		99999999999999999d    is not understood
+	`) {
 		_, err := ParseExpiry(text, now)
 		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0].Field() != "expires" || !strings.Contains(faults[0].Message(), want) {
 			t.Errorf("%q: got %v, want it to say: %s", text, err, want)

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -25,10 +26,7 @@ func oneCampaign(t interface {
 	Fatal(args ...any)
 }, row string) Input {
 	t.Helper()
-	rows, err := DecodeAll([]byte("[" + row + "]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := crmtest.Must(DecodeAll([]byte("[" + row + "]")))(t)
 	return rows[0]
 }
 
@@ -84,21 +82,21 @@ func TestCampaignWithEverything(t *testing.T) {
 
 // Clients of other services write times in other forms, and call types and states by other names.
 func TestCampaignsTakeWhatOtherServicesCallThings(t *testing.T) {
-	for sent, want := range map[string]string{
-		`"end_at":"2026-12-31"`:                `"end_at":"2026-12-31 23:59:59"`,
-		`"end_at":"2026-12-31T20:00:00-05:00"`: `"end_at":"2027-01-01 01:00:00"`,
-		`"end_at":"2026-12-31T20:00:00.000Z"`:  `"end_at":"2026-12-31 20:00:00"`,
-		`"end_at":"2026-12-31T20:00:00+0000"`:  `"end_at":"2026-12-31 20:00:00"`,
-		`"end_at":"2026-12-31T20:00"`:          `"end_at":"2026-12-31 20:00:00"`,
-		`"event":{"start_at":"2026-12-31"}`:    `"start_at":"2026-12-31 00:00:00"`,
-		`"type":"standard"`:                    `"type":"collect"`,
-		`"type":"Peer_to_Peer"`:                `"type":"fundraise"`,
-		`"type":"ticketed_event"`:              `"type":"event"`,
-		`"type":"general_fund"`:                `"type":"general"`,
-		`"status":"active"`:                    `"status":"published"`,
-		`"status":"unpublished"`:               `"status":"draft"`,
-		`"status":"ended","slug":"gala"`:       `"code":"gala","status":"closed"}`,
-	} {
+	for sent, want := range rows.Pairs(`
+		"\"end_at\":\"2026-12-31\""                 "\"end_at\":\"2026-12-31 23:59:59\""
+		"\"end_at\":\"2026-12-31T20:00:00-05:00\""  "\"end_at\":\"2027-01-01 01:00:00\""
+		"\"end_at\":\"2026-12-31T20:00:00.000Z\""   "\"end_at\":\"2026-12-31 20:00:00\""
+		"\"end_at\":\"2026-12-31T20:00:00+0000\""   "\"end_at\":\"2026-12-31 20:00:00\""
+		"\"end_at\":\"2026-12-31T20:00\""           "\"end_at\":\"2026-12-31 20:00:00\""
+		"\"event\":{\"start_at\":\"2026-12-31\"}"   "\"start_at\":\"2026-12-31 00:00:00\""
+		"\"type\":\"standard\""                     "\"type\":\"collect\""
+		"\"type\":\"Peer_to_Peer\""                 "\"type\":\"fundraise\""
+		"\"type\":\"ticketed_event\""               "\"type\":\"event\""
+		"\"type\":\"general_fund\""                 "\"type\":\"general\""
+		"\"status\":\"active\""                     "\"status\":\"published\""
+		"\"status\":\"unpublished\""                "\"status\":\"draft\""
+		"\"status\":\"ended\",\"slug\":\"gala\""    "\"code\":\"gala\",\"status\":\"closed\"}"
+	`) {
 		c := New(oneCampaign(t, `{"title":"Gala",`+sent+`}`), rose, 1, "gala", noon)
 		if got := campaignText(c); !strings.Contains(got, want) {
 			t.Errorf("%s: %s lacks %s", sent, got, want)
@@ -129,20 +127,20 @@ func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
 	c := New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
 	body, urlAt := c.AppendBody([]byte("before"))
 	body = body[len("before"):]
-	for _, test := range []struct{ base, url string }{
-		{"https://give.example", "https://give.example/gala"},
-		{"https://give.example/", "https://give.example/gala"},
-		{"https://example.org/give", "https://example.org/give/gala"},
-		{`https://a"b\c`, `https://a"b\c/gala`},
-		{"", "/gala"},
-	} {
+	for _, test := range rows.Of[struct{ Base, Url string }](`
+		https://give.example      https://give.example/gala
+		https://give.example/     https://give.example/gala
+		https://example.org/give  https://example.org/give/gala
+		https://a"b\c             https://a"b\c/gala
+		""                        /gala
+	`) {
 		var read struct {
 			ID  int64  `json:"id"`
 			URL string `json:"url"`
 		}
-		document := Append([]byte("x"), 5, body, urlAt, test.base, Given{}, c.Status)[1:]
-		if err := json.Unmarshal(document, &read); err != nil || read.URL != test.url || read.ID != 5 {
-			t.Errorf("base %q: %+v, %v", test.base, read, err)
+		document := Append([]byte("x"), 5, body, urlAt, test.Base, Given{}, c.Status)[1:]
+		if err := json.Unmarshal(document, &read); err != nil || read.URL != test.Url || read.ID != 5 {
+			t.Errorf("base %q: %+v, %v", test.Base, read, err)
 		}
 	}
 }
@@ -256,10 +254,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCampaign(t)
 		body, urlAt := c.AppendBody(nil)
-		back, err := Parse(c.ID, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := crmtest.Must(Parse(c.ID, body))(t)
 		if diff := cmp.Diff(c, back); diff != "" {
 			t.Fatal(diff)
 		}
@@ -273,14 +268,11 @@ func TestStoredCampaignComesBack(t *testing.T) {
 // A campaign that is sent back as it was shown does not change.
 func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		row, err := json.Marshal(map[string]any{
+		row := crmtest.Must(json.Marshal(map[string]any{
 			"title": "t" + drawText(t, "title"), "description": drawText(t, "description") + "<p>a<b>b<img src=https://a.example/>",
 			"goal": rapid.IntRange(0, 1000).Draw(t, "goal"), "slug": "a", "donors": 5,
 			"event": map[string]any{"details": drawText(t, "details"), "timezone": "Europe/Berlin", "private": rapid.Bool().Draw(t, "private")},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		in := oneCampaign(t, string(row))
 		c := New(in, rose, 7, "a", noon)
 		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))
@@ -302,10 +294,7 @@ func TestCampaignScope(t *testing.T) {
 	}
 	for _, scope := range []string{"own", "ALL", " all", "Chapter", "NULL"} {
 		_, err := ParseScope(scope)
-		want := []crmtest.Said{{"scope", "The scope field must be one of benefiting, chapters, all."}}
-		if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
-			t.Errorf("%q: %s", scope, diff)
-		}
+		crmtest.WantFaults(t, scope, err, "The scope field must be one of benefiting, chapters, all.")
 	}
 }
 

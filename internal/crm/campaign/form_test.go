@@ -10,27 +10,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestLocalTimes(t *testing.T) {
-	for _, test := range []struct{ text, zone, utc string }{
-		{"2026-11-15T18:30", "", "2026-11-15 18:30:00"},
-		{"2026-11-15T18:30", "UTC", "2026-11-15 18:30:00"},
-		{"2026-11-15T18:30", "America/New_York", "2026-11-15 23:30:00"},
-		{"2026-07-15T18:30", "America/New_York", "2026-07-15 22:30:00"},
-		{"2026-01-01T00:15", "Asia/Kolkata", "2025-12-31 18:45:00"},
-		{"2026-11-15T18:30:07", "Europe/Berlin", "2026-11-15 17:30:07"},
-		{"2024-02-29T00:00", "", "2024-02-29 00:00:00"},
-	} {
+	for _, test := range rows.Of[struct{ Text, Zone, Utc string }](`
+		2026-11-15T18:30     ""                2026-11-15 18:30:00
+		2026-11-15T18:30     UTC               2026-11-15 18:30:00
+		2026-11-15T18:30     America/New_York  2026-11-15 23:30:00
+		2026-07-15T18:30     America/New_York  2026-07-15 22:30:00
+		2026-01-01T00:15     Asia/Kolkata      2025-12-31 18:45:00
+		2026-11-15T18:30:07  Europe/Berlin     2026-11-15 17:30:07
+		2024-02-29T00:00     ""                2024-02-29 00:00:00
+	`) {
 		var v doc.Invalid
-		at := parseLocalTime(&v, "end_at", test.text, test.zone)
-		if got := string(text.AppendCampaignTime(nil, at)); got != test.utc || v.Err() != nil || at.Location() != time.UTC {
-			t.Errorf("%s in %q is %s, %v; want %s", test.text, test.zone, got, v.Err(), test.utc)
+		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
+		if got := string(text.AppendCampaignTime(nil, at)); got != test.Utc || v.Err() != nil || at.Location() != time.UTC {
+			t.Errorf("%s in %q is %s, %v; want %s", test.Text, test.Zone, got, v.Err(), test.Utc)
 		}
-		if back := localTimeText(at, test.zone); back != test.text {
-			t.Errorf("%s in %q comes back as %s", test.text, test.zone, back)
+		if back := localTimeText(at, test.Zone); back != test.Text {
+			t.Errorf("%s in %q comes back as %s", test.Text, test.Zone, back)
 		}
 	}
 	var v doc.Invalid
@@ -40,19 +42,31 @@ func TestLocalTimes(t *testing.T) {
 }
 
 func TestLocalTimesThatDoNotExist(t *testing.T) {
-	form := "The end_at field must be a date and a time, such as 2026-11-15T18:30."
-	for _, test := range []struct{ text, zone, want string }{
-		{"2026-11-15", "", form}, {"2026-11-15 18:30", "", form}, {"2026-11-15T24:00", "", form}, {"2026-02-30T12:00", "", form},
-		{"tomorrow", "", form}, {"2026-11-15T18:30Z", "", form}, {"+12026-11-15T18:30", "", form}, {"2026-11-15T1٣:30", "", form},
-		{"2026-03-08T02:30", "America/New_York", "The end_at field is a time that does not exist in America/New_York: clocks skip it on that day."},
-		{"2011-12-30T12:00", "Pacific/Apia", "The end_at field is a time that does not exist in Pacific/Apia: clocks skip it on that day."},
-		{"9999-12-31T23:30", "America/New_York", "The end_at field must be between the years 1000 and 9999."},
-		{"0999-12-31T23:30", "", "The end_at field must be between the years 1000 and 9999."},
-	} {
+	const (
+		form    = "The end_at field must be a date and a time, such as 2026-11-15T18:30."
+		years   = "The end_at field must be between the years 1000 and 9999."
+		skipped = "The end_at field is a time that does not exist in %s: clocks skip it on that day."
+	)
+	for _, test := range rows.Of[struct{ Text, Zone, Want string }](`
+		2026-11-15             ""                form
+		2026-11-15 18:30       ""                form
+		2026-11-15T24:00       ""                form
+		2026-02-30T12:00       ""                form
+		tomorrow               ""                form
+		2026-11-15T18:30Z      ""                form
+		+12026-11-15T18:30     ""                form
+		2026-11-15T1٣:30       ""                form
+		2026-03-08T02:30       America/New_York  skipped
+		2011-12-30T12:00       Pacific/Apia      skipped
+		9999-12-31T23:30       America/New_York  years
+		0999-12-31T23:30       ""                years
+	`) {
 		var v doc.Invalid
-		at := parseLocalTime(&v, "end_at", test.text, test.zone)
-		if v.Err() == nil || v.Err().Error() != test.want || !at.IsZero() {
-			t.Errorf("%s: %v, %v\nwant %s", test.text, at, v.Err(), test.want)
+		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
+		want := map[string]string{"form": form, "years": years, "skipped": strings.Replace(skipped, "%s", test.Zone, 1)}[test.Want]
+		crmtest.WantFaults(t, test.Text, v.Err(), want)
+		if !at.IsZero() {
+			t.Errorf("%s: %v", test.Text, at)
 		}
 	}
 }
@@ -94,10 +108,7 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 		New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon),
 		New(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noon),
 	} {
-		in, err := readForm(filled(c, *full.Beneficiaries...), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(filled(c, *full.Beneficiaries...), c))(t)
 		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
 			t.Error(diff)
 		}
@@ -114,10 +125,7 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
-		in, err := readForm(filled(c), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(filled(c), c))(t)
 		if diff := cmp.Diff(c, c.Update(in, noon.Add(time.Hour))); diff != "" {
 			t.Fatal(diff)
 		}
@@ -142,10 +150,7 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
-	in, err := readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := crmtest.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
 	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
 	if diff := cmp.Diff(want, c.Update(in, noon)); diff != "" {
 		t.Error(diff)
@@ -208,10 +213,7 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 		`<link rel=stylesheet href=https://evil.example>`, `<p id=main class=button hx-get=/x data-x=1>x</p>`,
 	}
 	for _, text := range hostile {
-		in, err := readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := crmtest.Must(readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{}))(t)
 		for _, clean := range []string{*in.Description, (*in.Event).Details} {
 			lower := strings.ToLower(clean)
 			for _, bad := range []string{
@@ -227,20 +229,20 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 }
 
 func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
-	for _, test := range []struct{ text, want string }{
-		{"One line & no more", "<p>One line &amp; no more</p>"},
-		{"First\nsecond\n\n\nThird & last\n", "<p>First<br>second</p>\n<p>Third &amp; last</p>"},
-		{"Line one\r\n\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
-		{"Line one\r\n \t\r\nLine two", "<p>Line one</p>\n<p>Line two</p>"},
-		{"We <3 dogs\r\n\r\n5 < 6", "<p>We &lt;3 dogs</p>\n<p>5 &lt; 6</p>"},
-		{"Line <b>one</b>\n\nLine two", "<p>Line <b>one</b></p>\n<p>Line two</p>"},
-		{"One<br>\nTwo", "One<br>\nTwo"},
-		{"<ul>\n<li>One</li>\n\n</ul>", "<ul>\n<li>One</li>\n\n</ul>"},
-		{"<p>One</p>\n<p>Two</p>", "<p>One</p>\n<p>Two</p>"},
-	} {
-		in, err := readForm(map[string]string{"title": "a", "description": test.text, "event.details": test.text}, Campaign{})
-		if err != nil || *in.Description != test.want || (*in.Event).Details != test.want {
-			t.Errorf("%q becomes %q, %v", test.text, *in.Description, err)
+	for _, test := range rows.Of[struct{ Text, Want string }](`
+		One line & no more                   <p>One line &amp; no more</p>
+		"First\nsecond\n\n\nThird & last\n"  "<p>First<br>second</p>\n<p>Third &amp; last</p>"
+		"Line one\r\n\r\nLine two"           "<p>Line one</p>\n<p>Line two</p>"
+		"Line one\r\n \t\r\nLine two"        "<p>Line one</p>\n<p>Line two</p>"
+		"We <3 dogs\r\n\r\n5 < 6"            "<p>We &lt;3 dogs</p>\n<p>5 &lt; 6</p>"
+		"Line <b>one</b>\n\nLine two"        "<p>Line <b>one</b></p>\n<p>Line two</p>"
+		"One<br>\nTwo"                       "One<br>\nTwo"
+		"<ul>\n<li>One</li>\n\n</ul>"        "<ul>\n<li>One</li>\n\n</ul>"
+		"<p>One</p>\n<p>Two</p>"             "<p>One</p>\n<p>Two</p>"
+	`) {
+		in, err := readForm(map[string]string{"title": "a", "description": test.Text, "event.details": test.Text}, Campaign{})
+		if err != nil || *in.Description != test.Want || (*in.Event).Details != test.Want {
+			t.Errorf("%q becomes %q, %v", test.Text, *in.Description, err)
 		}
 	}
 }
@@ -253,7 +255,12 @@ func TestACurrencyMayBeTypedInSmallLetters(t *testing.T) {
 }
 
 func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
-	for field, value := range map[string]string{"event.title": "x", "event.private": "yes", "event.livestream.url": "https://a.example", "event.timezone": "UTC"} {
+	for field, value := range rows.Pairs(`
+		event.title           x
+		event.private         yes
+		event.livestream.url  https://a.example
+		event.timezone        UTC
+	`) {
 		values := map[string]string{"title": "a", "event.type": "hybrid", field: value}
 		in, err := readForm(values, Campaign{})
 		if err != nil || *in.Event == nil {
@@ -267,10 +274,14 @@ func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
 }
 
 func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
-	for path, want := range map[string]string{
-		"slug": "Web address", "cover.url": "Cover image or video", "event.start_at": "Event start", "event.livestream.embed_url": "Embed link",
-		"beneficiaries": "Beneficiaries", "beneficiaries.1": "Beneficiary 2",
-	} {
+	for path, want := range rows.Pairs(`
+		slug                        Web address
+		cover.url                   Cover image or video
+		event.start_at              Event start
+		event.livestream.embed_url  Embed link
+		beneficiaries               Beneficiaries
+		beneficiaries.1             Beneficiary 2
+	`) {
 		if label, ok := Table.Label(path); !ok || label != want {
 			t.Errorf("%s is called %q, %v; want %q", path, label, ok, want)
 		}
@@ -283,10 +294,14 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 }
 
 func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
-	for address, want := range map[string]string{
-		"https://images.example.org/gala.jpg": "image upload", "https://www.youtube.com/watch?v=x": "video youtube", "https://youtu.be/x": "video youtube",
-		"https://player.vimeo.com/video/1": "video vimeo", "https://notvimeo.com/1": "image upload", "https://a.example/film.MP4": "video upload",
-	} {
+	for address, want := range rows.Pairs(`
+		https://images.example.org/gala.jpg  image upload
+		https://www.youtube.com/watch?v=x    video youtube
+		https://youtu.be/x                   video youtube
+		https://player.vimeo.com/video/1     video vimeo
+		https://notvimeo.com/1               image upload
+		https://a.example/film.MP4           video upload
+	`) {
 		in, err := readForm(map[string]string{"title": "a", "cover.url": address}, Campaign{})
 		if err != nil || (*in.Cover).Type+" "+(*in.Cover).Source != want {
 			t.Errorf("%s is %+v, %v", address, *in.Cover, err)

@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
@@ -56,19 +57,19 @@ func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 func TestTotalsThatWereShownAreNoOpeningBalance(t *testing.T) {
 	c := New(oneCampaign(t, `{"title":"Gala","raised":10,"donors":1}`), rose, 5, "gala", noon)
 	c.Given = Given{2000, 3}
-	for _, test := range []struct {
-		row            string
-		raised, donors int64
-	}{
-		{`{"slug":"gala","raised":30,"donors":4}`, 1000, 1},
-		{`{"slug":"gala","raised":31,"donors":5}`, 3100, 5},
-		{`{"slug":"gala","raised":30,"donors":0}`, 1000, 0},
-		{`{"slug":"gala"}`, 1000, 1},
-	} {
-		in := oneCampaign(t, test.row)
+	for _, test := range rows.Of[struct {
+		Row            string
+		Raised, Donors int64
+	}](`
+		{"slug":"gala","raised":30,"donors":4}  1000  1
+		{"slug":"gala","raised":31,"donors":5}  3100  5
+		{"slug":"gala","raised":30,"donors":0}  1000  0
+		{"slug":"gala"}                         1000  1
+	`) {
+		in := oneCampaign(t, test.Row)
 		in.DropTotals(c)
-		if got := c.Update(in, noon); got.OpeningRaised != test.raised || got.OpeningDonors != test.donors {
-			t.Errorf("%s: %d from %d", test.row, got.OpeningRaised, got.OpeningDonors)
+		if got := c.Update(in, noon); got.OpeningRaised != test.Raised || got.OpeningDonors != test.Donors {
+			t.Errorf("%s: %d from %d", test.Row, got.OpeningRaised, got.OpeningDonors)
 		}
 	}
 }

@@ -6,55 +6,58 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/rows"
 )
 
 func TestSanitizeHTML(t *testing.T) {
-	for _, test := range []struct{ name, text, want string }{
-		{"plain text", "Come and run", "Come and run"},
-		{"formatting", "<h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>", "<h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>"},
-		{"lists", "<ul><li>a</li></ul><ol><li>b</li></ol>", "<ul><li>a</li></ul><ol><li>b</li></ol>"},
-		{"text is escaped", "a < b & c", "a &lt; b &amp; c"},
-		{"link", `<a href="https://a.example/x?y=1&z">a</a>`, `<a href="https://a.example/x?y=1&amp;z" rel="nofollow noopener" target="_blank">a</a>`},
-		{"image", `<img src="https://a.example/x.png" alt="A" width="10" height="x" onerror="y">`, `<img src="https://a.example/x.png" alt="A" width="10">`},
-		{"plain http", `<a href="http://a.example">a</a><img src="http://a.example/x">`, "a"},
-		{"relative", `<a href="/x">a</a><a href="//a.example">b</a><img src="x.png">`, "ab"},
-		{"script", `<script>alert(1)</script>x<SCRIPT SRC=//a.example></SCRIPT>`, "x"},
-		{"handler", `<p onclick="alert(1)" style="color:red" class="x" id="y">a</p>`, "<p>a</p>"},
-		{"javascript link", `<a href="javascript:alert(1)">a</a><a href=" jAvAsCrIpT&#58;alert(1)">b</a>`, "ab"},
-		{"data image", `<img src="data:image/png;base64,AAAA">`, ""},
-		{"user info", `<a href="https://bank.example@evil.example">a</a>`, "a"},
-		{"frame", `<iframe src="https://a.example"></iframe><object data=x></object><embed src=x>`, ""},
-		{"form", `<form action="https://a.example"><input name=a><button>b</button></form>`, "b"},
-		{"svg", `<svg onload=alert(1)><script>x</script></svg>`, ""},
-		{"style", `<style>body{display:none}</style>a`, "a"},
-		{"mutation", `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">`, `<img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">`},
-		{"comment", "a<!-- x -->b", "ab"},
-		{"only markup", "<div> </div>", ""},
-		{"own rel", `<a href="https://a.example" rel="opener" target="_self">a</a>`, `<a href="https://a.example" rel="nofollow noopener" target="_blank">a</a>`},
-	} {
-		if got := sanitizeHTML(test.text); got != test.want {
-			t.Errorf("%s: got %s\nwant %s", test.name, got, test.want)
+	for _, test := range rows.Of[struct{ Name, Text, Want string }](`
+		plain text       Come and run                                                 Come and run
+		formatting       <h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>     <h2>Why</h2><p>For <b>all</b>,<br/>and <em>more</em></p>
+		lists            <ul><li>a</li></ul><ol><li>b</li></ol>                       <ul><li>a</li></ul><ol><li>b</li></ol>
+		text is escaped  a < b & c                                                    a &lt; b &amp; c
+		link             <a href="https://a.example/x?y=1&z">a</a>                    <a href="https://a.example/x?y=1&amp;z" rel="nofollow noopener" target="_blank">a</a>
+		image            <img src="https://a.example/x.png" alt="A" width="10" height="x" onerror="y">  <img src="https://a.example/x.png" alt="A" width="10">
+		plain http       <a href="http://a.example">a</a><img src="http://a.example/x">  a
+		relative         <a href="/x">a</a><a href="//a.example">b</a><img src="x.png">  ab
+		script           <script>alert(1)</script>x<SCRIPT SRC=//a.example></SCRIPT>  x
+		handler          <p onclick="alert(1)" style="color:red" class="x" id="y">a</p>  <p>a</p>
+		javascript link  <a href="javascript:alert(1)">a</a><a href=" jAvAsCrIpT&#58;alert(1)">b</a>  ab
+		data image       <img src="data:image/png;base64,AAAA">                       ""
+		user info        <a href="https://bank.example@evil.example">a</a>            a
+		frame            <iframe src="https://a.example"></iframe><object data=x></object><embed src=x>  ""
+		form             <form action="https://a.example"><input name=a><button>b</button></form>  b
+		svg              <svg onload=alert(1)><script>x</script></svg>                ""
+		style            <style>body{display:none}</style>a                           a
+		mutation         <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">  <img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">
+		comment          a<!-- x -->b                                                 ab
+		only markup      <div> </div>                                                 ""
+		own rel          <a href="https://a.example" rel="opener" target="_self">a</a>  <a href="https://a.example" rel="nofollow noopener" target="_blank">a</a>
+	`) {
+		if got := sanitizeHTML(test.Text); got != test.Want {
+			t.Errorf("%s: got %s\nwant %s", test.Name, got, test.Want)
 		}
 	}
 }
 
 func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                  "",
-		"plain <3 text & a < b":             "",
-		"one\n\ntwo <b>bold</b><br>":        "",
-		"<h2>Why</h2><ul><li>a</li></ul>":   "",
-		`<a href="https://a.example">a</a>`: "",
-		"<B>a</B><HR/>":                     "",
-		"<table><tr><th>a</th><td>b</td></tr></table><p>c</p>":                  "tables",
-		`<img src="http://a.example/x.png" alt="A">`:                            "images",
-		`<img src="https://a.example/x.png"><img src="x.png">`:                  "images",
-		`<a href="http://a.example">a</a><a href="https://a.example">b</a>`:     "links",
-		`<div><table></table><svg></svg></div><div>x</div>`:                     "<div> tables images",
-		`<script>"<table>"</script><style>b{}</style><iframe src="x"></iframe>`: "scripts styles embedded pages",
-		`<video src="x"></video><form><input><button>Give</button></form>`:      "video or audio form fields",
-		`Write to Ana <ana@example.org>`:                                        "links",
-	} {
+	for text, want := range rows.Pairs(`
+		""                                                    ""
+		plain <3 text & a < b                                 ""
+		"one\n\ntwo <b>bold</b><br>"                          ""
+		<h2>Why</h2><ul><li>a</li></ul>                       ""
+		<a href="https://a.example">a</a>                     ""
+		<B>a</B><HR/>                                         ""
+		<table><tr><th>a</th><td>b</td></tr></table><p>c</p>  tables
+		<img src="http://a.example/x.png" alt="A">            images
+		<img src="https://a.example/x.png"><img src="x.png">  images
+		<a href="http://a.example">a</a><a href="https://a.example">b</a>  links
+		<div><table></table><svg></svg></div><div>x</div>     <div> tables images
+		<script>"<table>"</script><style>b{}</style><iframe src="x"></iframe>  scripts styles embedded pages
+		<video src="x"></video><form><input><button>Give</button></form>  video or audio form fields
+		Write to Ana <ana@example.org>                        links
+	`) {
 		if got := strings.Join(RemovedHTML(text), " "); got != want {
 			t.Errorf("%s: said is %q, want %q", text, got, want)
 		}
@@ -91,10 +94,7 @@ func FuzzSanitizeHTML(f *testing.F) {
 		if again := sanitizeHTML(clean); again != clean {
 			t.Fatalf("%q becomes %q, and then %q", text, clean, again)
 		}
-		nodes, err := html.Parse(strings.NewReader(clean))
-		if err != nil {
-			t.Fatal(err)
-		}
+		nodes := crmtest.Must(html.Parse(strings.NewReader(clean)))(t)
 		for node := range nodes.Descendants() {
 			checkClean(t, text, node)
 		}

@@ -15,66 +15,73 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
-	long := strings.Repeat("ä", 256)
-	for _, test := range []struct{ row, want string }{
-		{`{}`, "title: The title field is required."},
-		{`{"title":" "}`, "title: The title field is required."},
-		{`{"slug":"gala","title":null}`, "title: The title field must not be empty."},
-		{`{"title":5}`, "title: The title field must be a string."},
-		{`{"title":"a\u0000b"}`, "title: The title field must not contain NUL characters."},
-		{`{"title":"` + long + `"}`, "title: The title field must not be longer than 255 characters."},
-		{`{"title":"a","subtitle":"` + long + `"}`, "subtitle: The subtitle field must not be longer than 255 characters."},
-		{`{"title":"a","description":"` + strings.Repeat("x", 100_001) + `"}`, "description: The description field must not be longer than 100000 characters."},
-		{`{"title":"a","type":"raffle"}`, "type: The type field must be one of general, collect, fundraise, event."},
-		{`{"title":"a","goal":"5"}`, "goal: The goal field must be a number."},
-		{`{"title":"a","goal":-1}`, "goal: The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
-		{`{"title":"a","goal":1.005}`, "goal: The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
-		{`{"title":"a","raised":10000000000}`, "raised: The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
-		{`{"title":"a","raised":[1]}`, "raised: The raised field must be a number."},
-		{`{"title":"a","donors":1.5}`, "donors: The donors field must be an integer from 0 to 999999999999999."},
-		{`{"title":"a","donors":-1}`, "donors: The donors field must be an integer from 0 to 999999999999999."},
-		{`{"title":"a","donors":true}`, "donors: The donors field must be a number."},
-		{`{"title":"a","currency":"usd"}`, "currency: The currency field must be an ISO 4217 currency code in capital letters."},
-		{`{"title":"a","logo":"logo.png"}`, "logo: The logo field must be an absolute https URL. Pages show no other images."},
-		{`{"title":"a","logo":"https://a.example/` + strings.Repeat("x", 2048) + `"}`, "logo: The logo field must not be longer than 2048 characters."},
-		{`{"title":"a","cover":"https://a.example"}`, "cover: The cover field must be an object."},
-		{`{"title":"a","cover":{}}`, "cover.url: The cover.url field is required."},
-		{`{"title":"a","cover":{"url":"javascript:alert(1)"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
-		{`{"title":"a","cover":{"url":"http://a.example/c.png"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
-		{`{"title":"a","cover":{"url":"http://a.example/c.png","type":"image"}}`, "cover.url: The cover.url field must be an absolute https URL. Pages show no other images."},
-		{`{"title":"a","cover":{"url":"javascript:alert(1)","type":"video"}}`, "cover.url: The cover.url field must be an absolute http or https URL."},
-		{`{"title":"a","logo":"HTTP://a.example/l.png"}`, "logo: The logo field must be an absolute https URL. Pages show no other images."},
-		{`{"title":"a","cover":{"url":"https://a.example","type":"gif"}}`, "cover.type: The cover.type field must be one of image, video."},
-		{`{"title":"a","cover":{"url":"https://a.example","source":"ftp"}}`, "cover.source: The cover.source field must be one of upload, youtube, vimeo, twitch, facebook."},
-		{`{"title":"a","end_at":"1/31/2026"}`, "end_at: The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00."},
-		{`{"title":"a","end_at":"2026-02-30 00:00:00"}`, "end_at: The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00."},
-		{`{"title":"a","end_at":"0001-01-01 00:00:00"}`, "end_at: The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00."},
-		{`{"title":"a","end_at":1}`, "end_at: The end_at field must be a string."},
-		{`{"title":"a","created_at":"1970-12-31 23:59:59"}`, "created_at: The created_at field must be between the years 1971 and 2199."},
-		{`{"title":"a","created_at":"2026-01-02 00:00:00","updated_at":"2026-01-01 00:00:00"}`, "updated_at: The updated_at field must not be before created_at."},
-		{`{"title":"a","event":[]}`, "event: The event field must be an object."},
-		{`{"title":"a","event":{"title":7}}`, "event.title: The event.title field must be a string."},
-		{`{"title":"a","event":{"private":1}}`, "event.private: The event.private field must be true or false."},
-		{`{"title":"a","event":{"timezone":"Mars/Olympus"}}`, "event.timezone: The event.timezone field must be the IANA name of a time zone, such as America/New_York."},
-		{`{"title":"a","event":{"timezone":"Local"}}`, "event.timezone: The event.timezone field must be the IANA name of a time zone, such as America/New_York."},
-		{`{"title":"a","event":{"start_at":"2026-01-02 00:00:00","end_at":"2026-01-01 00:00:00"}}`, "event.end_at: The event.end_at field must not be before event.start_at."},
-		{`{"title":"a","event":{"livestream_start_at":"2026-01-02 00:00:00","livestream_end_at":"2026-01-01 00:00:00"}}`, "event.livestream_end_at: The event.livestream_end_at field must not be before event.livestream_start_at."},
-		{`{"title":"a","event":{"livestream":{"url":"x"}}}`, "event.livestream.url: The event.livestream.url field must be an absolute http or https URL."},
-		{`{"title":"a","event":{"livestream":{"scheduled":"yes"}}}`, "event.livestream.scheduled: The event.livestream.scheduled field must be true or false."},
-		{`{"title":"a","event":{"livestream":3}}`, "event.livestream: The event.livestream field must be an object."},
-		{`{"title":"a","slug":"Gala"}`, "slug: The slug field must be 1 to 255 lowercase letters and digits, with single hyphens between them."},
-		{`{"title":"a","beneficiaries":"x"}`, "beneficiaries: The beneficiaries field must be an array."},
-		{`{"title":"a","beneficiaries":["x"]}`, "beneficiaries.0: The beneficiaries.0 field must be an account id of 16 letters and digits."},
-		{`[]`, "The row must be a JSON object."},
-		{`null`, "The row must be a JSON object."},
-	} {
-		rows, err := DecodeAll([]byte(`[{"title":"fine"},` + test.row + `]`))
+	sizes := strings.NewReplacer("LONG", strings.Repeat("ä", 256), "TEXT", strings.Repeat("x", 100_001), "LINK", strings.Repeat("x", 2048))
+	for row, want := range rows.Pairs(`
+		{}                                                       The title field is required.
+		{"title":" "}                                            The title field is required.
+		{"slug":"gala","title":null}                             The title field must not be empty.
+		{"title":5}                                              The title field must be a string.
+		{"title":"a\u0000b"}                                     The title field must not contain NUL characters.
+		{"title":"LONG"}                                         The title field must not be longer than 255 characters.
+		"subtitle":"LONG"                                        The subtitle field must not be longer than 255 characters.
+		"description":"TEXT"                                     The description field must not be longer than 100000 characters.
+		"type":"raffle"                                          The type field must be one of general, collect, fundraise, event.
+		"goal":"5"                                               The goal field must be a number.
+		"goal":-1                                                The goal field must be a number from 0 to 9999999999.99 with at most two decimals.
+		"goal":1.005                                             The goal field must be a number from 0 to 9999999999.99 with at most two decimals.
+		"raised":10000000000                                     The raised field must be a number from 0 to 9999999999.99 with at most two decimals.
+		"raised":[1]                                             The raised field must be a number.
+		"donors":1.5                                             The donors field must be an integer from 0 to 999999999999999.
+		"donors":-1                                              The donors field must be an integer from 0 to 999999999999999.
+		"donors":true                                            The donors field must be a number.
+		"currency":"usd"                                         The currency field must be an ISO 4217 currency code in capital letters.
+		"logo":"logo.png"                                        The logo field must be an absolute https URL. Pages show no other images.
+		"logo":"https://a.example/LINK"                          The logo field must not be longer than 2048 characters.
+		"cover":"https://a.example"                              The cover field must be an object.
+		"cover":{}                                               The cover.url field is required.
+		"cover":{"url":"javascript:alert(1)"}                    The cover.url field must be an absolute https URL. Pages show no other images.
+		"cover":{"url":"http://a.example/c.png"}                 The cover.url field must be an absolute https URL. Pages show no other images.
+		"cover":{"url":"http://a.example/c.png","type":"image"}  The cover.url field must be an absolute https URL. Pages show no other images.
+		"cover":{"url":"javascript:alert(1)","type":"video"}     The cover.url field must be an absolute http or https URL.
+		"logo":"HTTP://a.example/l.png"                          The logo field must be an absolute https URL. Pages show no other images.
+		"cover":{"url":"https://a.example","type":"gif"}         The cover.type field must be one of image, video.
+		"cover":{"url":"https://a.example","source":"ftp"}       The cover.source field must be one of upload, youtube, vimeo, twitch, facebook.
+		"end_at":"1/31/2026"                                     The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00.
+		"end_at":"2026-02-30 00:00:00"                           The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00.
+		"end_at":"0001-01-01 00:00:00"                           The end_at field must be a date such as 2026-01-31, or a time such as 2026-01-31 09:08:07 or 2026-01-31T09:08:07+00:00.
+		"end_at":1                                               The end_at field must be a string.
+		"created_at":"1970-12-31 23:59:59"                       The created_at field must be between the years 1971 and 2199.
+		"created_at":"2026-01-02 00:00:00","updated_at":"2026-01-01 00:00:00"  The updated_at field must not be before created_at.
+		"event":[]                                               The event field must be an object.
+		"event":{"title":7}                                      The event.title field must be a string.
+		"event":{"private":1}                                    The event.private field must be true or false.
+		"event":{"timezone":"Mars/Olympus"}                      The event.timezone field must be the IANA name of a time zone, such as America/New_York.
+		"event":{"timezone":"Local"}                             The event.timezone field must be the IANA name of a time zone, such as America/New_York.
+		"event":{"start_at":"2026-01-02 00:00:00","end_at":"2026-01-01 00:00:00"}  The event.end_at field must not be before event.start_at.
+		"event":{"livestream_start_at":"2026-01-02 00:00:00","livestream_end_at":"2026-01-01 00:00:00"}  The event.livestream_end_at field must not be before event.livestream_start_at.
+		"event":{"livestream":{"url":"x"}}                       The event.livestream.url field must be an absolute http or https URL.
+		"event":{"livestream":{"scheduled":"yes"}}               The event.livestream.scheduled field must be true or false.
+		"event":{"livestream":3}                                 The event.livestream field must be an object.
+		"slug":"Gala"                                            The slug field must be 1 to 255 lowercase letters and digits, with single hyphens between them.
+		"beneficiaries":"x"                                      The beneficiaries field must be an array.
+		"beneficiaries":["x"]                                    The beneficiaries.0 field must be an account id of 16 letters and digits.
+		[]                                                       The row must be a JSON object.
+		null                                                     The row must be a JSON object.
+	`) {
+		if strings.HasPrefix(row, `"`) { // a field
+			row = `{"title":"a",` + row + `}`
+		}
+		if field, _, _ := strings.Cut(strings.TrimPrefix(want, "The "), " "); field != "row" {
+			want = field + ": " + want
+		}
+		rows, err := DecodeAll([]byte(`[{"title":"fine"},` + sizes.Replace(row) + `]`))
 		var wrong *RowsInvalid
-		if !errors.As(err, &wrong) || err.Error() != "row 2: "+test.want || rows != nil {
-			t.Errorf("%.200s: %v\nwant %s", test.row, err, test.want)
+		if !errors.As(err, &wrong) || err.Error() != "row 2: "+want || rows != nil {
+			t.Errorf("%.200s: %v\nwant %s", row, err, want)
 		}
 	}
 }
@@ -96,21 +103,21 @@ func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
 }
 
 func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
-	for _, test := range []struct{ document, want string }{
-		{``, "The file is empty."},
-		{`{"title":"a"}`, "The file must be a JSON array of campaigns."},
-		{`null`, "The file must be a JSON array of campaigns."},
-		{`title,goal`, "The file is not valid JSON"},
-		{`[{"title":"a"}`, "The file is not valid JSON"},
-		{`[{"title":"a"}]]`, "The file is not valid JSON"},
-		{`[{"title":"a"}] []`, "The file has text after the end of the JSON value."},
-		{`[{"title":"a","title":"b"}]`, "The file names the same key twice in one object."},
-		{"[{\"title\":\"\xff\"}]", "The file is not valid JSON"},
-	} {
-		_, err := DecodeAll([]byte(test.document))
+	for _, test := range rows.Of[struct{ Document, Want string }](`
+		""                           The file is empty.
+		{"title":"a"}                The file must be a JSON array of campaigns.
+		null                         The file must be a JSON array of campaigns.
+		title,goal                   The file is not valid JSON
+		[{"title":"a"}               The file is not valid JSON
+		[{"title":"a"}]]             The file is not valid JSON
+		[{"title":"a"}] []           The file has text after the end of the JSON value.
+		[{"title":"a","title":"b"}]  The file names the same key twice in one object.
+		"[{\"title\":\"\xff\"}]"     The file is not valid JSON
+	`) {
+		_, err := DecodeAll([]byte(test.Document))
 		var malformed *doc.Malformed
-		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %s", test.document, err, test.want)
+		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.Want) {
+			t.Errorf("%q: %v, want %s", test.Document, err, test.Want)
 		}
 	}
 }
@@ -151,14 +158,8 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 	negative, large, title := int64(-1), int64(text.MaxCents+1), "Gala \xff"
 	in := Input{Title: &title, Goal: &negative, Raised: &large}
 	err := in.Validate(nil, true)
-	want := []crmtest.Said{
-		{"title", "The title field must be valid UTF-8."},
-		{"goal", "The goal field must be a number from 0 to 9999999999.99 with at most two decimals."},
-		{"raised", "The raised field must be a number from 0 to 9999999999.99 with at most two decimals."},
-	}
-	if diff := cmp.Diff(want, crmtest.FaultsOf(t, err)); diff != "" {
-		t.Error(diff)
-	}
+	const cents = " field must be a number from 0 to 9999999999.99 with at most two decimals."
+	crmtest.WantFaults(t, title, err, "The title field must be valid UTF-8. The goal"+cents+" The raised"+cents)
 }
 
 func TestIsTimezone(t *testing.T) {
@@ -269,10 +270,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 				}
 				c := New(in, rose, int64(i), slug, noon)
 				body, _ := c.AppendBody(nil)
-				back, err := Parse(c.ID, body)
-				if err != nil {
-					t.Fatal(err)
-				}
+				back := crmtest.Must(Parse(c.ID, body))(t)
 				back.Status, back.PaymentLink, back.ListedAt = c.Status, c.PaymentLink, c.ListedAt // which are kept beside the document
 				if diff := cmp.Diff(c, back); diff != "" {
 					t.Fatal(diff)

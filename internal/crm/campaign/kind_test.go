@@ -4,26 +4,40 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestParseAmount(t *testing.T) {
-	for _, test := range []struct {
-		text, currency string
-		cents          int64
-	}{
-		{"", "USD", 0}, {"  ", "USD", 0}, {"0", "USD", 0}, {"1500", "USD", 150_000}, {"1,500", "USD", 150_000}, {"1500.5", "USD", 150_050},
-		{"$1,500.50", "USD", 150_050}, {" $ 1500 ", "", 150_000}, {"1500 USD", "USD", 150_000}, {"USD 7.05", "USD", 705},
-		{"€20", "EUR", 2000}, {"20 €", "EUR", 2000}, {"1'500 CHF", "CHF", 150_000}, {"1\u00a0500", "EUR", 150_000}, {"12 345", "EUR", 1_234_500},
-		{"CA$5", "CAD", 500}, {"$5", "CAD", 500}, {"9,999,999,999.99", "USD", text.MaxCents}, {"007", "USD", 700},
-	} {
+	for _, test := range rows.Of[struct {
+		Text, Currency string
+		Cents          int64
+	}](`
+		""                USD  0
+		" "               USD  0
+		0                 USD  0
+		1500              USD  150000
+		1,500             USD  150000
+		1500.5            USD  150050
+		$1,500.50         USD  150050
+		" $ 1500 "        ""   150000
+		1500 USD          USD  150000
+		USD 7.05          USD  705
+		€20               EUR  2000
+		20 €              EUR  2000
+		1'500 CHF         CHF  150000
+		"1\u00a0500"      EUR  150000
+		12 345            EUR  1234500
+		CA$5              CAD  500
+		$5                CAD  500
+		9,999,999,999.99  USD  999999999999
+		007               USD  700
+	`) {
 		var v doc.Invalid
-		if cents := parseAmount(&v, "goal", test.text, test.currency); cents != test.cents || v.Err() != nil {
-			t.Errorf("%q is %d cents, %v; want %d", test.text, cents, v.Err(), test.cents)
+		if cents := parseAmount(&v, "goal", test.Text, test.Currency); cents != test.Cents || v.Err() != nil {
+			t.Errorf("%q is %d cents, %v; want %d", test.Text, cents, v.Err(), test.Cents)
 		}
 	}
 	for _, text := range []string{
@@ -32,9 +46,9 @@ func TestParseAmount(t *testing.T) {
 	} {
 		var v doc.Invalid
 		cents := parseAmount(&v, "goal", text, "USD")
-		want := []crmtest.Said{{"goal", "The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50."}}
-		if diff := cmp.Diff(want, crmtest.SaidOf(v.Faults)); diff != "" || cents != 0 {
-			t.Errorf("%q: %d, %s", text, cents, diff)
+		crmtest.WantFaults(t, text, v.Err(), "The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50.")
+		if cents != 0 {
+			t.Errorf("%q: %d", text, cents)
 		}
 	}
 }
@@ -48,10 +62,8 @@ func TestParseNumber(t *testing.T) {
 	}
 	for _, text := range []string{"1.5", "-1", "1,23", "many", "1000000000000000", "1e3"} {
 		var v doc.Invalid
-		want := []crmtest.Said{{"donors", "The donors field must be a whole number from 0 to 999,999,999,999,999."}}
-		if parseNumber(&v, "donors", text); cmp.Diff(want, crmtest.SaidOf(v.Faults)) != "" {
-			t.Errorf("%q: %v", text, v.Err())
-		}
+		parseNumber(&v, "donors", text)
+		crmtest.WantFaults(t, text, v.Err(), "The donors field must be a whole number from 0 to 999,999,999,999,999.")
 	}
 }
 

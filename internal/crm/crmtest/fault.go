@@ -4,6 +4,7 @@ package crmtest
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"donorbook/internal/crm/doc"
@@ -31,6 +32,25 @@ func FaultsOf(t testing.TB, err error) []Said {
 		return nil
 	}
 	return SaidOf(v.Faults)
+}
+
+// WantFaults fails where an error says something else than what is wanted, "" for no error, or does not name the fields that are wrong.
+func WantFaults(t testing.TB, what string, err error, want string) {
+	t.Helper()
+	got := ""
+	if faults := FaultsOf(t, err); faults != nil {
+		var v *doc.Invalid
+		errors.As(err, &v)
+		got = v.AllFaults()
+		for _, fault := range faults {
+			if !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") {
+				t.Errorf("%.200s: %s is said of %s", what, fault.Message(), fault.Field())
+			}
+		}
+	}
+	if got != want {
+		t.Errorf("%.200s:\n%s\nwant\n%s", what, got, want)
+	}
 }
 
 // ErrorText is what an error says, "" where there is none.

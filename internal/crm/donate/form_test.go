@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 // offered is what a usual form offers.
@@ -130,16 +131,16 @@ func TestOnlyWhatIsAskedIsRead(t *testing.T) {
 }
 
 func TestALinkFillsAForm(t *testing.T) {
-	for _, test := range []struct{ amount, frequency, wantFrequency, wantOnce, wantMonthly, wantOther string }{
-		{"", "", "once", "50", "25", ""},
-		{"100", "monthly", "monthly", "50", "100", ""},
-		{"75", "", "once", "other", "25", "75"},
-		{"12.50", "monthly", "monthly", "50", "other", "12.5"},
-		{"1", "yearly", "once", "50", "25", ""},
-		{"<script>", "'", "once", "50", "25", ""},
-	} {
-		got := offered("USD").Fill(test.amount, test.frequency)
-		if got["frequency"] != test.wantFrequency || got["once"] != test.wantOnce || got["monthly"] != test.wantMonthly || got["other_amount"] != test.wantOther {
+	for _, test := range rows.Of[struct{ Amount, Frequency, WantFrequency, WantOnce, WantMonthly, WantOther string }](`
+		""        ""       once     50     25     ""
+		100       monthly  monthly  50     100    ""
+		75        ""       once     other  25     75
+		12.50     monthly  monthly  50     other  12.5
+		1         yearly   once     50     25     ""
+		<script>  '        once     50     25     ""
+	`) {
+		got := offered("USD").Fill(test.Amount, test.Frequency)
+		if got["frequency"] != test.WantFrequency || got["once"] != test.WantOnce || got["monthly"] != test.WantMonthly || got["other_amount"] != test.WantOther {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}

@@ -109,15 +109,12 @@ func TestFinderTellsPeopleApart(t *testing.T) {
 		f.Add(n+int64(2*i)+1, &pairs[i][1])
 	}
 	found := make(map[int64]Found)
-	model, err := f.Run(context.Background(), func(float64) {}, func(x Found) error {
+	model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
 		if a := min(x.A, x.B); a >= n && (a-n)%2 == 0 && max(x.A, x.B) == a+1 {
 			found[(a-n)/2] = x
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for i, test := range tests {
 		got, compared := found[int64(i)], model.Compare(&pairs[i][0], &pairs[i][1])
 		if !slices.Contains(test.want, got.Level) {

@@ -31,7 +31,7 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 	f, who, truePairs := account(1, 4000)
 	var right, all, rightSure, allSure, last float64
 	last = 1
-	_, err := f.Run(context.Background(), func(float64) {}, func(x Found) error {
+	crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
 		if x.A == x.B || x.Probability > last || len(x.Reasons) == 0 || x.Level != levelOf(x.Probability) {
 			t.Errorf("found %+v after a probability of %f", x, last)
 		}
@@ -44,10 +44,7 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 			rightSure, allSure = rightSure+one, allSure+1
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	precision, recall, sure := right/all, right/float64(truePairs), rightSure/allSure
 	t.Logf("%d contacts: precision %.4f, recall %.4f; sure: precision %.4f, recall %.4f", len(who), precision, recall, sure, rightSure/float64(truePairs))
 	if precision < 0.985 || recall < 0.85 || sure < 0.998 || rightSure < 0.3*float64(truePairs) {
@@ -113,10 +110,7 @@ func TestFinderStopsWhenItIsToldTo(t *testing.T) {
 func TestFinderNeedsNoContacts(t *testing.T) {
 	for _, people := range []int{0, 1} {
 		f, _, _ := account(3, people)
-		model, err := f.Run(context.Background(), func(float64) {}, func(Found) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(Found) error { return nil }))(t)
 		if kept, err := model.Encode(); err != nil {
 			t.Errorf("the model of %d people cannot be kept: %v", people, err)
 		} else if _, err := Decode(kept); err != nil {
@@ -145,18 +139,9 @@ func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 func TestModelIsKept(t *testing.T) {
 	f, _, _ := account(4, 1000)
 	var all []Found
-	model, err := f.Run(context.Background(), func(float64) {}, func(x Found) error { all = append(all, x); return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := model.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := Decode(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error { all = append(all, x); return nil }))(t)
+	kept := crmtest.Must(model.Encode())(t)
+	again := crmtest.Must(Decode(kept))(t)
 	for _, x := range all {
 		var a, b Record
 		f.read(&a, int(x.A))

@@ -3,19 +3,34 @@ package duplicate
 import (
 	"math"
 	"testing"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestNamesDifferByOneLetter(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want bool
-	}{
-		{"smith", "smyth", true}, {"smith", "smiht", true}, {"smith", "smit", true}, {"smith", "smithe", true}, {"smith", "msith", true},
-		{"smith", "smythe", false}, {"smith", "htims", false}, {"", "a", true}, {"", "ab", false}, {"same", "same", true},
-		{"иванов", "иванав", true}, {"иванов", "иваонв", true}, {"иванов", "ивнв", false}, {"王小明", "王晓明", true}, {"王小明", "李小红", false}, {"aé", "aè", true},
-	} {
-		if got := isOneEdit(test.a, test.b); got != test.want || isOneEdit(test.b, test.a) != got {
-			t.Errorf("%s and %s: one letter apart is %v, want %v", test.a, test.b, got, test.want)
+	for _, test := range rows.Of[struct {
+		A, B string
+		Want bool
+	}](`
+		smith   smyth   true
+		smith   smiht   true
+		smith   smit    true
+		smith   smithe  true
+		smith   msith   true
+		smith   smythe  false
+		smith   htims   false
+		""      a       true
+		""      ab      false
+		same    same    true
+		иванов  иванав  true
+		иванов  иваонв  true
+		иванов  ивнв    false
+		王小明     王晓明     true
+		王小明     李小红     false
+		aé      aè      true
+	`) {
+		if got := isOneEdit(test.A, test.B); got != test.Want || isOneEdit(test.B, test.A) != got {
+			t.Errorf("%s and %s: one letter apart is %v, want %v", test.A, test.B, got, test.Want)
 		}
 	}
 }

@@ -29,10 +29,7 @@ func valid(t rapid.TB, body string) crm.ContactInput {
 // made is the contact that a body describes.
 func made(t rapid.TB, body string) crm.Contact {
 	t.Helper()
-	c, err := crm.NewContact(valid(t, body), noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := crmtest.Must(crm.NewContact(valid(t, body), noon))(t)
 	return c
 }
 
@@ -64,9 +61,6 @@ func someContact(t *rapid.T) crm.Contact {
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	moment := crmtest.Must(time.Parse(time.RFC3339, text))(t)
 	return moment
 }

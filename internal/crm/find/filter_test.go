@@ -13,10 +13,12 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 // filter reads one parameter that is sent with each of the values.
@@ -98,18 +100,18 @@ func TestAFilterWithoutAValueCountsAsAbsent(t *testing.T) {
 }
 
 func TestWrongFiltersAreNamed(t *testing.T) {
-	for query, says := range map[string]string{
-		"field_3=a&field_3=b": "The field_3 field must not be sent twice with different values.",
-		"has=fax":             "The has field must be one of email, phone.",
-		"lacks=Email":         "The lacks field must be one of email, phone.",
-		"gave_after=soon":     "The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.",
-		"plan_status=gone":    "The plan_status field must be one of active, paused, past_due, ended.",
-		"campaign_id=gala":    "The campaign_id field must be an id, which is a whole number.",
-		"city=a&city=b":       "The city field must not be sent twice with different values.",
-		"sort=city":           "The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.",
-		"scope=gone":          "The scope field must be one of active, archived, all.",
-		"q=%zz":               "The query field must be the query part of a link.",
-	} {
+	for query, says := range rows.Pairs(`
+		field_3=a&field_3=b  The field_3 field must not be sent twice with different values.
+		has=fax              The has field must be one of email, phone.
+		lacks=Email          The lacks field must be one of email, phone.
+		gave_after=soon      The gave_after field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.
+		plan_status=gone     The plan_status field must be one of active, paused, past_due, ended.
+		campaign_id=gala     The campaign_id field must be an id, which is a whole number.
+		city=a&city=b        The city field must not be sent twice with different values.
+		sort=city            The sort field must be one of id, created_at, updated_at, last_name, total_contributions, last_gift, with a - in front for descending order.
+		scope=gone           The scope field must be one of active, archived, all.
+		q=%zz                The query field must be the query part of a link.
+	`) {
 		if _, _, err := ParseQuery(query, "US"); err == nil || err.Error() != says {
 			t.Errorf("%s: %v", query, err)
 		}
@@ -121,7 +123,12 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 	never := crm.Contact{ID: 3}
 	little := crm.Contact{ID: 2, Given: 5, LastGift: day.AddDate(1, 0, 0)}
 	much := crm.Contact{ID: 1, Given: 50, LastGift: day}
-	for sort, want := range map[string]string{"total_contributions": "321", "-totalContributions": "123", "last_gift": "312", "-lastGift": "213"} {
+	for sort, want := range rows.Pairs(`
+		total_contributions  321
+		-totalContributions  123
+		last_gift            312
+		-lastGift            213
+	`) {
 		f, err := filter("sort", sort)
 		people := []crm.Contact{much, never, little}
 		slices.SortFunc(people, func(a, b crm.Contact) int { return f.Sort.Compare(&a, &b) })
@@ -134,10 +141,7 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
 	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
-		_, f, err := ParseQuery(query, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, f := crmtest.Must2(ParseQuery(query, "US"))(t)
 		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
 			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
 		}
@@ -176,7 +180,12 @@ func TestCommonWords(t *testing.T) {
 			t.Errorf("the search words %q lack %q", words, other)
 		}
 	}
-	for word, want := range map[string]string{".cnew\uf820york": "city new york", ".z100": "ZIP code 100", ".f2=yes": "custom field 2=yes", "t:.f": ""} {
+	for word, want := range rows.Pairs(`
+		".cnew\uf820york"  city new york
+		.z100              ZIP code 100
+		.f2=yes            custom field 2=yes
+		t:.f               ""
+	`) {
 		if told := TellCommonWord(word); told != want {
 			t.Errorf("%q is %q, want %q", word, told, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 )
 
 // typedForm is a form that has all fields that were filled in, and those that a test has typed.
@@ -41,14 +42,8 @@ func savedForm(t *testing.T, g Gift, typed typedForm) Gift {
 	for name, value := range typed {
 		form[name] = value
 	}
-	in, err := ReadGiftForm(form, g.Currency, &g, "US", formToday)
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved, err := g.Change(&in, &crm.Contact{ID: 7}, formToday)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := crmtest.Must(ReadGiftForm(form, g.Currency, &g, "US", formToday))(t)
+	saved := crmtest.Must(g.Change(&in, &crm.Contact{ID: 7}, formToday))(t)
 	return saved
 }
 
@@ -76,10 +71,7 @@ func TestTheFormOfAPlanChangesOnlyWhatWasTyped(t *testing.T) {
 	form := typedForm{}
 	p.FillForm(func(name, value string) { form[name] = value })
 	form["amount"] = "25"
-	in, err := ReadPlanForm(form, p.Currency, &p, "US", formToday)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := crmtest.Must(ReadPlanForm(form, p.Currency, &p, "US", formToday))(t)
 	saved, err := p.Change(&in, formToday)
 	if p.Amount = 25_00; err != nil || saved != p {
 		t.Errorf("%+v, %v", saved, err)

@@ -4,36 +4,35 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	moment, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	moment := crmtest.Must(time.Parse(time.RFC3339, text))(t)
 	return moment
 }
 
 // The day of a gift is that of the organization's clock. A gift of which only the day is known stays on that day everywhere.
 func TestTheDayOfAGift(t *testing.T) {
-	for _, c := range []struct {
-		at, zone string
-		want     int64
-	}{
-		{"2026-11-17T04:37:00Z", "America/New_York", 20261116}, // 11:37 PM
-		{"2027-01-01T04:37:00Z", "America/New_York", 20261231},
-		{"2026-11-16T22:00:00Z", "Australia/Sydney", 20261117}, // 9 AM
-		{"2026-11-17T04:37:00Z", "UTC", 20261117},
-		{"2026-11-17T12:00:00Z", "Pacific/Kiritimati", 20261117}, // a date
-		{"2026-11-17T12:00:01Z", "Pacific/Kiritimati", 20261118},
-		{"1900-01-01T01:00:00Z", "America/New_York", 19000101}, // no sum is older
-		{"2026-03-08T06:59:59Z", "America/New_York", 20260308}, // an hour later the clocks go forward
-	} {
-		if got := Day(GiftClock(at(t, c.at), text.Location(c.zone))); got != c.want {
-			t.Errorf("%s in %s is on %d, want %d", c.at, c.zone, got, c.want)
+	for _, c := range rows.Of[struct {
+		At, Zone string
+		Want     int64
+	}](`
+		2026-11-17T04:37:00Z  America/New_York    20261116  // 11:37 PM
+		2027-01-01T04:37:00Z  America/New_York    20261231
+		2026-11-16T22:00:00Z  Australia/Sydney    20261117  // 9 AM
+		2026-11-17T04:37:00Z  UTC                 20261117
+		2026-11-17T12:00:00Z  Pacific/Kiritimati  20261117  // a date
+		2026-11-17T12:00:01Z  Pacific/Kiritimati  20261118
+		1900-01-01T01:00:00Z  America/New_York    19000101  // no sum is older
+		2026-03-08T06:59:59Z  America/New_York    20260308  // an hour later the clocks go forward
+	`) {
+		if got := Day(GiftClock(at(t, c.At), text.Location(c.Zone))); got != c.Want {
+			t.Errorf("%s in %s is on %d, want %d", c.At, c.Zone, got, c.Want)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
@@ -37,10 +38,21 @@ func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
 }
 
 func TestAWrongFilterOfGiftsIsNamed(t *testing.T) {
-	for query, field := range map[string]string{
-		"from=1.2.2026": "from", "from=1899-12-31": "from", "to=2026-02-30": "to", "from=2026-02-01 to=2026-01-31": "to", "min=-1": "min", "min=0.001": "min",
-		"max=1.000,00": "max", "min=6 max=5": "max", "plan=some": "plan", "campaign=gala": "campaign", "contact=-1": "contact", "method=barter": "method", "status=lost": "status",
-	} {
+	for query, field := range rows.Pairs(`
+		from=1.2.2026                  from
+		from=1899-12-31                from
+		to=2026-02-30                  to
+		from=2026-02-01 to=2026-01-31  to
+		min=-1                         min
+		min=0.001                      min
+		max=1.000,00                   max
+		min=6 max=5                    max
+		plan=some                      plan
+		campaign=gala                  campaign
+		contact=-1                     contact
+		method=barter                  method
+		status=lost                    status
+	`) {
 		_, err := ParseGiftSearch(values(query), "USD")
 		var v *doc.Invalid
 		if !errors.As(err, &v) || len(v.Faults) != 1 || v.Faults[0].Field != field {
@@ -62,7 +74,12 @@ func values(query string) func(string) string {
 }
 
 func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
-	for input, want := range map[string]string{"1.25": "$1.25", "1500": "$1,500", "0.5": "$0.50", "?": "?"} {
+	for input, want := range rows.Pairs(`
+		1.25  $1.25
+		1500  $1,500
+		0.5   $0.50
+		?     ?
+	`) {
 		if got := text.MoneyOf(input, "USD"); got != want {
 			t.Errorf("%s is shown as %s, want %s", input, got, want)
 		}

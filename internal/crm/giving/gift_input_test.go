@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 // TestAmountsAreNeverMisread: an amount that is written in the way of one country is read as it is meant everywhere, or refused.
@@ -45,19 +46,29 @@ func TestAmountsAreNeverMisread(t *testing.T) {
 
 // Ambiguous amounts are refused, as they are for campaigns.
 func TestAnAmountThatCouldBeAnotherIsRefused(t *testing.T) {
-	for _, c := range []struct {
-		text, currency string
-		grouped        bool
-		want           int64 // ten-thousandths; -1 is refused
-	}{
-		{"1500", "USD", true, 15_000_000}, {"1,500.50", "USD", true, 15_005_000}, {"$50", "USD", true, 500_000}, {"12.5", "USD", false, 125_000},
-		{"1.500", "USD", true, -1}, {"12.000", "USD", false, -1}, {"1.500", "", false, -1}, {"1.500", "KWD", true, 15_000}, {"10.5", "JPY", true, -1},
-		{"1,500", "USD", false, -1}, {"-5", "USD", true, -1}, {"five", "USD", true, -1}, {"1e3", "USD", true, -1},
-	} {
+	for _, c := range rows.Of[struct {
+		Text, Currency string
+		Grouped        bool
+		Want           int64
+	}](`
+		1500      USD  true   15000000
+		1,500.50  USD  true   15005000
+		$50       USD  true   500000
+		12.5      USD  false  125000
+		1.500     USD  true   -1
+		12.000    USD  false  -1
+		1.500     ""   false  -1
+		1.500     KWD  true   15000
+		10.5      JPY  true   -1
+		1,500     USD  false  -1
+		-5        USD  true   -1
+		five      USD  true   -1
+		1e3       USD  true   -1
+	`) {
 		var v doc.Invalid
-		n := ParseMoney(&v, "amount", c.text, c.currency, c.grouped)
-		if refused := len(v.Faults) > 0; refused != (c.want < 0) || !refused && *n != c.want {
-			t.Errorf("%q in %q is %d, %v, want %d", c.text, c.currency, *n, v.Faults, c.want)
+		n := ParseMoney(&v, "amount", c.Text, c.Currency, c.Grouped)
+		if refused := len(v.Faults) > 0; refused != (c.Want < 0) || !refused && *n != c.Want {
+			t.Errorf("%q in %q is %d, %v, want %d", c.Text, c.Currency, *n, v.Faults, c.Want)
 		}
 	}
 }

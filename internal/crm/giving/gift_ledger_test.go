@@ -3,6 +3,8 @@ package giving
 import (
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 // TestARefundThatWasUndoneIsNotTheLastOne: the day of a refund is that of the last one that stayed.
@@ -21,10 +23,7 @@ func TestARefundThatWasUndoneIsNotTheLastOne(t *testing.T) {
 	}
 	undo := func(g Gift, dollars int64) Gift {
 		sent := dollars * 1_0000
-		after, err := g.UndoRefund(&sent, day(10))
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := crmtest.Must(g.UndoRefund(&sent, day(10)))(t)
 		return after
 	}
 	for what, c := range map[string]struct {

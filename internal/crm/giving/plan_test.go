@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/rows"
 )
 
 // A gift pays for the open due day, no matter how late it is; an old gift that is entered late pays for nothing.
@@ -17,19 +18,19 @@ func TestAGiftMovesItsPlanOnByOnePeriod(t *testing.T) {
 		}
 		return at
 	}
-	for _, c := range []struct{ frequency, start, next, gift, want string }{
-		{"monthly", "2026-01-28", "2026-10-28", "2026-10-28", "2026-11-28"},
-		{"monthly", "2026-01-28", "2026-10-28", "2026-11-16", "2026-11-28"}, // late
-		{"monthly", "2026-01-28", "2026-10-28", "2026-10-20", "2026-11-28"}, // early
-		{"monthly", "2026-01-28", "2026-10-28", "2026-09-30", "2026-10-28"}, // of the previous month
-		{"monthly", "2026-01-31", "2026-01-31", "2026-02-02", "2026-02-28"},
-		{"monthly", "2026-01-31", "2026-02-28", "2026-03-02", "2026-03-31"},
-		{"yearly", "2024-05-01", "2026-05-01", "2026-11-16", "2027-05-01"},
-		{"quarterly", "2026-03-25", "2026-09-25", "2026-11-16", "2026-12-25"},
-		{"weekly", "2026-11-02", "2026-11-09", "2026-11-10", "2026-11-16"},
-	} {
-		p := Plan{Frequency: c.frequency, Status: ActivePlan, StartAt: day(c.start), NextBill: day(c.next)}
-		if paid := p.Paid(day(c.gift), day("2026-11-16")); !paid.NextBill.Equal(day(c.want)) {
+	for _, c := range rows.Of[struct{ Frequency, Start, Next, Gift, Want string }](`
+		monthly    2026-01-28  2026-10-28  2026-10-28  2026-11-28
+		monthly    2026-01-28  2026-10-28  2026-11-16  2026-11-28  // late
+		monthly    2026-01-28  2026-10-28  2026-10-20  2026-11-28  // early
+		monthly    2026-01-28  2026-10-28  2026-09-30  2026-10-28  // of the previous month
+		monthly    2026-01-31  2026-01-31  2026-02-02  2026-02-28
+		monthly    2026-01-31  2026-02-28  2026-03-02  2026-03-31
+		yearly     2024-05-01  2026-05-01  2026-11-16  2027-05-01
+		quarterly  2026-03-25  2026-09-25  2026-11-16  2026-12-25
+		weekly     2026-11-02  2026-11-09  2026-11-10  2026-11-16
+	`) {
+		p := Plan{Frequency: c.Frequency, Status: ActivePlan, StartAt: day(c.Start), NextBill: day(c.Next)}
+		if paid := p.Paid(day(c.Gift), day("2026-11-16")); !paid.NextBill.Equal(day(c.Want)) {
 			t.Errorf("%+v: next is %s", c, paid.NextBill.Format(time.DateOnly))
 		}
 	}

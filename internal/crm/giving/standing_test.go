@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
 )
 
@@ -20,10 +21,7 @@ func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
 	}
 	refund := func(dollars int64) {
 		t.Helper()
-		made, err := g.Refund(new(dollars*text.ScaleOf(text.SentDecimals)), now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := crmtest.Must(g.Refund(new(dollars*text.ScaleOf(text.SentDecimals)), now))(t)
 		g = made
 	}
 	called("Pledged")
@@ -33,10 +31,7 @@ func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
 	called("Partly refunded")
 	refund(30)
 	called("Refunded")
-	made, err := g.UndoRefund(nil, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := crmtest.Must(g.UndoRefund(nil, now))(t)
 	g = made
 	called("Received")
 	g = g.Withdraw()

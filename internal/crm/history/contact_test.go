@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
 
@@ -23,9 +24,6 @@ func made(t testing.TB, body string) crm.Contact {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := crm.NewContact(in, noon)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := crmtest.Must(crm.NewContact(in, noon))(t)
 	return c
 }

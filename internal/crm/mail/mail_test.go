@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/crm/crmtest"
 )
 
 func TestAnAddressIsOneMailbox(t *testing.T) {
@@ -39,9 +41,7 @@ func TestTypedTextIsNeverALink(t *testing.T) {
 
 func TestALineStaysALineInTheOutbox(t *testing.T) {
 	var m Message
-	if err := json.Unmarshal([]byte(`{"subject":"a\r\nBcc: b","says":["x\u2028y"]}`), &m); err != nil {
-		t.Fatal(err)
-	}
+	crmtest.Succeed(t, json.Unmarshal([]byte(`{"subject":"a\r\nBcc: b","says":["x\u2028y"]}`), &m))
 	if m.Subject.String() != "a Bcc: b" || m.Says[0].String() != "x y" {
 		t.Errorf("%q %q", m.Subject, m.Says)
 	}

@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 )
 
 var fieldsOfEveryType = []custom.Field{
@@ -43,7 +44,12 @@ var rowDay = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // readerOf reads a cell of a column beside those that a row needs, and says what is wrong with it.
 func readerOf(s *Sheet, target, heading, region string) func(cell string) error {
 	m, needed := Mapping{{Name: heading, Target: target}}, []string{""}
-	for name, value := range map[string]string{"first_name": "Ana", "last_name": "Ruiz", "amount": "5", "transacted_at": "2026-01-31"} {
+	for name, value := range rows.Pairs(`
+		first_name     Ana
+		last_name      Ruiz
+		amount         5
+		transacted_at  2026-01-31
+	`) {
 		if s.byTarget[name] != nil && name != target {
 			m, needed = append(m, Column{Name: name, Target: name}), append(needed, value)
 		}

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/table"
 )
 
@@ -37,9 +39,7 @@ func TestFilesOfOtherSystems(t *testing.T) {
 		got := importFile(t, name, region)
 		golden := strings.TrimSuffix(name, ".csv") + ".golden"
 		if *update {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			crmtest.Succeed(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(got, want) {
@@ -51,23 +51,11 @@ func TestFilesOfOtherSystems(t *testing.T) {
 // importFile is what becomes of a file: the columns and their targets, then the contacts.
 func importFile(t *testing.T, name, region string) []byte {
 	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := crmtest.Must(os.Open(name))(t)
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := crmtest.Must(file.Stat())(t)
+	rows := crmtest.Must(table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader}))(t)
+	data := crmtest.Must(os.ReadFile(name))(t)
 	mapping := Contacts.Recognize(rows.Header(), nil, lookAt(data, name))
 	if err := Contacts.Check(mapping); err != nil {
 		t.Errorf("%s: %v", name, err)
@@ -96,9 +84,7 @@ func importFile(t *testing.T, name, region string) []byte {
 			continue
 		}
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "); err != nil {
-			t.Fatal(err)
-		}
+		crmtest.Succeed(t, json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "))
 		told.WriteString("\n" + pretty.String() + "\n")
 	}
 }
@@ -112,30 +98,30 @@ func customFields() *custom.Fields {
 
 func TestColumnsAreRecognized(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]string{
-		"FIRST NAME|last-name|E mail":                                  "first_name|last_name|emails.0.value",
-		"Name|email2|Email 1|EMAIL":                                    "full_name|emails.2.value|emails.0.value|emails.1.value",
-		"Name|Mailing Address|City|State|Postal Code":                  "full_name|addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode",
-		"Vollname|E-Mail":                                              "full_name|emails.0.value",
-		"Work Email|Primary Email|Email opt out|Email Type":            "emails.1.value|emails.0.value|do_not_email|emails.0.type",
-		"Phone|Phone|Phone Type|Cell Phone|Fax|Phone country code":     "phones.0.value|phones.1.value|phones.0.type|phones.2.value|skip?|skip?",
-		"Address|City|State|Zip":                                       "addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode",
-		"Address 1|Address 2|City|Postcode":                            "addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.0.zipcode",
-		"Street|Street 2|Town|Home Street|Home City":                   "addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.1.address_1|addresses.1.city",
-		"Street 1|City 1|Street 2|City 2":                              "addresses.0.address_1|addresses.0.city|addresses.1.address_1|addresses.1.city",
-		"Other Street|Other City|Primary Street|Primary City":          "addresses.1.address_1|addresses.1.city|addresses.0.address_1|addresses.0.city",
-		"Anschrift|Land":                                               "addresses.0.whole|skip?",
-		"Straße und Hausnummer|PLZ/Ort|Staat":                          "addresses.0.address_1|addresses.0.zip_city|addresses.0.country",
-		"Country":                                                      "addresses.0.country",
-		"Region":                                                       "skip?",
-		"Tags|Kategorie|Notes|Comments":                                "tags|tags|note|note",
-		"Company|Employer|id|created_at||Shoe size":                    "company|skip?|external_id|skip|skip|skip?",
-		"first_name|emails.0.value|emails.0.type|tags.0|stats.total":   "first_name|emails.0.value|emails.0.type|tag|skip",
-		"email|emails.0.value":                                         "emails.1.value|emails.0.value",
-		"shirt SIZE|Position|company|Company":                          "custom.3|custom.4|company|custom.5",
-		"Vor- und Zuname|Prénom|NOM|Courriel|N° de tél.|Ville":         "full_name|first_name|last_name|emails.0.value|phones.0.value|addresses.0.city",
-		"custom.3|new:text|skip|emails.0.wrong|addresses.200.city|Jo.": "skip?|skip?|skip?|skip|skip|skip?",
-	} {
+	for header, want := range rows.Pairs(`
+		FIRST NAME|last-name|E mail                                   first_name|last_name|emails.0.value
+		Name|email2|Email 1|EMAIL                                     full_name|emails.2.value|emails.0.value|emails.1.value
+		Name|Mailing Address|City|State|Postal Code                   full_name|addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode
+		Vollname|E-Mail                                               full_name|emails.0.value
+		Work Email|Primary Email|Email opt out|Email Type             emails.1.value|emails.0.value|do_not_email|emails.0.type
+		Phone|Phone|Phone Type|Cell Phone|Fax|Phone country code      phones.0.value|phones.1.value|phones.0.type|phones.2.value|skip?|skip?
+		Address|City|State|Zip                                        addresses.0.address_1|addresses.0.city|addresses.0.state|addresses.0.zipcode
+		Address 1|Address 2|City|Postcode                             addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.0.zipcode
+		Street|Street 2|Town|Home Street|Home City                    addresses.0.address_1|addresses.0.address_2|addresses.0.city|addresses.1.address_1|addresses.1.city
+		Street 1|City 1|Street 2|City 2                               addresses.0.address_1|addresses.0.city|addresses.1.address_1|addresses.1.city
+		Other Street|Other City|Primary Street|Primary City           addresses.1.address_1|addresses.1.city|addresses.0.address_1|addresses.0.city
+		Anschrift|Land                                                addresses.0.whole|skip?
+		Straße und Hausnummer|PLZ/Ort|Staat                           addresses.0.address_1|addresses.0.zip_city|addresses.0.country
+		Country                                                       addresses.0.country
+		Region                                                        skip?
+		Tags|Kategorie|Notes|Comments                                 tags|tags|note|note
+		Company|Employer|id|created_at||Shoe size                     company|skip?|external_id|skip|skip|skip?
+		first_name|emails.0.value|emails.0.type|tags.0|stats.total    first_name|emails.0.value|emails.0.type|tag|skip
+		email|emails.0.value                                          emails.1.value|emails.0.value
+		shirt SIZE|Position|company|Company                           custom.3|custom.4|company|custom.5
+		Vor- und Zuname|Prénom|NOM|Courriel|N° de tél.|Ville          full_name|first_name|last_name|emails.0.value|phones.0.value|addresses.0.city
+		custom.3|new:text|skip|emails.0.wrong|addresses.200.city|Jo.  skip?|skip?|skip?|skip|skip|skip?
+	`) {
 		var got []string
 		for _, c := range Contacts.Recognize(strings.Split(header, "|"), customFields(), nil) {
 			if c.Unknown {
@@ -166,66 +152,66 @@ func rowOf(t *testing.T, target, cell string) (crm.Contact, error) {
 
 func TestCellsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ target, cell, want string }{
-		{"full_name", "Ana Lopez", "Ana/Lopez"},
-		{"full_name", "Lopez, Ana María", "Ana María/Lopez"},
-		{"full_name", "Dr. Ludwig van Beethoven", "Ludwig/van Beethoven"},
-		{"full_name", "Martin Luther King, Jr.", "Martin Luther/King"},
-		{"full_name", "Sammy Davis Jr.", "Sammy/Davis"},
-		{"full_name", "Ana & Tom Lopez", "Ana & Tom/Lopez"},
-		{"full_name", "Frau Erika von der Leyen", "Erika/von der Leyen"},
-		{"full_name", "Cher", "The Last field is required."},
-		{"dob", "1/31/1980", "1980-01-31"},
-		{"dob", "01/31/1980 00:00:00", "1980-01-31"},
-		{"dob", "1980-01-31", "1980-01-31"},
-		{"dob", "1980-01-31T00:00:00.000000Z", "1980-01-31"},
-		{"dob", "31.1.1980", "1980-01-31"},
-		{"dob", "31/01/1980", "1980-01-31"},
-		{"dob", "3/4/1980", "1980-03-04"},
-		{"dob", "January 31, 1980", "1980-01-31"},
-		{"dob", "19800131", "1980-01-31"},
-		{"dob", "0000-00-00", "0001-01-01"},
-		{"dob", "01/31", "The The column field must be a date in the format m/d/Y, from 01/01/1000 to today."},
-		{"dob", "31/31/1980", "The The column field must be a date in the format m/d/Y, from 01/01/1000 to today."},
-		{"dob", "1/31/2090", "The The column field must be a date in the format m/d/Y, from 01/01/1000 to today."},
-		{"emails.0.value", "a@example.org", "a@example.org"},
-		{"emails.0.value", "a@example.org; b@example.org,c@example.org", "a@example.org b@example.org c@example.org"},
-		{"emails.0.value", "nobody", "The The column field must be a valid email address."},
-		{"phones.0.value", "212-555-0100;ext=5", "212-555-0100;ext=5"},
-		{"phones.0.value", "212-555-0100; 212-555-0101", "212-555-0100 212-555-0101"},
-		{"phones.0.value", "n/a", ""},
-		{"tags", "a, b,, c", "a b c"},
-		{"tags", "a, b; c", "a, b c"},
-		{"tags", "a|b", "a b"},
-		{"tags", `"a, b","c"`, "a, b c"},
-		{"tags", `a\, b; c\;d; e\\f; g\|h`, `a, b c;d e\f g|h`},
-		{"tags", "one", "one"},
-		{"tag", "a, b; c", "a, b; c"},
-		{"twitter_url", "@ana", "https://twitter.com/ana"},
-		{"twitter_url", "twitter.com/ana", "https://twitter.com/ana"},
-		{"twitter_url", "https://example.org/x", "https://example.org/x"},
-		{"addresses.0.country", "Deutschland", "|||||DEU"},
-		{"addresses.0.country", "états-unis", "|||||USA"},
-		{"addresses.0.country", "U.S.A.", "|||||USA"},
-		{"addresses.0.country", "gb", "|||||GBR"},
-		{"addresses.0.country", "fra", "|||||fra"},
-		{"addresses.0.country", "England", "|||||GBR"},
-		{"addresses.0.country", "Atlantis", "|Atlantis||||"},
-		{"addresses.0.state", "New York", "|||NY||"},
-		{"addresses.0.state", "québec", "|||QC||"},
-		{"addresses.0.state", "ny", "|||ny||"},
-		{"addresses.0.state", "Bayern", "|Bayern||||"},
-		{"addresses.0.zip_city", "10115 Berlin", "||Berlin||10115|"},
-		{"addresses.0.zip_city", "Bad Homburg", "||Bad Homburg|||"},
-		{"addresses.0.address_1", "5 Pine Street\nRear", "5 Pine Street|Rear||||"},
-		{"addresses.0.whole", "9 Oak Avenue  Unit 3  Austin  TX  78701  US", "9 Oak Avenue|Unit 3|Austin|TX|78701|USA"},
-		{"addresses.0.whole", "9 Oak Avenue, Austin, TX 78701", "9 Oak Avenue||Austin|TX|78701|"},
-		{"addresses.0.whole", "9 Oak Avenue\nAustin, California\n78701", "9 Oak Avenue||Austin|CA|78701|"},
-		{"addresses.0.whole", "somewhere in Austin", "somewhere in Austin|||||"},
-	} {
-		contact, err := rowOf(t, c.target, c.cell)
-		if got := said(contact, c.target, err); got != c.want {
-			t.Errorf("%s %q: %q, want %q", c.target, c.cell, got, c.want)
+	for _, c := range rows.Of[struct{ Target, Cell, Want string }](`
+		full_name              Ana Lopez                                                     Ana/Lopez
+		full_name              Lopez, Ana María                                              Ana María/Lopez
+		full_name              Dr. Ludwig van Beethoven                                      Ludwig/van Beethoven
+		full_name              Martin Luther King, Jr.                                       Martin Luther/King
+		full_name              Sammy Davis Jr.                                               Sammy/Davis
+		full_name              Ana & Tom Lopez                                               Ana & Tom/Lopez
+		full_name              Frau Erika von der Leyen                                      Erika/von der Leyen
+		full_name              Cher                                                          The Last field is required.
+		dob                    1/31/1980                                                     1980-01-31
+		dob                    01/31/1980 00:00:00                                           1980-01-31
+		dob                    1980-01-31                                                    1980-01-31
+		dob                    1980-01-31T00:00:00.000000Z                                   1980-01-31
+		dob                    31.1.1980                                                     1980-01-31
+		dob                    31/01/1980                                                    1980-01-31
+		dob                    3/4/1980                                                      1980-03-04
+		dob                    January 31, 1980                                              1980-01-31
+		dob                    19800131                                                      1980-01-31
+		dob                    0000-00-00                                                    0001-01-01
+		dob                    01/31                                                         The The column field must be a date in the format m/d/Y, from 01/01/1000 to today.
+		dob                    31/31/1980                                                    The The column field must be a date in the format m/d/Y, from 01/01/1000 to today.
+		dob                    1/31/2090                                                     The The column field must be a date in the format m/d/Y, from 01/01/1000 to today.
+		emails.0.value         a@example.org                                                 a@example.org
+		emails.0.value         a@example.org; b@example.org,c@example.org                    a@example.org b@example.org c@example.org
+		emails.0.value         nobody                                                        The The column field must be a valid email address.
+		phones.0.value         212-555-0100;ext=5                                            212-555-0100;ext=5
+		phones.0.value         212-555-0100; 212-555-0101                                    212-555-0100 212-555-0101
+		phones.0.value         n/a                                                           ""
+		tags                   a, b,, c                                                      a b c
+		tags                   a, b; c                                                       a, b c
+		tags                   a|b                                                           a b
+		tags                   "\"a, b\",\"c\""                                              a, b c
+		tags                   a\, b; c\;d; e\\f; g\|h                                       a, b c;d e\f g|h
+		tags                   one                                                           one
+		tag                    a, b; c                                                       a, b; c
+		twitter_url            @ana                                                          https://twitter.com/ana
+		twitter_url            twitter.com/ana                                               https://twitter.com/ana
+		twitter_url            https://example.org/x                                         https://example.org/x
+		addresses.0.country    Deutschland                                                   |||||DEU
+		addresses.0.country    états-unis                                                    |||||USA
+		addresses.0.country    U.S.A.                                                        |||||USA
+		addresses.0.country    gb                                                            |||||GBR
+		addresses.0.country    fra                                                           |||||fra
+		addresses.0.country    England                                                       |||||GBR
+		addresses.0.country    Atlantis                                                      |Atlantis||||
+		addresses.0.state      New York                                                      |||NY||
+		addresses.0.state      québec                                                        |||QC||
+		addresses.0.state      ny                                                            |||ny||
+		addresses.0.state      Bayern                                                        |Bayern||||
+		addresses.0.zip_city   10115 Berlin                                                  ||Berlin||10115|
+		addresses.0.zip_city   Bad Homburg                                                   ||Bad Homburg|||
+		addresses.0.address_1  "5 Pine Street\nRear"                                         5 Pine Street|Rear||||
+		addresses.0.whole      "9 Oak Avenue \x20Unit 3 \x20Austin \x20TX \x2078701 \x20US"  9 Oak Avenue|Unit 3|Austin|TX|78701|USA
+		addresses.0.whole      9 Oak Avenue, Austin, TX 78701                                9 Oak Avenue||Austin|TX|78701|
+		addresses.0.whole      "9 Oak Avenue\nAustin, California\n78701"                     9 Oak Avenue||Austin|CA|78701|
+		addresses.0.whole      somewhere in Austin                                           somewhere in Austin|||||
+	`) {
+		contact, err := rowOf(t, c.Target, c.Cell)
+		if got := said(contact, c.Target, err); got != c.Want {
+			t.Errorf("%s %q: %q, want %q", c.Target, c.Cell, got, c.Want)
 		}
 	}
 }
@@ -336,19 +322,19 @@ func TestPhonesOfAnotherCountry(t *testing.T) {
 func TestMappingByHand(t *testing.T) {
 	t.Parallel()
 	guessed := Contacts.Recognize([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, nil, nil)
-	for text, want := range map[string]string{
-		"":                                    "skip|skip|emails.0.value|note|skip",
-		"spalte=first_name, EMAIL = skip":     "first_name|skip|skip|note|skip",
-		`"Name, ganz"=full_name,#5=custom.7`:  "skip|full_name|emails.0.value|note|custom.7",
-		"Spalte=emails.0.value":               "emails.0.value|skip|skip|note|skip",
-		"Spalte=note,#2=new:number":           "note|new:number|emails.0.value|note|skip",
-		"Nothing=first_name":                  `The file has no column "Nothing". Its columns are: Spalte, Name, ganz, email, Note, x=y.`,
-		"Spalte=firstname":                    `The column "Spalte" cannot become "firstname".`,
-		"Spalte":                              `The mapping must be like Column=first_name,Other=skip. "Spalte" has no =.`,
-		"Spalte=new:blob":                     `The column "Spalte" cannot become "new:blob".`,
-		"#9=skip":                             `The file has no column "#9". Its columns are: Spalte, Name, ganz, email, Note, x=y.`,
-		"Spalte=addresses.0.city,#2=emails.5": `The column "#2" cannot become "emails.5".`,
-	} {
+	for text, want := range rows.Pairs(`
+		""                                      skip|skip|emails.0.value|note|skip
+		spalte=first_name, EMAIL = skip         first_name|skip|skip|note|skip
+		"\"Name, ganz\"=full_name,#5=custom.7"  skip|full_name|emails.0.value|note|custom.7
+		Spalte=emails.0.value                   emails.0.value|skip|skip|note|skip
+		Spalte=note,#2=new:number               note|new:number|emails.0.value|note|skip
+		Nothing=first_name                      The file has no column "Nothing". Its columns are: Spalte, Name, ganz, email, Note, x=y.
+		Spalte=firstname                        The column "Spalte" cannot become "firstname".
+		Spalte                                  The mapping must be like Column=first_name,Other=skip. "Spalte" has no =.
+		Spalte=new:blob                         The column "Spalte" cannot become "new:blob".
+		#9=skip                                 The file has no column "#9". Its columns are: Spalte, Name, ganz, email, Note, x=y.
+		Spalte=addresses.0.city,#2=emails.5     The column "#2" cannot become "emails.5".
+	`) {
 		m, err := Contacts.With(guessed, text)
 		var got []string
 		for _, c := range m {

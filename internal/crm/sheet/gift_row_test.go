@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	tables "donorbook/internal/table"
@@ -179,14 +180,8 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 
 func firstRow(t testing.TB, file string) (*giftFile, *GiftRow) {
 	t.Helper()
-	f, err := openGifts(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	row, err := f.next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := crmtest.Must(openGifts(file))(t)
+	row := crmtest.Must(f.next())(t)
 	return f, row
 }
 

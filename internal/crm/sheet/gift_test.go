@@ -14,18 +14,17 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/rows"
 	tables "donorbook/internal/table"
 )
 
 // giftsOf is what becomes of a file of gifts: the columns and their targets, then the gifts.
 func giftsOf(t *testing.T, name, region string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := crmtest.Must(os.ReadFile(name))(t)
 	file, err := openGiftFile(data, name, nil, region)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -57,9 +56,7 @@ func giftsOf(t *testing.T, name, region string) []byte {
 		}
 		gift.Entries[0].ID = "entry"
 		var pretty bytes.Buffer
-		if err := json.Indent(&pretty, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "); err != nil {
-			t.Fatal(err)
-		}
+		crmtest.Succeed(t, json.Indent(&pretty, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "))
 		told.WriteString("\n" + pretty.String() + "\n")
 	}
 }
@@ -79,9 +76,7 @@ func TestGiftsOfOtherSystems(t *testing.T) {
 		got := giftsOf(t, name, region)
 		golden := strings.TrimSuffix(name, ".csv") + ".golden"
 		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			crmtest.Succeed(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(got, want) {
@@ -92,28 +87,28 @@ func TestGiftsOfOtherSystems(t *testing.T) {
 
 func TestGiftColumnsAreRecognized(t *testing.T) {
 	t.Parallel()
-	for header, want := range map[string]string{
-		"Amount|Total Amount|Date|Created Date":                      "amount|skip|transacted_at|skip",
-		"Donation Amount|DATE RECEIVED|Donor Email|Donor First Name": "amount|transacted_at|email|first_name",
-		"Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber":            "amount|transacted_at|method|full_name",
-		"Montant|Date du versement|Moyen de paiement|Nom complet":    "amount|transacted_at|method|full_name",
-		"amount|date|Contact ID":                                     "amount|transacted_at|contact_id",
-		"amount|date|Contact ID|Email":                               "amount|transacted_at|contact_external_id|email", // of another system
-		"amount|date|Account Number":                                 "amount|transacted_at|contact_external_id",
-		"amount|date|LGL Constituent ID|Constituent ID|Name":         "amount|transacted_at|skip|contact_external_id|full_name",
-		"amount|date|Donor ID|Gift ID":                               "amount|transacted_at|contact_external_id|external_id",
-		"amount|date|Primary Contact|Primary Contact ID":             "amount|transacted_at|full_name|contact_external_id",
-		"amount|date|contact_id|email":                               "amount|transacted_at|contact_id|email",
-		"amount|date|Campaign ID":                                    "amount|transacted_at|campaign_id",
-		"amount|date|Campaign ID|Campaign Name":                      "amount|transacted_at|skip|campaign",
-		"amount|date|campaign_id|campaign":                           "amount|transacted_at|campaign_id|campaign",
-		"amount|date|campaign_id|campaign_code":                      "amount|transacted_at|skip|campaign",
-		"amount|date|note|Comments|Work Email|Primary Email":         "amount|transacted_at|note|note|skip|email",
-		"amount|date|Address|Shipping City":                          "amount|transacted_at|address|skip",
-		"amount|date|Address|City|State":                             "amount|transacted_at|address_1|city|state",
-		"amount|date|address_1|address_2|city|zipcode|full_name":     "amount|transacted_at|address_1|address_2|city|zipcode|full_name",
-		"skip|rejected|Shoe size":                                    "skip|skip|skip",
-	} {
+	for header, want := range rows.Pairs(`
+		Amount|Total Amount|Date|Created Date                       amount|skip|transacted_at|skip
+		Donation Amount|DATE RECEIVED|Donor Email|Donor First Name  amount|transacted_at|email|first_name
+		Betrag|Buchungsdatum|Zahlungsweise|Auftraggeber             amount|transacted_at|method|full_name
+		Montant|Date du versement|Moyen de paiement|Nom complet     amount|transacted_at|method|full_name
+		amount|date|Contact ID                                      amount|transacted_at|contact_id
+		amount|date|Contact ID|Email                                amount|transacted_at|contact_external_id|email  // of another system
+		amount|date|Account Number                                  amount|transacted_at|contact_external_id
+		amount|date|LGL Constituent ID|Constituent ID|Name          amount|transacted_at|skip|contact_external_id|full_name
+		amount|date|Donor ID|Gift ID                                amount|transacted_at|contact_external_id|external_id
+		amount|date|Primary Contact|Primary Contact ID              amount|transacted_at|full_name|contact_external_id
+		amount|date|contact_id|email                                amount|transacted_at|contact_id|email
+		amount|date|Campaign ID                                     amount|transacted_at|campaign_id
+		amount|date|Campaign ID|Campaign Name                       amount|transacted_at|skip|campaign
+		amount|date|campaign_id|campaign                            amount|transacted_at|campaign_id|campaign
+		amount|date|campaign_id|campaign_code                       amount|transacted_at|skip|campaign
+		amount|date|note|Comments|Work Email|Primary Email          amount|transacted_at|note|note|skip|email
+		amount|date|Address|Shipping City                           amount|transacted_at|address|skip
+		amount|date|Address|City|State                              amount|transacted_at|address_1|city|state
+		amount|date|address_1|address_2|city|zipcode|full_name      amount|transacted_at|address_1|address_2|city|zipcode|full_name
+		skip|rejected|Shoe size                                     skip|skip|skip
+	`) {
 		var got []string
 		for _, c := range Gifts.Recognize(strings.Split(header, "|"), nil, nil) {
 			got = append(got, c.Target)
@@ -152,39 +147,73 @@ func TestMappingsOfGifts(t *testing.T) {
 
 func TestAmountsAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	const unreadable, twice = "amount field is not an amount", "amount field can be read in two ways"
-	for _, c := range []struct{ text, currency, region, want string }{
-		{"25", "", "US", "250000"}, {"25.5", "", "US", "255000"}, {".5", "", "US", "5000"}, {"$25", "", "US", "250000"}, {"$ 25.00", "", "US", "250000"}, {"25 USD", "", "US", "250000 USD"},
-		{"1,234.56", "", "US", "12345600"}, {"1,234", "", "US", "12340000"}, {"1,234,567", "", "US", "12345670000"}, {"25,50", "", "US", "255000"}, {"US$1,234.50", "", "DE", "12345000 USD"},
-		{"1.234,56", "", "US", "12345600"}, {"1.234,56 €", "", "DE", "12345600 EUR"}, {"1\u00a0234,56\u202f€", "", "FR", "12345600 EUR"}, {"CHF 1’234.50", "", "CH", "12345000 CHF"}, {"1'234", "", "CH", "12340000"},
-		{"1.234.567", "", "DE", "12345670000"}, {"12.50", "", "DE", "125000"}, {"12,5", "", "DE", "125000"}, {"Euro 5", "", "DE", "50000 EUR"}, {"£5", "", "GB", "50000 GBP"},
-		{"1.234", "", "DE", twice}, {"1,234", "", "DE", twice}, {"33.333", "", "FR", twice}, {"1.234", "KWD", "DE", "12340"}, {"1.500", "KWD", "US", "15000"}, {"0.125", "", "DE", "1250"},
-		{"1.500", "", "US", "must not end with a zero"}, {"1.234", "USD", "US", "must not have more than 2 decimals in USD"}, {"1 234,567", "", "FR", unreadable}, {"1,23,456", "", "US", unreadable},
-		{"1,2345", "", "US", unreadable}, {"12 34", "", "US", unreadable}, {"1 234'567", "", "US", unreadable}, {"1.234,5,6", "", "US", unreadable}, {"5,", "", "US", unreadable}, {"$5 USD", "", "US", unreadable},
-		{"five", "", "US", unreadable}, {"5 apples", "", "US", unreadable}, {"1e3", "", "US", unreadable}, {"=1+1", "", "US", unreadable}, {"1-2", "", "US", unreadable}, {"(5", "", "US", unreadable},
-		{"-25.00", "", "US", "250000 back"}, {"(25.00)", "", "US", "250000 back"}, {"-$25", "", "US", "250000 back"}, {"$-25", "", "US", "250000 back"}, {"25-", "", "US", "250000 back"}, {"\u221225", "", "US", "250000 back"},
-		{"0", "", "US", "must be a number above 0"}, {"0,00 €", "", "DE", "must be a number above 0"},
-	} {
-		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.text, c.currency)
-		f, err := openGiftFile([]byte(file), "gifts.csv", nil, c.region)
-		if err != nil {
-			t.Fatal(err)
-		}
-		row, err := f.next()
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range rows.Of[struct{ Text, Currency, Region, Want string }](`
+		25                      ""   US  250000
+		25.5                    ""   US  255000
+		.5                      ""   US  5000
+		$25                     ""   US  250000
+		$ 25.00                 ""   US  250000
+		25 USD                  ""   US  250000 USD
+		1,234.56                ""   US  12345600
+		1,234                   ""   US  12340000
+		1,234,567               ""   US  12345670000
+		25,50                   ""   US  255000
+		US$1,234.50             ""   DE  12345000 USD
+		1.234,56                ""   US  12345600
+		1.234,56 €              ""   DE  12345600 EUR
+		"1\u00a0234,56\u202f€"  ""   FR  12345600 EUR
+		CHF 1’234.50            ""   CH  12345000 CHF
+		1'234                   ""   CH  12340000
+		1.234.567               ""   DE  12345670000
+		12.50                   ""   DE  125000
+		12,5                    ""   DE  125000
+		Euro 5                  ""   DE  50000 EUR
+		£5                      ""   GB  50000 GBP
+		1.234                   ""   DE  amount field can be read in two ways
+		1,234                   ""   DE  amount field can be read in two ways
+		33.333                  ""   FR  amount field can be read in two ways
+		1.234                   KWD  DE  12340
+		1.500                   KWD  US  15000
+		0.125                   ""   DE  1250
+		1.500                   ""   US  must not end with a zero
+		1.234                   USD  US  must not have more than 2 decimals in USD
+		1 234,567               ""   FR  amount field is not an amount
+		1,23,456                ""   US  amount field is not an amount
+		1,2345                  ""   US  amount field is not an amount
+		12 34                   ""   US  amount field is not an amount
+		1 234'567               ""   US  amount field is not an amount
+		1.234,5,6               ""   US  amount field is not an amount
+		5,                      ""   US  amount field is not an amount
+		$5 USD                  ""   US  amount field is not an amount
+		five                    ""   US  amount field is not an amount
+		5 apples                ""   US  amount field is not an amount
+		1e3                     ""   US  amount field is not an amount
+		=1+1                    ""   US  amount field is not an amount
+		1-2                     ""   US  amount field is not an amount
+		(5                      ""   US  amount field is not an amount
+		-25.00                  ""   US  250000 back
+		(25.00)                 ""   US  250000 back
+		-$25                    ""   US  250000 back
+		$-25                    ""   US  250000 back
+		25-                     ""   US  250000 back
+		−25                     ""   US  250000 back
+		0                       ""   US  must be a number above 0
+		0,00 €                  ""   DE  must be a number above 0
+	`) {
+		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.Text, c.Currency)
+		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
+		row := crmtest.Must(f.next())(t)
 		got := ""
-		if err := row.Validate(c.region, importDay); err != nil {
+		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
-		} else if got = fmt.Sprint(*row.Amount); c.currency == "" && row.Currency != nil {
+		} else if got = fmt.Sprint(*row.Amount); c.Currency == "" && row.Currency != nil {
 			got += " " + *row.Currency
 		}
 		if row.Filed.IsRefund {
 			got += " back"
 		}
-		if got != c.want && (c.want[0] <= '9' || !strings.Contains(got, c.want)) {
-			t.Errorf("%q in %s %s is %s, want %s", c.text, c.region, c.currency, got, c.want)
+		if got != c.Want && (c.Want[0] <= '9' || !strings.Contains(got, c.Want)) {
+			t.Errorf("%q in %s %s is %s, want %s", c.Text, c.Region, c.Currency, got, c.Want)
 		}
 	}
 }
@@ -192,17 +221,20 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 // TestAmountsKeepTheirCurrency: an amount with the sign of one currency is no gift in another one.
 func TestAmountsKeepTheirCurrency(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ text, said, currency, want string }{
-		{"$5", "", "USD", ""}, {"$5", "", "CAD", ""}, {"5 €", "EUR", "EUR", ""}, {"5", "", "EUR", ""},
-		{"$5", "", "EUR", "The amount field has the sign $, but the gift would be in EUR: add a column with the currency, such as USD or EUR."},
-		{"5 €", "USD", "USD", "The amount field has the sign €, but the gift would be in USD: add a column with the currency, such as USD or EUR."},
-	} {
-		_, row := firstRow(t, fmt.Sprintf("amount;date;currency;contact_id\n%s;2026-01-31;%s;7\n", c.text, c.said))
+	for _, c := range rows.Of[struct{ Text, Said, Currency, Want string }](`
+		$5   ""   USD  ""
+		$5   ""   CAD  ""
+		5 €  EUR  EUR  ""
+		5    ""   EUR  ""
+		$5   ""   EUR  The amount field has the sign $, but the gift would be in EUR: add a column with the currency, such as USD or EUR.
+		5 €  USD  USD  The amount field has the sign €, but the gift would be in USD: add a column with the currency, such as USD or EUR.
+	`) {
+		_, row := firstRow(t, fmt.Sprintf("amount;date;currency;contact_id\n%s;2026-01-31;%s;7\n", c.Text, c.Said))
 		if err := row.Validate("US", importDay); err != nil {
 			t.Fatal(c, err)
 		}
-		_, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, c.currency, "", importDay)
-		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+		_, err := giving.NewGift(&row.GiftInput, &crm.Contact{}, c.Currency, "", importDay)
+		if (err == nil) != (c.Want == "") || err != nil && err.Error() != c.Want {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -210,33 +242,45 @@ func TestAmountsKeepTheirCurrency(t *testing.T) {
 
 func TestDaysAsPeopleWriteThem(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ column, text, region, want string }{
-		{"date", "2026-01-31", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026", "US", "2026-01-31 12:00:00"}, {"date", "01/31/26", "US", "2026-01-31 12:00:00"},
-		{"date", "31.01.2026", "US", "2026-01-31 12:00:00"}, {"date", "31/01/2026", "GB", "2026-01-31 12:00:00"}, {"date", "3/4/2026", "US", "2026-03-04 12:00:00"}, {"date", "3/4/2026", "GB", "2026-04-03 12:00:00"},
-		{"Datum", "3/4/2026", "US", "2026-04-03 12:00:00"}, {"date", "2026-01-31 09:08:07", "US", "2026-01-31 09:08:07"}, {"date", "2026-01-31T09:08:07+02:00", "US", "2026-01-31 07:08:07"},
-		{"date", "1/31/2026 9:08 PM", "US", "2026-01-31 21:08:00"}, {"date", "1/31/2026 12:08 a.m.", "US", "2026-01-31 00:08:00"}, {"date", "31.01.2026, 18:30 Uhr", "DE", "2026-01-31 18:30:00"}, {"date", "2026-01-31 18:30:01.123 UTC", "DE", "2026-01-31 18:30:01"},
-		{"date", "2026-01-31 00:00:00", "US", "2026-01-31 12:00:00"}, {"date", "1/31/2026 12:00:00 AM", "US", "2026-01-31 12:00:00"}, {"date", "2026-01-31T00:00:00Z", "US", "2026-01-31 00:00:00"},
-		{"date", "January 31, 2026", "US", "2026-01-31 12:00:00"}, {"date", "31 Jan 2026 09:08", "US", "2026-01-31 09:08:00"}, {"date", "31-Jan-26", "US", "2026-01-31 12:00:00"},
-		{"date", "31/01/2026", "US", "must be a date"}, {"date", "1/31/2026", "DE", "must be a date"}, {"date", "2026-02-30", "US", "must be a date"}, {"date", "1/31/2026 25:00", "US", "must be a date"},
-		{"date", "46053", "US", "must be a date"}, {"date", "soon", "US", "must be a date"},
-	} {
-		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.column, c.text)
-		f, err := openGiftFile([]byte(file), "gifts.csv", nil, c.region)
-		if err != nil {
-			t.Fatal(err)
-		}
-		row, err := f.next()
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range rows.Of[struct{ Column, Text, Region, Want string }](`
+		date   2026-01-31                   US  2026-01-31 12:00:00
+		date   1/31/2026                    US  2026-01-31 12:00:00
+		date   01/31/26                     US  2026-01-31 12:00:00
+		date   31.01.2026                   US  2026-01-31 12:00:00
+		date   31/01/2026                   GB  2026-01-31 12:00:00
+		date   3/4/2026                     US  2026-03-04 12:00:00
+		date   3/4/2026                     GB  2026-04-03 12:00:00
+		Datum  3/4/2026                     US  2026-04-03 12:00:00
+		date   2026-01-31 09:08:07          US  2026-01-31 09:08:07
+		date   2026-01-31T09:08:07+02:00    US  2026-01-31 07:08:07
+		date   1/31/2026 9:08 PM            US  2026-01-31 21:08:00
+		date   1/31/2026 12:08 a.m.         US  2026-01-31 00:08:00
+		date   31.01.2026, 18:30 Uhr        DE  2026-01-31 18:30:00
+		date   2026-01-31 18:30:01.123 UTC  DE  2026-01-31 18:30:01
+		date   2026-01-31 00:00:00          US  2026-01-31 12:00:00
+		date   1/31/2026 12:00:00 AM        US  2026-01-31 12:00:00
+		date   2026-01-31T00:00:00Z         US  2026-01-31 00:00:00
+		date   January 31, 2026             US  2026-01-31 12:00:00
+		date   31 Jan 2026 09:08            US  2026-01-31 09:08:00
+		date   31-Jan-26                    US  2026-01-31 12:00:00
+		date   31/01/2026                   US  must be a date
+		date   1/31/2026                    DE  must be a date
+		date   2026-02-30                   US  must be a date
+		date   1/31/2026 25:00              US  must be a date
+		date   46053                        US  must be a date
+		date   soon                         US  must be a date
+	`) {
+		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.Column, c.Text)
+		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
+		row := crmtest.Must(f.next())(t)
 		got := ""
-		if err := row.Validate(c.region, importDay); err != nil {
+		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
 		} else {
 			got = row.Time().Format("2006-01-02 15:04:05")
 		}
-		if got != c.want && (c.want[0] == '2' || !strings.Contains(got, c.want)) {
-			t.Errorf("%s in %s is %s, want %s", c.text, c.region, got, c.want)
+		if got != c.Want && (c.Want[0] == '2' || !strings.Contains(got, c.Want)) {
+			t.Errorf("%s in %s is %s, want %s", c.Text, c.Region, got, c.Want)
 		}
 	}
 }
@@ -244,14 +288,8 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 // TestWhatValuesAColumnOfIDsHas: texts are no ids, and ids that begin with a word which means something are ids.
 func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
 	t.Parallel()
-	f, err := openGiftFile([]byte("Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n6,2026-02-01,b@example.org,,don_2,false\n"), "gifts.csv", nil, "US")
-	if err != nil {
-		t.Fatal(err)
-	}
-	row, err := f.next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := crmtest.Must(openGiftFile([]byte("Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n6,2026-02-01,b@example.org,,don_2,false\n"), "gifts.csv", nil, "US"))(t)
+	row := crmtest.Must(f.next())(t)
 	if ids := fmt.Sprint(row.Filed.IDs); ids != "[{id don_1}]" || row.Filed.Plan != "" || row.kind != "" {
 		t.Errorf("the ids are %s, of the plan %q, of the kind %q", ids, row.Filed.Plan, row.kind)
 	}
@@ -259,8 +297,38 @@ func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
 
 func TestWordsOfGifts(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"Credit Card": "card", "Visa ****4242": "card", "Kreditkarte": "card", "ACH": "ach", "EFT": "ach", "SEPA-Lastschrift": "direct_debit", "Überweisung": "bank_transfer", "Virement": "bank_transfer",
-		"Chèque": "check", "Check #1187": "check", "Bar": "cash", "Espèces": "cash", "PayPal": "paypal", "In-Kind": "in_kind", "in_kind": "in_kind", "Sachspende": "in_kind", "None": "other", "CK": "check", "CC": "card", "ACH/EFT": "ach", "Wire": "bank_transfer", "Gift in Kind": "in_kind", "DAF": "donor_advised_fund", "Donor-Advised Fund": "donor_advised_fund", "Payroll": "other", "Stock": "stock", "Venmo": "venmo", "gold": "other", "Credit Card - Visa (4242)": "card", "Online donation by check": "check"} {
+	for text, want := range rows.Pairs(`
+		Credit Card                card
+		Visa ****4242              card
+		Kreditkarte                card
+		ACH                        ach
+		EFT                        ach
+		SEPA-Lastschrift           direct_debit
+		Überweisung                bank_transfer
+		Virement                   bank_transfer
+		Chèque                     check
+		Check #1187                check
+		Bar                        cash
+		Espèces                    cash
+		PayPal                     paypal
+		In-Kind                    in_kind
+		in_kind                    in_kind
+		Sachspende                 in_kind
+		None                       other
+		CK                         check
+		CC                         card
+		ACH/EFT                    ach
+		Wire                       bank_transfer
+		Gift in Kind               in_kind
+		DAF                        donor_advised_fund
+		Donor-Advised Fund         donor_advised_fund
+		Payroll                    other
+		Stock                      stock
+		Venmo                      venmo
+		gold                       other
+		Credit Card - Visa (4242)  card
+		Online donation by check   check
+	`) {
 		_, row := firstRow(t, "amount,date,method,contact_id\n5,2026-01-31,"+text+",7\n")
 		if err := row.Validate("US", importDay); (err == nil) != (want != "") || err == nil && *row.Method != want {
 			t.Errorf("%s is %v, %v", text, value(row.Method), err)
@@ -269,36 +337,41 @@ func TestWordsOfGifts(t *testing.T) {
 			t.Errorf("the note of %s is %q", text, kept)
 		}
 	}
-	for text, want := range map[string]string{"Completed": "succeeded", "Closed Won": "succeeded", "Posted": "succeeded", "PAID": "succeeded", "bezahlt": "succeeded", "Payé": "succeeded", "Pledged": "pending", "En attente": "pending",
-		"Declined": "failed", "Canceled": "cancelled", "Closed Lost": "cancelled"} {
+	for text, want := range rows.Pairs(`
+		Completed    succeeded
+		Closed Won   succeeded
+		Posted       succeeded
+		PAID         succeeded
+		bezahlt      succeeded
+		Payé         succeeded
+		Pledged      pending
+		En attente   pending
+		Declined     failed
+		Canceled     cancelled
+		Closed Lost  cancelled
+	`) {
 		_, row := firstRow(t, "amount,date,status,contact_id\n5,2026-01-31,"+text+",7\n")
 		if err := row.Validate("US", importDay); err != nil || *row.Status != want {
 			t.Errorf("%s is %v, %v", text, value(row.Status), err)
 		}
 	}
-	for row, want := range map[string]string{
-		"Refunded,cash,,":              "",
-		"Posted,cash,2.50,":            "",
-		"Posted,cash,5.01,":            "left out: The Amount Refunded field must not be more than the amount.",
-		"Partially Refunded,cash,2.5,": "",
-		"Partially Refunded,cash,,":    "left out: The Stage field says that part of it was refunded, but no column or other row says how much.",
-		"Prospecting,cash,,":           "The Stage field says \"Prospecting\", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.",
-		"Posted,gold,0.00,":            "",
-		"Posted,,false,":               "",
-		"Posted,cash,0,perhaps":        "left out: The Opt-in field is neither yes nor no.",
-		"Posted,cash,0,Yes":            "",
-		"Posted,cash,false,nein":       "",
-	} {
+	for row, want := range rows.Pairs(`
+		Refunded,cash,,               ""
+		Posted,cash,2.50,             ""
+		Posted,cash,5.01,             left out: The Amount Refunded field must not be more than the amount.
+		Partially Refunded,cash,2.5,  ""
+		Partially Refunded,cash,,     left out: The Stage field says that part of it was refunded, but no column or other row says how much.
+		Prospecting,cash,,            The Stage field says "Prospecting", which is unknown: choose what it means, one of succeeded, pending, failed, cancelled, refunded, partly refunded, disputed, test.
+		Posted,gold,0.00,             ""
+		Posted,,false,                ""
+		Posted,cash,0,perhaps         left out: The Opt-in field is neither yes nor no.
+		Posted,cash,0,Yes             ""
+		Posted,cash,false,nein        ""
+	`) {
 		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
 		header, _, _ := strings.Cut(file, "\n")
-		mapping, err := Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := openGiftFile([]byte(file), "gifts.csv", mapping, "US")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mapping := crmtest.Must(Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method"))(t)
+		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", mapping, "US"))(t)
 		got, err := f.next()
 		if err != nil {
 			t.Fatal(err)
@@ -326,35 +399,15 @@ func leftOutOf(g *GiftRow) (said string) {
 func TestRefundsAreNotLost(t *testing.T) {
 	t.Parallel()
 	in, faults, err := giving.DecodeGift(doc.NewBody([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`)))
-	if err = errors.Join(err, in.Validate(faults, true, "US", importDay)); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := giving.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	crmtest.Succeed(t, errors.Join(err, in.Validate(faults, true, "US", importDay)))
+	whole := crmtest.Must(giving.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay))(t)
 	two := int64(20000)
-	part, err := whole.Refund(&two, importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := whole.Refund(nil, importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	undone, err := part.UndoRefund(nil, importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	part := crmtest.Must(whole.Refund(&two, importDay))(t)
+	all := crmtest.Must(whole.Refund(nil, importDay))(t)
+	undone := crmtest.Must(part.UndoRefund(nil, importDay))(t)
 	seven, cash := int64(70000), "check"
-	corrected, err := undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := corrected.Refund(&two, importDay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	corrected := crmtest.Must(undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay))(t)
+	again := crmtest.Must(corrected.Refund(&two, importDay))(t)
 	for i, g := range []giving.Gift{whole, undone, corrected, part, all, again} {
 		_, row := firstRow(t, string(giving.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
 		if err := row.Validate("US", importDay); err != nil {
@@ -419,29 +472,15 @@ func TestExportedGiftsComeBack(t *testing.T) {
 				}
 				err = errors.Join(err, w.Row(cells))
 			}
-			if err = errors.Join(err, w.Close()); err != nil {
-				t.Fatal(err)
-			}
-			mapping, err := Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip") // another account has other contacts
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := openGiftFile(file.Bytes(), "gifts."+format, mapping, region)
-			if err != nil {
-				t.Fatal(err)
-			}
+			crmtest.Succeed(t, errors.Join(err, w.Close()))
+			mapping := crmtest.Must(Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip"))(t)
+			f := crmtest.Must(openGiftFile(file.Bytes(), "gifts."+format, mapping, region))(t)
 			for _, want := range []*giving.Gift{&whole, &small, &yen} {
-				row, err := f.next()
-				if err != nil {
-					t.Fatal(err)
-				}
+				row := crmtest.Must(f.next())(t)
 				if err := row.Validate(region, importDay); err != nil {
 					t.Fatalf("%s, %s: %v", format, region, err)
 				}
-				got, err := giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := crmtest.Must(giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay))(t)
 				got.Entries[0].ID = "entry"
 				if string(got.AppendBody(nil)) != string(want.AppendBody(nil)) || row.CampaignName != "gala" {
 					t.Errorf("%s, %s: came back as\n%s\nfrom\n%s", format, region, got.AppendBody(nil), want.AppendBody(nil))

@@ -5,19 +5,37 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestParseDecimal(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		cents int64
-	}{
-		{"0", 0}, {"-0", 0}, {"0.00", 0}, {"0e99999999999999999999", 0}, {"1000", 100000}, {"12.5", 1250}, {"12.34", 1234}, {"12.340", 1234},
-		{"0.01", 1}, {"1e3", 100000}, {"1.5E2", 15000}, {"1234e-2", 1234}, {"1.10e+1", 1100}, {"1000000e-8", 1},
-		{"9999999999.99", 999_999_999_999}, {"0.07", 7}, {"4.35", 435}, {"1.15", 115}, {"0.0000000000000001e16", 100},
-	} {
-		if cents, ok := ParseDecimal(test.text, 2, CentDigits); !ok || cents != test.cents {
-			t.Errorf("parseDecimal(%q) = %d, %v; want %d", test.text, cents, ok, test.cents)
+	for _, test := range rows.Of[struct {
+		Text  string
+		Cents int64
+	}](`
+		0                       0
+		-0                      0
+		0.00                    0
+		0e99999999999999999999  0
+		1000                    100000
+		12.5                    1250
+		12.34                   1234
+		12.340                  1234
+		0.01                    1
+		1e3                     100000
+		1.5E2                   15000
+		1234e-2                 1234
+		1.10e+1                 1100
+		1000000e-8              1
+		9999999999.99           999999999999
+		0.07                    7
+		4.35                    435
+		1.15                    115
+		0.0000000000000001e16   100
+	`) {
+		if cents, ok := ParseDecimal(test.Text, 2, CentDigits); !ok || cents != test.Cents {
+			t.Errorf("parseDecimal(%q) = %d, %v; want %d", test.Text, cents, ok, test.Cents)
 		}
 	}
 	for _, value := range []string{

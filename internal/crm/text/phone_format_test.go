@@ -4,33 +4,35 @@ import (
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestPhonesAreShownInOneStyle(t *testing.T) {
-	for _, test := range []struct{ value, region, shown string }{
-		{"2125550100", "US", "(212) 555-0100"},
-		{"212.555.0100", "US", "(212) 555-0100"},
-		{"+1 212-555-0100", "US", "(212) 555-0100"},
-		{"1 (212) 555 0100", "US", "(212) 555-0100"},
-		{"+1 416 555 0100", "US", "(416) 555-0100"},
-		{"+12125550100", "GB", "+1 212-555-0100"},
-		{"555-0123", "US", "555-0123"},
-		{"212 555 0100x42", "US", "(212) 555-0100 ext. 42"},
-		{"212-555-0100 ext. 42", "US", "(212) 555-0100 ext. 42"},
-		{"+44 20 79460958 x 3", "US", "+44 20 7946 0958 ext. 3"},
-		{"+442079460958", "US", "+44 20 7946 0958"},
-		{"+44 (0)20 7946 0958", "GB", "020 7946 0958"},
-		{"0612345678", "FR", "06 12 34 56 78"},
-		{"+39 066982", "US", "+39 06 6982"},
-		{"０３１２３４５６７８", "JP", "03-1234-5678"},
-		{"+5491123456789", "AR", "011 15-2345-6789"},
-		{"1-800-FLOWERS", "US", "(800) 356-9377"},
-		{"+1234567890123", "US", "+1234567890123"}, // not a possible number: as it was written
-		{"whatever", "US", "whatever"},
-		{"", "US", ""},
-	} {
-		if shown := FormatPhone(test.value, test.region); shown != test.shown {
-			t.Errorf("FormatPhone(%q, %q) = %q, want %q", test.value, test.region, shown, test.shown)
+	for _, test := range rows.Of[struct{ Value, Region, Shown string }](`
+		2125550100            US  (212) 555-0100
+		212.555.0100          US  (212) 555-0100
+		+1 212-555-0100       US  (212) 555-0100
+		1 (212) 555 0100      US  (212) 555-0100
+		+1 416 555 0100       US  (416) 555-0100
+		+12125550100          GB  +1 212-555-0100
+		555-0123              US  555-0123
+		212 555 0100x42       US  (212) 555-0100 ext. 42
+		212-555-0100 ext. 42  US  (212) 555-0100 ext. 42
+		+44 20 79460958 x 3   US  +44 20 7946 0958 ext. 3
+		+442079460958         US  +44 20 7946 0958
+		+44 (0)20 7946 0958   GB  020 7946 0958
+		0612345678            FR  06 12 34 56 78
+		+39 066982            US  +39 06 6982
+		０３１２３４５６７８            JP  03-1234-5678
+		+5491123456789        AR  011 15-2345-6789
+		1-800-FLOWERS         US  (800) 356-9377
+		+1234567890123        US  +1234567890123  // not a possible number: as it was written
+		whatever              US  whatever
+		""                    US  ""
+	`) {
+		if shown := FormatPhone(test.Value, test.Region); shown != test.Shown {
+			t.Errorf("FormatPhone(%q, %q) = %q, want %q", test.Value, test.Region, shown, test.Shown)
 		}
 	}
 }

@@ -4,34 +4,36 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/rows"
 )
 
 func TestNormalPhone(t *testing.T) {
-	for _, test := range []struct{ value, region, key string }{
-		{"(312) 555-0123", "US", "+13125550123"},
-		{"312.555.0123", "US", "+13125550123"},
-		{"3125550123", "US", "+13125550123"},
-		{"1 312 555 0123", "US", "+13125550123"},
-		{"+1 312 555 0123", "US", "+13125550123"},
-		{"+1 312 555 0123", "GB", "+13125550123"},
-		{"312.555.0123 x42", "US", "+13125550123;ext=42"},
-		{"312-555-0123 ext. 42", "US", "+13125550123;ext=42"},
-		{"+1 312 555 0123 EXT ٤٢", "GB", "+13125550123;ext=42"},
-		{"312 555 0123 #5", "US", "+13125550123;ext=5"},
-		{"312 555 0123 x05", "US", "+13125550123;ext=05"},
-		{"020 7946 0958 x6", "GB", "+442079460958;ext=6"},
-		{"555 0123 x6", "US", ""},
-		{"1-800-FLOWERS", "US", "+18003569377"},
-		{"020 7946 0958", "GB", "+442079460958"},
-		{"+44 20 7946 0958", "US", "+442079460958"},
-		{"+44 (0)20 7946 0958", "US", "+442079460958"},
-		{"06 12 34 56 78", "FR", "+33612345678"},
-		{"+39 06 6982", "US", "+39066982"}, // the zero is part of an Italian number
-		{"011 44 20 7946 0958", "US", "+442079460958"},
-		{"０３-１２３４-５６７８", "JP", "+81312345678"},
-	} {
-		if key, ok := NormalPhone(test.value, test.region); !ok || key != test.key {
-			t.Errorf("normalPhone(%q, %q) = %q, %v; want %q", test.value, test.region, key, ok, test.key)
+	for _, test := range rows.Of[struct{ Value, Region, Key string }](`
+		(312) 555-0123          US  +13125550123
+		312.555.0123            US  +13125550123
+		3125550123              US  +13125550123
+		1 312 555 0123          US  +13125550123
+		+1 312 555 0123         US  +13125550123
+		+1 312 555 0123         GB  +13125550123
+		312.555.0123 x42        US  +13125550123;ext=42
+		312-555-0123 ext. 42    US  +13125550123;ext=42
+		+1 312 555 0123 EXT ٤٢  GB  +13125550123;ext=42
+		312 555 0123 #5         US  +13125550123;ext=5
+		312 555 0123 x05        US  +13125550123;ext=05
+		020 7946 0958 x6        GB  +442079460958;ext=6
+		555 0123 x6             US  ""
+		1-800-FLOWERS           US  +18003569377
+		020 7946 0958           GB  +442079460958
+		+44 20 7946 0958        US  +442079460958
+		+44 (0)20 7946 0958     US  +442079460958
+		06 12 34 56 78          FR  +33612345678
+		+39 06 6982             US  +39066982  // the zero is part of an Italian number
+		011 44 20 7946 0958     US  +442079460958
+		０３-１２３４-５６７８            JP  +81312345678
+	`) {
+		if key, ok := NormalPhone(test.Value, test.Region); !ok || key != test.Key {
+			t.Errorf("normalPhone(%q, %q) = %q, %v; want %q", test.Value, test.Region, key, ok, test.Key)
 		}
 	}
 }
@@ -52,21 +54,24 @@ func TestNormalPhoneRefuses(t *testing.T) {
 
 // A number without its country is known in the country of a number that it may be, and keeps its own extension.
 func TestANumberIsReadInTheCountryOfTheSameNumber(t *testing.T) {
-	for _, test := range []struct{ value, known, key string }{
-		{"020 7946 0958", "+442079460958", "+442079460958"},
-		{"020 7946 0958 x6", "+442079460958", "+442079460958;ext=6"},
-		{"020 7946 0958", "+442079460958;ext=6", "+442079460958"},
-		{"312-555-0123 ext. 42", "+13125550123", "+13125550123;ext=42"},
-	} {
-		if key, ok := SamePhone(test.value, test.known); !ok || key != test.key {
-			t.Errorf("SamePhone(%q, %q) = %q, %v; want %q", test.value, test.known, key, ok, test.key)
+	for _, test := range rows.Of[struct{ Value, Known, Key string }](`
+		020 7946 0958         +442079460958        +442079460958
+		020 7946 0958 x6      +442079460958        +442079460958;ext=6
+		020 7946 0958         +442079460958;ext=6  +442079460958
+		312-555-0123 ext. 42  +13125550123         +13125550123;ext=42
+	`) {
+		if key, ok := SamePhone(test.Value, test.Known); !ok || key != test.Key {
+			t.Errorf("SamePhone(%q, %q) = %q, %v; want %q", test.Value, test.Known, key, ok, test.Key)
 		}
 	}
-	for _, test := range []struct{ value, known string }{
-		{"020 7946 0959", "+442079460958"}, {"+44 20 7946 0958", "+442079460958"}, {"555 0123", "+13125550123"}, {"3125550123", "3125550123"},
-	} {
-		if key, ok := SamePhone(test.value, test.known); ok {
-			t.Errorf("SamePhone(%q, %q) = %q", test.value, test.known, key)
+	for _, test := range rows.Of[struct{ Value, Known string }](`
+		020 7946 0959     +442079460958
+		+44 20 7946 0958  +442079460958
+		555 0123          +13125550123
+		3125550123        3125550123
+	`) {
+		if key, ok := SamePhone(test.Value, test.Known); ok {
+			t.Errorf("SamePhone(%q, %q) = %q", test.Value, test.Known, key)
 		}
 	}
 }

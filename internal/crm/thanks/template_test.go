@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/giving"
 )
 
@@ -26,9 +27,7 @@ func said(n Note) string {
 func TestATextIsFilledInAndNothingTypedIsALink(t *testing.T) {
 	f := facts(crm.Contact{FirstName: "Ada\r\nBcc: x@example.org", LastName: "https://evil.example/{amount}"}, giving.Gift{})
 	template := Template{Occasion: First, Subject: "Thanks, {first_name}", Body: "Dear {name},\r\n\r\n{amount} on {date} for {campaign}.\nhttps://harbor.example"}
-	if err := template.Check(); err != nil {
-		t.Fatal(err)
-	}
+	crmtest.Succeed(t, template.Check())
 	n := template.Write(f)
 	text := said(n)
 	if strings.ContainsAny(n.Subject.String(), "\r\n") || strings.Contains(text, "evil.example") || strings.Contains(n.Subject.String(), "@example") {

@@ -1,5 +1,0 @@
-//go:build !race
-
-package find
-
-const raceDetector = false

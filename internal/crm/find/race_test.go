@@ -1,6 +1,0 @@
-//go:build race
-
-package find
-
-// The race detector makes the patterns of the phone number library ten times slower, and goroutines share little there.
-const raceDetector = true
