@@ -208,7 +208,10 @@ func (c *countedConn) Close() error {
 }
 
 // CloseWrite lets net/http end an answer before the client has sent everything.
-func (c *countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
+func (c *countedConn) CloseWrite() error { return c.Conn.(closeWriter).CloseWrite() }
+
+// closeWriter is a connection whose client may go on sending after the last answer.
+type closeWriter interface{ CloseWrite() error }
 
 // refuse closes a connection as cheaply as it can.
 func (l *limitedListener) refuse(conn net.Conn, exceeded int) {
@@ -241,7 +244,7 @@ func dismiss(conn net.Conn) {
 	body := errorBody(nil, errTooMany.Message)
 	_, err := fmt.Fprintf(conn, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Retry-After: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", errTooMany.Header.Get("Retry-After"), len(body), body)
-	if err == nil && conn.(*net.TCPConn).CloseWrite() == nil {
+	if err == nil && conn.(closeWriter).CloseWrite() == nil {
 		_, _ = io.CopyN(io.Discard, conn, MaxBody)
 	}
 }
