@@ -115,6 +115,7 @@ type limitedListener struct {
 	connections *Connections
 	answers     bool // tells why a connection is refused; over TLS that would take a handshake, which is the most expensive part
 	log         *slog.Logger
+	within      time.Duration // what closing the port may take
 
 	draining atomic.Bool
 	last     chan string // the address of the last connection that is accepted as usual
@@ -122,7 +123,9 @@ type limitedListener struct {
 }
 
 func newLimitedListener(l net.Listener, connections *Connections, answers bool, log *slog.Logger) *limitedListener {
-	return &limitedListener{Listener: l, connections: connections, answers: answers, log: log, last: make(chan string, 1)}
+	return &limitedListener{
+		Listener: l, connections: connections, answers: answers, log: log, within: drainTime, last: make(chan string, 1),
+	}
 }
 
 // drainTime is how long closing a port takes at most.
@@ -133,14 +136,14 @@ const drainTime = time.Second
 func (l *limitedListener) drain() {
 	defer l.Close()
 	l.draining.Store(true)
-	conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/5)
+	conn, err := net.DialTimeout("tcp", l.Addr().String(), l.within/5)
 	if err != nil {
 		l.last <- ""
 		return
 	}
 	defer conn.Close()
 	l.last <- conn.LocalAddr().String()
-	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
+	_ = conn.SetReadDeadline(time.Now().Add(l.within))
 	_, _ = conn.Read(make([]byte, 1)) // until it is closed
 }
 
@@ -160,7 +163,7 @@ func (l *limitedListener) closePort() {
 	defer l.Close()
 	for range 5 {
 		l.rest = append(l.rest, acceptWaiting(l.Listener)...)
-		if conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/20); err == nil {
+		if conn, err := net.DialTimeout("tcp", l.Addr().String(), l.within/20); err == nil {
 			defer conn.Close()
 			return
 		}
