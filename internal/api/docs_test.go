@@ -13,10 +13,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
+
+// noBook is enough for documents.
+var noBook = &book.Book{Base: &store.Base{Now: time.Now}}
 
 func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	types := map[string]string{
@@ -29,7 +35,7 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	if len(documents)+1 != len(types) {
 		t.Errorf("%d documents are served beside the page, want %d", len(documents), len(types)-1)
 	}
-	a := New(nil, Options{})
+	a := New(noBook, Options{})
 	for path, contentType := range types {
 		for _, encoding := range []string{"", "gzip"} {
 			r := httptest.NewRequest(http.MethodGet, "https://localhost"+path, nil)
@@ -200,7 +206,7 @@ func readDocs(t *testing.T, a *API, host, encoding string) string {
 // A file that the reader does not have would make every example fail.
 func TestExamplesNameTheAuthorityOnlyIfThereIsOne(t *testing.T) {
 	for _, own := range []bool{true, false} {
-		a := New(nil, Options{OwnAuthority: own})
+		a := New(noBook, Options{OwnAuthority: own})
 		page := readDocs(t, a, "donors.example.org:8443", "")
 		if named := strings.Contains(page, "ca.pem"); named != own {
 			t.Errorf("the examples name the file of an authority: %t, there is one: %t", named, own)

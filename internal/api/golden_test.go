@@ -119,7 +119,7 @@ func (c *script) recent(kind, value string) bool {
 		return true
 	}
 	at, err := time.Parse(layout, value)
-	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(time.Now())
+	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(clock.now())
 }
 
 // The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and the plan

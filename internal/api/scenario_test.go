@@ -207,10 +207,7 @@ type stage struct {
 func newStage(t *testing.T, s *server, o settings) *stage {
 	t.Helper()
 	g := &stage{server: s, accounts: map[string]access.Account{}, secrets: map[string]string{}}
-	g.script = script{start: time.Now(), vars: map[string]string{
-		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
-		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "day_after": time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
-	}}
+	g.script = script{start: clock.now(), vars: map[string]string{"base": g.url}}
 	if o.baseURL != "" {
 		g.vars["base"] = o.baseURL
 	}
@@ -262,7 +259,7 @@ func (g *stage) play(t *testing.T, scenario scenario) {
 		case "import":
 			importCampaigns(t, g.store, g.accounts[s.target], g.fill(t, s.where, s.body))
 		case "wait": // the times of contacts have a resolution of a second
-			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 5*time.Millisecond)))
+			clock.pass(time.Second)
 		case "differ":
 			if one, two, _ := strings.Cut(s.target, " "); g.vars[one] == g.vars[two] || g.vars[one] == "" {
 				t.Errorf("%s: %s and %s are both %q", s.where, one, two, g.vars[one])
