@@ -114,9 +114,9 @@ func readScenarios(t *testing.T, file string) (scenarios []scenario) {
 			t.Fatalf("%s: a file begins with the title of a scenario", where)
 		}
 		for ; len(block) > 1 && wordLine.MatchString(block[1]); block = block[1:] { // words may be on separate lines
-			now.steps = append(now.steps, readStep(t, where, block[:1]))
+			now.steps = append(now.steps, readSteps(t, where, block[:1])...)
 		}
-		now.steps = append(now.steps, readStep(t, where, block))
+		now.steps = append(now.steps, readSteps(t, where, block)...)
 	}
 	return scenarios
 }
@@ -153,36 +153,45 @@ func (o *settings) set(t *testing.T, name, value string) {
 	}
 }
 
-func readStep(t *testing.T, where string, block []string) step {
+// readSteps reads a word, or requests that have the answer below them in common.
+func readSteps(t *testing.T, where string, block []string) (steps []step) {
 	t.Helper()
 	if m := wordLine.FindStringSubmatch(block[0]); m != nil {
-		return step{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}
+		return []step{{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}}
 	}
-	m := requestLine.FindStringSubmatch(block[0])
-	if m == nil {
-		t.Fatalf("%s: %q is no request", where, block[0])
-	}
-	s := step{where: where, method: m[1], target: m[2], as: m[3], times: 1, keep: m[5]}
-	if m[4] != "" {
-		s.times, _ = strconv.Atoi(m[4])
-	}
-	block = block[1:]
-	s.header, block = readHeader(block)
 	end := slices.IndexFunc(block, statusLine.MatchString)
 	if end < 0 {
 		t.Fatalf("%s: the request has no answer", where)
 	}
-	s.body = strings.Join(block[:end], "\n")
-	s.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
-	s.want, block = readHeader(block[end+1:])
-	s.compare = len(block) > 0
-	for _, line := range block {
-		s.golden += strings.TrimSpace(line)
+	var answer step
+	answer.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
+	want, golden := readHeader(block[end+1:])
+	answer.want, answer.compare = want, len(golden) > 0
+	for _, line := range golden {
+		answer.golden += strings.TrimSpace(line)
 	}
-	if s.golden == "(empty)" {
-		s.golden = ""
+	if answer.golden == "(empty)" {
+		answer.golden = ""
 	}
-	return s
+	for requests := block[:end]; len(requests) > 0; {
+		m := requestLine.FindStringSubmatch(requests[0])
+		if m == nil {
+			t.Fatalf("%s: %q is no request", where, requests[0])
+		}
+		s, next := answer, 1
+		s.where, s.method, s.target, s.as, s.times, s.keep = where+" "+m[0], m[1], m[2], m[3], 1, m[5]
+		if m[4] != "" {
+			s.times, _ = strconv.Atoi(m[4])
+		}
+		for next < len(requests) && !requestLine.MatchString(requests[next]) {
+			next++
+		}
+		var body []string
+		s.header, body = readHeader(requests[1:next])
+		s.body = strings.Join(body, "\n")
+		steps, requests = append(steps, s), requests[next:]
+	}
+	return steps
 }
 
 func readHeader(block []string) (header []field, rest []string) {

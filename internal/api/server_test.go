@@ -376,6 +376,14 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 	return broken
 }
 
+// messages are what answers say whatever the request was.
+var messages = map[int]string{
+	401: "Unauthenticated.", 403: "This action is unauthorized.", 405: "This method is not allowed here.",
+}
+
+var firstOfErrors = regexp.MustCompile(`^\{"message":"((?:[^"\\]|\\.)*?)(?: \(and ([0-9]+) more errors?\))?",` +
+	`"errors":\{"[^"]+":\["((?:[^"\\]|\\.)*)"`)
+
 func brokenJSON(a answer) (broken []string) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(a.body)); err != nil {
@@ -394,8 +402,19 @@ func brokenJSON(a answer) (broken []string) {
 	if err := json.Unmarshal([]byte(a.body), &said); err != nil || said.Message == "" {
 		broken = append(broken, "an error has a message")
 	}
-	if (len(said.Errors) > 0) != (a.status == http.StatusUnprocessableEntity) {
-		broken = append(broken, "errors belong to 422 and to nothing else")
+	if want := messages[a.status]; want != "" && said.Message != want {
+		broken = append(broken, "the message is not "+want)
+	}
+	told := firstOfErrors.FindStringSubmatch(a.body)
+	if (told != nil) != (a.status == http.StatusUnprocessableEntity) || told != nil && told[1] != told[3] {
+		broken = append(broken, "422 and nothing else has errors, and its message is the first of them")
+	}
+	all := 0
+	for _, errors := range said.Errors {
+		all += len(errors)
+	}
+	if told != nil && all < 100 && told[2] != map[bool]string{true: strconv.Itoa(all - 1)}[all > 1] {
+		broken = append(broken, fmt.Sprintf("it has %d errors", all))
 	}
 	return broken
 }
