@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store/book"
 )
@@ -124,6 +125,46 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 		}
 	})
 }
+
+// Every operation needs a key with one of its permissions, and no other.
+func TestEveryOperationNeedsItsPermission(t *testing.T) {
+	c := must(loadContract())(t)
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		main := newKey(t, s.store, account)
+		for path, item := range c.document.Paths.Map() {
+			for method, operation := range item.Operations() {
+				needed := strings.Fields(fmt.Sprint(operation.Extensions["x-permission"]))
+				others := slices.DeleteFunc(access.AllPermissions.Names(), func(name string) bool { return slices.Contains(needed, name) })
+				fill := s.repeatableThings(t, main)
+				request, known := repeatable[operation.OperationID]
+				if !known {
+					request.target = ownIDs.Replace(path)
+				}
+				status := func(key string) (int, string) {
+					got := s.ask(t, method, fill.Replace(request.target), key, fill.Replace(request.body))
+					return got.status, got.header.Get("X-Required-Permission")
+				}
+				if got, _ := status(""); got != http.StatusUnauthorized {
+					t.Errorf("%s %s without a key: %d", method, path, got)
+				}
+				if got, told := status(newKey(t, s.store, account, others...)); got != 403 || told != strings.Join(needed, ", ") {
+					t.Errorf("%s %s with a key for %s: %d, needs %q", method, path, others, got, told)
+				}
+				for _, name := range needed {
+					if got, told := status(newKey(t, s.store, account, name)); got == 401 || told != "" {
+						t.Errorf("%s %s with a key for %s: %d, needs %q", method, path, name, got, told)
+					}
+				}
+			}
+		}
+	})
+}
+
+// ownIDs names what is in the path of an operation that changes nothing, or has no body.
+var ownIDs = strings.NewReplacer("/contacts/{id}", "/contacts/{id}", "/campaigns/{id}", "/campaigns/{campaign}",
+	"/transactions/{id}", "/transactions/{gift}", "/plans/{id}", "/plans/{plan}", "/merges/{id}", "/merges/{merge}",
+	"{tag}", "c", "{occasion}", "first")
 
 // repeatableThings makes what the requests of repeatable are about.
 func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
