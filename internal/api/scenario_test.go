@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -78,12 +79,13 @@ type step struct {
 	want    []field
 	golden  string
 	compare bool // there is a golden body, even if it is empty
+	found   string
 }
 
 type field struct{ name, value string }
 
 var (
-	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?$`)
+	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?(?: finds (.+))?$`)
 	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z-]*):(?: (.*))?$`)
 	statusLine  = regexp.MustCompile(`^--- ([0-9]{3})$`)
 	settingLine = regexp.MustCompile(`^set (base_url|region|rate_limit) (\S+)$`)
@@ -160,8 +162,8 @@ func readSteps(t *testing.T, where string, block []string) (steps []step) {
 		return []step{{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}}
 	}
 	end := slices.IndexFunc(block, statusLine.MatchString)
-	if end < 0 {
-		t.Fatalf("%s: the request has no answer", where)
+	if end < 0 { // each of them says what it finds
+		end, block = len(block), append(block, "--- 200")
 	}
 	var answer step
 	answer.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
@@ -179,7 +181,7 @@ func readSteps(t *testing.T, where string, block []string) (steps []step) {
 			t.Fatalf("%s: %q is no request", where, requests[0])
 		}
 		s, next := answer, 1
-		s.where, s.method, s.target, s.as, s.times, s.keep = where+" "+m[0], m[1], m[2], m[3], 1, m[5]
+		s.where, s.method, s.target, s.as, s.times, s.keep, s.found = where+" "+m[0], m[1], m[2], m[3], 1, m[5], m[6]
 		if m[4] != "" {
 			s.times, _ = strconv.Atoi(m[4])
 		}
@@ -310,11 +312,38 @@ func (g *stage) playStep(t *testing.T, s step) {
 		t.Errorf("%s: the body is not as written\ngot:  %s\nwant: %s\n%s", s.where, clip(got.body), clip(want),
 			cmp.Diff(byMember(want), byMember(got.body)))
 	}
+	if s.found != "" {
+		g.wantFound(t, s, got.body)
+	}
 	if s.keep != "" {
 		g.vars[s.keep] = idOf(t, got.body)
 	}
 	if r.Method == http.MethodHead {
 		g.compareWithGet(t, s, got)
+	}
+}
+
+// wantFound checks what a list has on its page, and in all where the scenario says so.
+func (g *stage) wantFound(t *testing.T, s step, body string) {
+	t.Helper()
+	var list struct {
+		Data []struct{ ID json.RawMessage }
+		Meta struct{ Total int }
+	}
+	succeed(t, json.Unmarshal([]byte(body), &list))
+	names, total, inAll := strings.Cut(s.found, " of ")
+	var want, got []string
+	for _, name := range strings.Fields(strings.TrimPrefix(names, "none")) {
+		want = append(want, g.vars[name])
+	}
+	for _, element := range list.Data {
+		got = append(got, strings.Trim(string(element.ID), `"`))
+	}
+	if !inAll {
+		total = strconv.Itoa(len(want))
+	}
+	if !slices.Equal(got, want) || strconv.Itoa(list.Meta.Total) != total {
+		t.Errorf("%s: it has %q, %d in all, instead of %q", s.where, got, list.Meta.Total, want)
 	}
 }
 
