@@ -71,25 +71,6 @@ func postManyTimesAtOnce(t *testing.T, s *server, match string) {
 	}
 }
 
-func TestConcurrentForcedCreatesAtOnceAreAllNew(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		const many = 32
-		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-		var requests []*http.Request
-		for range many {
-			requests = append(requests, s.request(t, "POST", "/v1/contacts?force_create=1", key,
-				`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`))
-		}
-		seen := map[string]bool{}
-		for _, a := range storm(t, s, requests) {
-			seen[idOf(t, a.body)] = a.status == http.StatusCreated && a.header.Get("X-Contact-Merged") == ""
-		}
-		if len(seen) != many || pageOf(t, s.ask(t, "GET", "/v1/contacts", key, "").body).Meta.Total != many {
-			t.Errorf("%d contacts were made of %d requests", len(seen), many)
-		}
-	})
-}
-
 func TestConcurrentTagsAddedAtOnceAreAllKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		const many = 32

@@ -164,7 +164,7 @@ func TestEveryOperationNeedsItsPermission(t *testing.T) {
 // ownIDs names what is in the path of an operation that changes nothing, or has no body.
 var ownIDs = strings.NewReplacer("/contacts/{id}", "/contacts/{id}", "/campaigns/{id}", "/campaigns/{campaign}",
 	"/transactions/{id}", "/transactions/{gift}", "/plans/{id}", "/plans/{plan}", "/merges/{id}", "/merges/{merge}",
-	"{tag}", "c", "{occasion}", "first")
+	"{tag}", "c", "{occasion}/preview", "first/preview?transaction_id={gift}", "{occasion}", "first")
 
 // repeatableThings makes what the requests of repeatable are about.
 func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {

@@ -54,7 +54,6 @@ type settings struct {
 	baseURL   string
 	region    string
 	rateLimit int
-	https     bool // refuse plain HTTP
 }
 
 // manual is a clock that somebody sets. No test sees another day, or the end of a minute, unless it goes there.
@@ -206,7 +205,7 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 	t.Helper()
 	proxies := must(web.NewProxies(nil, o.baseURL))(t)
 	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
-	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies, RequireHTTPS: o.https}
+	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies}
 	handler := plumbing.Wrap(rest.Serve)
 	listener := httptest.NewServer(handler)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
