@@ -57,10 +57,7 @@ func (c *script) fill(t testing.TB, where, text string) string {
 		return strings.Join(parts, ",")
 	})
 	text = hexadecimal.ReplaceAllStringFunc(text, func(s string) string {
-		raw, err := hex.DecodeString(hexadecimal.FindStringSubmatch(s)[1])
-		if err != nil {
-			t.Fatalf("%s: %v", where, err)
-		}
+		raw := must(hex.DecodeString(hexadecimal.FindStringSubmatch(s)[1]))(t)
 		return string(raw)
 	})
 	return placeholder.ReplaceAllStringFunc(text, func(s string) string {

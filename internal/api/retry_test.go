@@ -191,9 +191,7 @@ func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (ser
 	for range nodes {
 		s := must(book.Open(context.Background(), options))(t)
 		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			succeed(t, s.Close())
 		})
 		servers = append(servers, newServer(t, s, usual))
 	}

@@ -33,9 +33,7 @@ func openStore(t testing.TB) *book.Book {
 	directory, _ := withTables(t, rig.SQLite)
 	s := must(book.Open(context.Background(), store.Options{Data: directory, Now: clock.now}))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, s.Close())
 	})
 	return s
 }
