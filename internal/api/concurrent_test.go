@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"donorbook/internal/rig"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,16 +14,7 @@ import (
 func storm(t *testing.T, s *server, requests []*http.Request) []answer {
 	t.Helper()
 	answers := make([]answer, len(requests))
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for i, r := range requests {
-		all.Go(func() {
-			<-start
-			answers[i] = s.send(t, r)
-		})
-	}
-	close(start)
-	all.Wait()
+	rig.AtOnce(len(requests), func(i int) { answers[i] = s.send(t, requests[i]) })
 	return answers
 }
 
