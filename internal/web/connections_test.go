@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -128,13 +127,17 @@ func TestConnectionsLeaveFileDescriptors(t *testing.T) {
 	}
 }
 
-// Connections that wait for being accepted when the port closes are served: a proxy in front has already written to them.
+// Connections that wait for being accepted when the port closes are served, and those that come while it does: a proxy in
+// front has already written to them.
 func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
 	tcp := must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	const waiting = 20
-	for range waiting {
-		defer must(net.Dial("tcp", tcp.Addr().String()))(t).Close()
+	connect := func(n int) {
+		for range n {
+			conn := must(net.Dial("tcp", tcp.Addr().String()))(t)
+			t.Cleanup(func() { conn.Close() })
+		}
 	}
+	connect(20)
 	l := newLimitedListener(tcp, NewConnections(0, 0, nil, nil), false, discard())
 	l.within = rig.Patience
 	drained := make(chan struct{})
@@ -142,18 +145,19 @@ func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
 		defer close(drained)
 		l.drain()
 	}()
-	for !l.draining.Load() {
-		runtime.Gosched()
-	}
+	l.last <- <-l.last // its own connection has been made
+	connect(5)
 	for n := 0; ; n++ {
+		if n == 21 {
+			<-drained
+		}
 		conn, err := l.Accept()
 		if err != nil {
-			if n != waiting {
-				t.Errorf("%d of %d connections were accepted before %v", n, waiting, err)
+			if n != 25 {
+				t.Errorf("%d of 25 connections were accepted before %v", n, err)
 			}
 			break
 		}
 		defer conn.Close()
 	}
-	<-drained
 }
