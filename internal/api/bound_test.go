@@ -76,7 +76,8 @@ func (s *server) plainly(t *testing.T, want int, method, target, secret, body, r
 	response := must(s.client.Do(s.request(t, method, target, secret, body)))(t)
 	defer response.Body.Close()
 	if got := response.Header.Get("Retry-After"); response.StatusCode != want || got != retryAfter {
-		t.Errorf("%s %s: %d, Retry-After %q; want %d and %q", method, target, response.StatusCode, got, want, retryAfter)
+		t.Errorf("%s %s: %d, Retry-After %q; want %d and %q",
+			method, target, response.StatusCode, got, want, retryAfter)
 	}
 }
 
@@ -102,7 +103,8 @@ func (c *slow) Read(b []byte) (n int, err error) {
 	return n, err
 }
 
-// hold begins requests of slow clients, with so many bytes of their bodies. It returns when each of them waits, or has been refused.
+// hold begins requests of slow clients, with so many bytes of their bodies. It returns when each of them waits, or
+// has been refused.
 func (s *server) hold(t *testing.T, requests []*http.Request, sent int) (release func()) {
 	t.Helper()
 	begun, free := make(chan struct{}), make(chan struct{})
@@ -110,7 +112,11 @@ func (s *server) hold(t *testing.T, requests []*http.Request, sent int) (release
 	for _, r := range requests {
 		all.Go(func() {
 			signal := sync.OnceFunc(func() { begun <- struct{}{} })
-			c := &slow{httptest.NewRecorder(), func() { signal(); <-free }, strings.NewReader(strings.Repeat(" ", sent))}
+			wait := func() {
+				signal()
+				<-free
+			}
+			c := &slow{httptest.NewRecorder(), wait, strings.NewReader(strings.Repeat(" ", sent))}
 			if r.RemoteAddr = "127.0.0.1:1"; sent > 0 {
 				r.Body = io.NopCloser(c)
 			}

@@ -42,7 +42,8 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 			h := w.Header()
 			if h.Get("Content-Type") != contentType || w.Body.Len() == 0 || h.Get("Content-Encoding") != encoding ||
 				h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Cache-Control") != "no-cache" ||
-				h.Get("Vary") != "Accept-Encoding" || (h.Get("Content-Security-Policy") == docsPolicy) != (path == "/docs") {
+				h.Get("Vary") != "Accept-Encoding" ||
+				(h.Get("Content-Security-Policy") == docsPolicy) != (path == "/docs") {
 				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType, encoding)
 			}
 			again := readDocument(t, a, path, "Accept-Encoding", encoding, "If-None-Match", `"x", `+h.Get("ETag"))

@@ -150,7 +150,8 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 			body, _ := io.ReadAll(response.Body)
 			response.Body.Close()
 			got := answer{response.StatusCode, response.Header, string(body)}
-			if want, fails := messages[got.status]; !fails || got.body != want || (got.status == 503) != (got.header.Get("Retry-After") != "") {
+			if want, fails := messages[got.status]; !fails || got.body != want ||
+				(got.status == 503) != (got.header.Get("Retry-After") != "") {
 				t.Errorf("%s %s: %d %v %s", method, path, got.status, got.header, clip(got.body))
 			}
 			checkContract(t, r, got)

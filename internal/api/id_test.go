@@ -49,12 +49,15 @@ func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 		made, secret := makeKey(t, s.store, account, noExpiry)
 		key = secret
 		want("key", n, fmt.Sprint(made.ID))
-		want("contact", n, idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Person","last_name":"Lee"}`).body))
+		contact := s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Person","last_name":"Lee"}`)
+		want("contact", n, idOf(t, contact.body))
 		want("campaign", n, idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body))
 	}
 	gift := fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, after+2, after+3)
 	made := s.ask(t, "POST", "/v1/transactions", key, gift)
-	for _, shown := range []string{fmt.Sprintf(`"contact_id":%d,`, after+2), fmt.Sprintf(`"campaign_id":%d,`, after+3), `"number":"0000000001"`} {
+	for _, shown := range []string{
+		fmt.Sprintf(`"contact_id":%d,`, after+2), fmt.Sprintf(`"campaign_id":%d,`, after+3), `"number":"0000000001"`,
+	} {
 		if !strings.Contains(made.body, shown) {
 			t.Errorf("a gift of %s lacks %s: %s", account.Name, shown, clip(made.body))
 		}

@@ -24,17 +24,20 @@ func uploaded(t *testing.T, s *server, account access.Account) picture.Picture {
 	return made
 }
 
-// A picture that was uploaded has an address of this server, in texts too, and a client that sends it back changes nothing.
+// A picture that was uploaded has an address of this server, in texts too, and a client that sends it back changes
+// nothing.
 func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "Harbor", "")
 		key := newKey(t, s.store, account)
 		made := uploaded(t, s, account)
 		address := s.url + made.Address
-		title, cover := `Gala ","logo":"/pictures/ <img src="/pictures/`, &campaign.Cover{Type: "image", URL: made.Address, Source: "upload"}
+		title := `Gala ","logo":"/pictures/ <img src="/pictures/`
+		cover := &campaign.Cover{Type: "image", URL: made.Address, Source: "upload"}
 		story := `<p>Dinner</p><p><img src="` + made.Address + `" alt="src=&#34;/pictures/"/></p>`
 		stored := must(s.store.CreateCampaign(t.Context(), account, campaign.Input{
-			Title: &title, Description: &story, Event: new(&campaign.Event{Type: "in_person", Details: story}), Cover: &cover, Pictures: []picture.Picture{made},
+			Title: &title, Description: &story, Event: new(&campaign.Event{Type: "in_person", Details: story}),
+			Cover: &cover, Pictures: []picture.Picture{made},
 		}))(t)
 		path, shown := fmt.Sprintf("/v1/campaigns/%d", stored.ID), strings.Replace(story, made.Address, address, 1)
 		patch := func(body string) answer { return s.ask(t, "PATCH", path, key, body) }
@@ -58,14 +61,16 @@ func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 				Cover       campaign.Cover
 			}
 			succeed(t, json.Unmarshal([]byte(a.body), &got))
-			if got.Title != title || got.Description != shown || got.Event.Details != shown || got.Cover.URL != address {
+			if got.Title != title || got.Description != shown || got.Event.Details != shown ||
+				got.Cover.URL != address {
 				t.Errorf("answer %d: %d %s", i, a.status, a.body)
 			}
 		}
 		if list := s.ask(t, "GET", "/v1/campaigns", key, ""); strings.Count(list.body, address) != 3 {
 			t.Errorf("the list: %s", list.body)
 		}
-		if logo := "https://images.example.org/x.png"; !strings.Contains(patch(`{"logo":"`+logo+`"}`).body, `"logo":"`+logo+`"`) {
+		const logo = `{"logo":"https://images.example.org/x.png"`
+		if a := patch(logo + "}"); !strings.Contains(a.body, logo[1:]) {
 			t.Error("an image of another site is not kept as it is")
 		}
 		const gone = picture.Root + "aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
@@ -75,7 +80,8 @@ func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 			}
 		}
 		twin := s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Twin","cover":{"url":"`+address+`"}}`)
-		if twin.status != 201 || strings.Contains(twin.body, address) || !strings.Contains(twin.body, `"url":"`+s.url+picture.Root) {
+		if twin.status != 201 || strings.Contains(twin.body, address) ||
+			!strings.Contains(twin.body, `"url":"`+s.url+picture.Root) {
 			t.Errorf("another campaign with the same picture: %d %s", twin.status, twin.body)
 		}
 	})

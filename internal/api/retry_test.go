@@ -135,7 +135,8 @@ func TestEveryOperationNeedsItsPermission(t *testing.T) {
 		for path, item := range c.document.Paths.Map() {
 			for method, operation := range item.Operations() {
 				needed := strings.Fields(fmt.Sprint(operation.Extensions["x-permission"]))
-				others := slices.DeleteFunc(access.AllPermissions.Names(), func(name string) bool { return slices.Contains(needed, name) })
+				others := slices.DeleteFunc(access.AllPermissions.Names(),
+					func(name string) bool { return slices.Contains(needed, name) })
 				fill := s.repeatableThings(t, main)
 				request, known := repeatable[operation.OperationID]
 				if !known {
@@ -148,7 +149,8 @@ func TestEveryOperationNeedsItsPermission(t *testing.T) {
 				if got, _ := status(""); got != http.StatusUnauthorized {
 					t.Errorf("%s %s without a key: %d", method, path, got)
 				}
-				if got, told := status(newKey(t, s.store, account, others...)); got != 403 || told != strings.Join(needed, ", ") {
+				if got, told := status(newKey(t, s.store, account, others...)); got != 403 ||
+					told != strings.Join(needed, ", ") {
 					t.Errorf("%s %s with a key for %s: %d, needs %q", method, path, others, got, told)
 				}
 				for _, name := range needed {

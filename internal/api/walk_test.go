@@ -82,8 +82,9 @@ func (p *population) walk(t *testing.T, scope string, perPage int, before func()
 }
 
 // While others change contacts, a walk sees each contact that belongs to its scope all the time, once and in ascending
-// order, and nothing that never did; and what was acknowledged before its last page was requested. Nothing ever shifts in
-// scope all. A contact that is restored goes back to its old place, so that a walk of the active ones may repeat as many.
+// order, and nothing that never did; and what was acknowledged before its last page was requested. Nothing ever
+// shifts in scope all. A contact that is restored goes back to its old place, so that a walk of the active ones may
+// repeat as many.
 func TestConcurrentWalkWhileContactsChangeSeesEachOnce(t *testing.T) {
 	create := func(t *testing.T, p *population, _ int) string { return p.create(t) }
 	restore := func(t *testing.T, p *population, n int) string {
@@ -125,7 +126,8 @@ func TestConcurrentWalkWhileContactsChangeSeesEachOnce(t *testing.T) {
 				if test.what == "active, while others are restored" {
 					acknowledged, repeats = nil, len(changed)
 				}
-				p.checkSeen(t, fmt.Sprint(test.what, ", by ", perPage), slices.Concat(pages...), slices.Concat(want, acknowledged), slices.Concat(want, changed), repeats)
+				p.checkSeen(t, fmt.Sprint(test.what, ", by ", perPage), slices.Concat(pages...),
+					slices.Concat(want, acknowledged), slices.Concat(want, changed), repeats)
 			}
 		}
 	})

@@ -72,7 +72,8 @@ func (o organization) key(t *testing.T, permissions ...string) (secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret = must2(o.store.CreateKey(t.Context(), o.account.Number, access.KeyInput{Name: "Assistant", Permissions: rights}))(t)
+	in := access.KeyInput{Name: "Assistant", Permissions: rights}
+	_, secret = must2(o.store.CreateKey(t.Context(), o.account.Number, in))(t)
 	return secret
 }
 

@@ -84,7 +84,8 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 	}
 	in := io.MultiReader(strings.NewReader(strings.Join(lines, "\n")), atEnd(func() { close(closed) }))
 	var out bytes.Buffer
-	succeed(t, assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"}, in, &out))
+	succeed(t, assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"},
+		in, &out))
 	got := out.String()
 	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
 		if n := strings.Count(got, sign); n != want {

@@ -29,7 +29,9 @@ func open(t *testing.T) (*stripetest.Server, donate.Provider) {
 }
 
 func connect(t *testing.T, s *stripetest.Server) donate.Provider {
-	p := must(pay.NewDesk("https://example.org").Open(donate.Connection{Provider: "stripe", Account: "a1", Key: s.Key, Hooks: []string{s.Secret}, Address: s.URL}))(t)
+	p := must(pay.NewDesk("https://example.org").Open(donate.Connection{
+		Provider: "stripe", Account: "a1", Key: s.Key, Hooks: []string{s.Secret}, Address: s.URL,
+	}))(t)
 	return p
 }
 
@@ -390,7 +392,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 		hooks []string
 		ok    bool
 	}{"no secret": {nil, false}, "an empty one": {[]string{""}, false}, "two": {[]string{"whsec_old", s.Secret}, true}} {
-		p := must(pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: s.Key, Hooks: c.hooks, Address: s.URL}))(t)
+		with := donate.Connection{Provider: "stripe", Key: s.Key, Hooks: c.hooks, Address: s.URL}
+		p := must(pay.NewDesk("").Open(with))(t)
 		for _, signature := range []string{good, stripetest.Sign(event.Body, "", now)} {
 			if _, err := p.Verify(func(string) string { return signature }, event.Body, now); (err == nil) != (c.ok && signature == good) {
 				t.Errorf("with %s: %v", name, err)
@@ -498,7 +501,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		"http://checkout.stripe.com/c/pay/cs_1": false, "https://checkout.stripe.com.example.net/": false, "https://a@checkout.stripe.com/": false, "javascript:alert(1)": false, "": false,
 	} {
 		s := httptestJSON(t, fmt.Sprintf(`{"id":"cs_1","object":"checkout.session","url":%q,"expires_at":1}`, address))
-		p := must(pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: s, Host: "give.example.org"}))(t)
+		p := must(pay.NewDesk("").Open(donate.Connection{
+			Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: s, Host: "give.example.org",
+		}))(t)
 		if h, err := p.Start(t.Context(), order(1, donate.Once)); (err == nil) != ok || err != nil && h.URL != "" {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -512,7 +517,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	between := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(between.Close)
-	p := must(pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: between.URL}))(t)
+	p := must(pay.NewDesk("").Open(donate.Connection{
+		Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: between.URL,
+	}))(t)
 	if _, err := p.Look(t.Context(), donate.Ref{Kind: donate.PaymentRef, ID: "pi_00000001"}); !errors.Is(err, donate.ErrTemporary) || asked != 0 {
 		t.Errorf("someone else was asked %d times: %v", asked, err)
 	}

@@ -49,8 +49,8 @@ func TestReadBody(t *testing.T) {
 	})
 }
 
-// A body that was read already is available to the next reader, and counts once in the memory budget. A long answer tells
-// its length.
+// A body that was read already is available to the next reader, and counts once in the memory budget. A long answer
+// tells its length.
 func TestABodyCanBeReadAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, n network) {
 		n.serve(t, func(w http.ResponseWriter, r *http.Request) error {
@@ -66,7 +66,8 @@ func TestABodyCanBeReadAgain(t *testing.T) {
 		})
 		for _, size := range []int{0, 10, 500_000} {
 			for _, chunked := range []bool{false, true} {
-				if status, length, same := post(t, n.client(t, nil), size, chunked); status != 200 || length != size || !same {
+				status, length, same := post(t, n.client(t, nil), size, chunked)
+				if status != 200 || length != size || !same {
 					t.Errorf("%d bytes, chunked %t: %d, %d bytes", size, chunked, status, length)
 				}
 			}

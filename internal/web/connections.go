@@ -124,7 +124,8 @@ type limitedListener struct {
 
 func newLimitedListener(l net.Listener, connections *Connections, answers bool, log *slog.Logger) *limitedListener {
 	return &limitedListener{
-		Listener: l, connections: connections, answers: answers, log: log, within: drainTime, last: make(chan string, 1),
+		Listener: l, connections: connections, answers: answers, log: log,
+		within: drainTime, last: make(chan string, 1),
 	}
 }
 

@@ -127,8 +127,8 @@ func TestConnectionsLeaveFileDescriptors(t *testing.T) {
 	}
 }
 
-// Connections that wait for being accepted when the port closes are served, and those that come while it does: a proxy in
-// front has already written to them.
+// Connections that wait for being accepted when the port closes are served, and those that come while it does: a
+// proxy in front has already written to them.
 func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
 	tcp := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	connect := func(n int) {

@@ -12,9 +12,9 @@ import (
 	"donorbook/internal/rig"
 )
 
-// Clients that go on connecting while the port closes are served, or find it closed: a proxy in front asks the next node
-// then. Where thousands connect in a second, two handshakes may still cross within a microsecond; a port that is just
-// closed resets one or more each time.
+// Clients that go on connecting while the port closes are served, or find it closed: a proxy in front asks the next
+// node then. Where thousands connect in a second, two handshakes may still cross within a microsecond; a port that is
+// just closed resets one or more each time.
 func TestHardlyAnyConnectionIsLostWhileThePortCloses(t *testing.T) {
 	const closings = 12
 	lost := 0

@@ -136,8 +136,8 @@ func TestOptionsStarIsRefused(t *testing.T) {
 	})
 }
 
-// A request with both Content-Length and Transfer-Encoding may end elsewhere for a proxy than for us: nothing that follows
-// it is served.
+// A request with both Content-Length and Transfer-Encoding may end elsewhere for a proxy than for us: nothing that
+// follows it is served.
 func TestNothingIsServedAfterARequestWithTwoEnds(t *testing.T) {
 	echo := func(w http.ResponseWriter, r *http.Request) error {
 		body, err := ReadBody(w, r, 1000)
@@ -167,8 +167,8 @@ func TestNothingIsServedAfterARequestWithTwoEnds(t *testing.T) {
 	}
 }
 
-// Long answers are sent in steps. The requests follow each other on one connection, so that a byte that is lost, repeated or
-// delayed would also show in the next answer.
+// Long answers are sent in steps. The requests follow each other on one connection, so that a byte that is lost,
+// repeated or delayed would also show in the next answer.
 func TestAnswersOfEveryLengthArriveWhole(t *testing.T) {
 	text := bytes.Repeat([]byte("0123456789abcdef"), 20<<10)
 	answer := func(w http.ResponseWriter, r *http.Request) error {
@@ -188,7 +188,8 @@ func TestAnswersOfEveryLengthArriveWhole(t *testing.T) {
 		bubble(t, func(t *testing.T, n network) {
 			n.start(t, &Server{TLS: certs.Settings{Mode: mode}, Handler: quietPlumbing().Wrap(answer)})
 			client := n.client(t, anyCertificate())
-			for _, length := range []int{1, 4000, 4096, 27_000, paceStep - 1, paceStep, paceStep + 1, 3*paceStep + 8192} {
+			const step = paceStep
+			for _, length := range []int{1, 4000, 4096, 27_000, step - 1, step, step + 1, 3*step + 8192} {
 				for query, pieces := range map[string]int{"1&told": 1, "3&told": 3, "1": 1, "3": 3} {
 					_, body := get(t, client, scheme+"main/?length="+strconv.Itoa(length)+"&pieces="+query)
 					if body != strings.Repeat(string(text[:length]), pieces) {
@@ -253,7 +254,8 @@ func TestACMEModeSpeaksOnlyForItsHosts(t *testing.T) {
 	r := network(nil).start(t, &Server{
 		Log: (&logLines{told: told}).log(), Handler: quietPlumbing().Wrap(answerOK),
 		TLS: certs.Settings{
-			Mode: certs.ACME, ACMEHosts: []string{"donors.example.org"}, ACMEDirectory: directory.URL, ACMEHTTP: "127.0.0.1:0",
+			Mode: certs.ACME, ACMEHosts: []string{"donors.example.org"}, ACMEDirectory: directory.URL,
+			ACMEHTTP: "127.0.0.1:0",
 		},
 	})
 	if conn, err := tls.Dial("tcp", r.Main, &tls.Config{ServerName: "other.example.org"}); err == nil {
@@ -266,7 +268,9 @@ func TestACMEModeSpeaksOnlyForItsHosts(t *testing.T) {
 	if resp.StatusCode != 400 || body != `{"message":"This service only answers over HTTPS."}` {
 		t.Errorf("plain HTTP: %d %s", resp.StatusCode, body)
 	}
-	for host, status := range map[string]int{"donors.example.org": 404, "donors.example.org:80": 404, "other.example.org": 403} {
+	for host, status := range map[string]int{
+		"donors.example.org": 404, "donors.example.org:80": 404, "other.example.org": 403,
+	} {
 		req := must(http.NewRequest("GET", "http://"+r.ACME+"/.well-known/acme-challenge/unknown", nil))(t)
 		req.Host = host
 		if resp, _ := read(t)(http.DefaultClient.Do(req)); resp.StatusCode != status {
@@ -291,7 +295,8 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 		})
 		ready := func(status int, want string) {
 			t.Helper()
-			if resp, body := get(t, n.client(t, nil), "http://metrics/readyz"); resp.StatusCode != status || body != want {
+			resp, body := get(t, n.client(t, nil), "http://metrics/readyz")
+			if resp.StatusCode != status || body != want {
 				t.Errorf("%d %s", resp.StatusCode, body)
 			}
 		}
@@ -335,7 +340,8 @@ func TestStopCutsOffWhatDoesNotEnd(t *testing.T) {
 // request to one.
 func TestOpenConnectionsAreServedUntilTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, n network) {
-		r := n.start(t, &Server{Handler: quietPlumbing().Wrap(answerOK), Timeouts: Timeouts{StopDelay: 5 * time.Second}})
+		timeouts := Timeouts{StopDelay: 5 * time.Second}
+		r := n.start(t, &Server{Handler: quietPlumbing().Wrap(answerOK), Timeouts: timeouts})
 		early := n.dial(t, "127.0.0.1")
 		r.stop()
 		time.Sleep(4 * time.Second)
@@ -344,7 +350,8 @@ func TestOpenConnectionsAreServedUntilTheEnd(t *testing.T) {
 		if n.dial(t, "127.0.0.1") != nil {
 			t.Error("the port is open")
 		}
-		if answer := served(early); !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.Contains(answer, "Connection: close\r\n") {
+		answer := served(early)
+		if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.Contains(answer, "Connection: close\r\n") {
 			t.Errorf("%q", answer)
 		}
 		succeed(t, r.ended())
