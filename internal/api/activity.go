@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -21,7 +20,7 @@ func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
 
 func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) (made contacts.NoteDocument, err error) {
 	in, err := decode(a, w, r, c, checked(history.DecodeNote, func(in *history.NoteInput, faults *doc.Invalid) error {
-		return in.Validate(faults, giving.AnywhereToday(time.Now()))
+		return in.Validate(faults, giving.AnywhereToday(a.store.Now()))
 	}))
 	if err != nil {
 		return made, err

@@ -11,13 +11,7 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account)
-		ask := func(method, path, body string) answer {
-			t.Helper()
-			r := s.request(t, method, path, key, body)
-			got := s.send(t, r)
-			checkContract(t, r, got)
-			return got
-		}
+		ask := func(method, path, body string) answer { return s.checked(t, method, path, key, body) }
 		id := idOf(t, ask("POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`).body)
 		ask("PATCH", "/v1/contacts/"+id, `{"last_name":"Li","tags":["a"],"phones":["212-555-0100"]}`)
 		ask("POST", "/v1/contacts/"+id+"/tags/remove", `{"tags":["a"]}`)
@@ -84,7 +78,7 @@ func TestConditionsOfAContact(t *testing.T) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		ask := func(method, path, body string, header ...string) answer {
 			t.Helper()
-			return s.askIf(t, method, path, key, body, header...)
+			return s.checked(t, method, path, key, body, header...)
 		}
 		created := ask("POST", "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`)
 		path, tag := "/v1/contacts/"+idOf(t, created.body), created.header.Get("ETag")
@@ -95,32 +89,9 @@ func TestConditionsOfAContact(t *testing.T) {
 			}
 			return got
 		}
-		if got := want(200, ask("GET", path, "")).header.Get("ETag"); got != tag || tag == "" {
-			t.Errorf("created as %s, read as %s", tag, got)
-		}
-		for _, known := range []string{tag, `"x", ` + tag, "W/" + tag, "*"} {
-			if got := want(304, ask("GET", path, "", "If-None-Match", known)); got.body != "" || got.header.Get("ETag") != tag {
-				t.Errorf("%s: %q %s", known, got.body, got.header.Get("ETag"))
-			}
-		}
-		want(200, ask("GET", path, "", "If-None-Match", `"1-0"`))
 		changed := want(200, ask("PATCH", path, `{"company":"Acme"}`, "If-Match", tag)).header.Get("ETag")
 		if changed == tag || changed != ask("GET", path, "").header.Get("ETag") {
 			t.Errorf("%s became %s", tag, changed)
-		}
-		before := ask("GET", path, "").body
-		for _, stale := range []string{tag, `"1-0", "x"`, ""} {
-			for _, request := range [][3]string{
-				{"PATCH", "", `{"company":"Other"}`}, {"PUT", "", `{"company":"Other"}`}, {"PATCH", "", ""}, {"DELETE", "", ""}, {"PATCH", "/restore", ""}, {"POST", "/restore", ""},
-				{"POST", "/tags/add", `{"tags":["x"]}`}, {"POST", "/tags/sync", `{"tags":["x"]}`}, {"POST", "/tags/remove", `{"tags":["x"]}`},
-			} {
-				if got := want(412, ask(request[0], path+request[1], request[2], "If-Match", stale)); !strings.Contains(got.body, "If-Match") {
-					t.Errorf("it says %s", got.body)
-				}
-			}
-		}
-		if after := ask("GET", path, ""); after.body != before || after.header.Get("ETag") != changed {
-			t.Errorf("a refused change was made: %s", after.body)
 		}
 		want(201, ask("POST", path+"/activities", `{"note":"x"}`, "If-Match", changed))
 		if noted := ask("GET", path, "").header.Get("ETag"); noted == changed {

@@ -114,7 +114,7 @@ func (a *API) counted(next web.HandlerFunc) web.HandlerFunc {
 
 // countStranger counts a request without a valid key, and sets the headers of the limit.
 func (a *API) countStranger(w http.ResponseWriter, r *http.Request) error {
-	remaining, wait, ok := a.strangers.Take(a.options.Proxies.Client(r), time.Now())
+	remaining, wait, ok := a.strangers.Take(a.options.Proxies.Client(r), a.store.Now())
 	a.strangers.SetHeaders(w, remaining)
 	if !ok {
 		return web.TooManyRequests(wait)
@@ -191,7 +191,7 @@ func (a *API) admit(w http.ResponseWriter, r *http.Request, permission access.Pe
 		return who, err
 	}
 	web.Note(w, who.Account, who.Key)
-	remaining, wait, ok := a.keys.Take(who.Key, time.Now())
+	remaining, wait, ok := a.keys.Take(who.Key, a.store.Now())
 	a.keys.SetHeaders(w, remaining)
 	if !ok {
 		return who, web.TooManyRequests(wait)

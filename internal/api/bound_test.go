@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -70,93 +70,104 @@ func TestALargePageArrivesWhole(t *testing.T) {
 	})
 }
 
-// lazy opens a connection, sends what is given and reads nothing.
-func (s *server) lazy(t *testing.T, sent string) net.Conn {
-	t.Helper()
-	conn := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))(t)
-	t.Cleanup(func() { conn.Close() })
-	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	must(io.WriteString(conn, sent))(t)
-	return conn
-}
-
 // plainly makes a request and looks only at the status and at how long to wait.
-func (s *server) plainly(t *testing.T, method, target, secret, body string) (status int, retryAfter string) {
+func (s *server) plainly(t *testing.T, want int, method, target, secret, body, retryAfter string) {
 	t.Helper()
 	response := must(s.client.Do(s.request(t, method, target, secret, body)))(t)
-	defer response.Body.Close() // without its body: other requests hold their answers only for a while
-	return response.StatusCode, response.Header.Get("Retry-After")
+	defer response.Body.Close()
+	if got := response.Header.Get("Retry-After"); response.StatusCode != want || got != retryAfter {
+		t.Errorf("%s %s: %d, Retry-After %q; want %d and %q",
+			method, target, response.StatusCode, got, want, retryAfter)
+	}
 }
 
-// eventually repeats a request until it gets the expected status.
-func (s *server) eventually(t *testing.T, want int, method, target, secret, body string) (retryAfter string) {
-	t.Helper()
-	status := 0
-	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
-		if status, retryAfter = s.plainly(t, method, target, secret, body); status == want {
-			return retryAfter
-		}
+// slow is a client that takes its answer, or sends the end of its body, when others let it.
+type slow struct {
+	*httptest.ResponseRecorder
+	wait func()
+	sent io.Reader
+}
+
+func (c *slow) Write(b []byte) (int, error) {
+	if c.Code < 300 {
+		c.wait()
 	}
-	t.Fatalf("%s %s: %d, want %d", method, target, status, want)
-	return ""
+	return c.ResponseRecorder.Write(b)
+}
+
+func (c *slow) Read(b []byte) (n int, err error) {
+	if n, err = c.sent.Read(b); err != nil {
+		c.wait()
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// hold begins requests of slow clients, with so many bytes of their bodies. It returns when each of them waits, or
+// has been refused.
+func (s *server) hold(t *testing.T, requests []*http.Request, sent int) (release func()) {
+	t.Helper()
+	begun, free := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for _, r := range requests {
+		all.Go(func() {
+			signal := sync.OnceFunc(func() { begun <- struct{}{} })
+			wait := func() {
+				signal()
+				<-free
+			}
+			c := &slow{httptest.NewRecorder(), wait, strings.NewReader(strings.Repeat(" ", sent))}
+			if r.RemoteAddr = "127.0.0.1:1"; sent > 0 {
+				r.Body = io.NopCloser(c)
+			}
+			s.handler.ServeHTTP(c, r)
+			signal()
+		})
+	}
+	for range requests {
+		<-begun
+	}
+	return func() {
+		close(free)
+		all.Wait()
+	}
 }
 
 func TestClientsThatDoNotReadUseUpTheirOwnShareAlone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, shared *server) {
-		// The system keeps little of an answer for a client that does not read: most of a page would otherwise be made before anybody waits,
-		// and on a slow machine the first clients are given up before the last begin.
-		s := newServer(t, shared.store, settings{region: "US", sendBuffer: 4 << 10})
+		s := newServer(t, shared.store, settings{region: "US"})
 		hostile, good := withLargeContacts(t, s, 100), withLargeContacts(t, s, 20)
 		const large = "/v1/contacts?per_page=100"
-		var lazy []net.Conn
+		var requests []*http.Request
 		for range 40 {
-			lazy = append(lazy, s.lazy(t, "GET "+large+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+hostile+"\r\n\r\n"))
+			requests = append(requests, s.request(t, "GET", large, hostile, ""))
 		}
-		if wait := s.eventually(t, http.StatusServiceUnavailable, "GET", large, hostile, ""); wait != "1" {
-			t.Errorf("Retry-After is %q", wait)
-		}
-		if status, _ := s.plainly(t, "GET", "/v1/contacts?per_page=1&page=200", hostile, ""); status != http.StatusOK {
-			t.Errorf("a small answer: %d", status)
-		}
-		if a := s.ask(t, "GET", large, good, ""); a.status != http.StatusOK {
-			t.Errorf("a large page of another account: %d", a.status)
-		}
-		for _, conn := range lazy {
-			conn.Close()
-		}
-		s.eventually(t, http.StatusOK, "GET", large, hostile, "")
+		release := s.hold(t, requests, 0)
+		s.plainly(t, http.StatusServiceUnavailable, "GET", large, hostile, "", "1")
+		s.plainly(t, http.StatusOK, "GET", "/v1/contacts?per_page=1&page=200", hostile, "", "")
+		s.plainly(t, http.StatusOK, "GET", large, good, "", "")
+		release()
+		s.plainly(t, http.StatusOK, "GET", large, hostile, "", "")
 	})
 }
 
 func TestBodiesThatArriveSlowlyUseUpTheirOwnShareAlone(t *testing.T) {
-	shared := anyServer(t)
-	s := newServer(t, shared.store, settings{region: "US"})
+	s := newServer(t, anyServer(t).store, settings{region: "US"})
 	hostile, good := newKey(t, s.store, newAccount(t, s.store, "hostile", "")), newKey(t, s.store, newAccount(t, s.store, "good", ""))
 	large := `{"first_name":"A","last_name":"B","addresses":` + wideAddresses(100) + `,"other":"` + strings.Repeat("x", 500_000) + `"}`
 	const small = `{"first_name":"A","last_name":"B"}`
-	var lazy []net.Conn
+	var requests []*http.Request
 	for i := range 10 {
-		head := "POST /v1/contacts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + hostile + "\r\n"
-		if i%2 == 0 {
-			head += "Content-Length: 1000000\r\n\r\n"
-		} else {
-			head += "Transfer-Encoding: chunked\r\n\r\nf0000\r\n"
-		}
-		lazy = append(lazy, s.lazy(t, head+strings.Repeat(" ", 100_000)))
+		r := s.request(t, "POST", "/v1/contacts", hostile, "")
+		r.ContentLength = []int64{1_000_000, -1}[i%2]
+		requests = append(requests, r)
 	}
-	if wait := s.eventually(t, http.StatusServiceUnavailable, "POST", "/v1/contacts", hostile, large); wait != "1" {
-		t.Errorf("Retry-After is %q", wait)
-	}
-	if status, _ := s.plainly(t, "POST", "/v1/contacts", hostile, small); status != http.StatusCreated {
-		t.Errorf("a small body: %d", status)
-	}
-	if status, _ := s.plainly(t, "POST", "/v1/contacts", good, large); status != http.StatusCreated {
-		t.Errorf("a large body of another account: %d", status)
-	}
-	for _, conn := range lazy {
-		conn.Close()
-	}
-	s.eventually(t, http.StatusCreated, "POST", "/v1/contacts", hostile, large)
+	release := s.hold(t, requests, 100_000)
+	s.plainly(t, http.StatusServiceUnavailable, "POST", "/v1/contacts", hostile, large, "1")
+	s.plainly(t, http.StatusCreated, "POST", "/v1/contacts", hostile, small, "")
+	s.plainly(t, http.StatusCreated, "POST", "/v1/contacts", good, large, "")
+	release()
+	s.plainly(t, http.StatusCreated, "POST", "/v1/contacts", hostile, large, "")
 }
 
 // departing is a body whose client disconnects once it has been read.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"donorbook/internal/rig"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,16 +14,7 @@ import (
 func storm(t *testing.T, s *server, requests []*http.Request) []answer {
 	t.Helper()
 	answers := make([]answer, len(requests))
-	start := make(chan struct{})
-	var all sync.WaitGroup
-	for i, r := range requests {
-		all.Go(func() {
-			<-start
-			answers[i] = s.send(t, r)
-		})
-	}
-	close(start)
-	all.Wait()
+	rig.AtOnce(len(requests), func(i int) { answers[i] = s.send(t, requests[i]) })
 	return answers
 }
 
@@ -69,25 +61,6 @@ func postManyTimesAtOnce(t *testing.T, s *server, match string) {
 	if !slices.Equal(got, tags) || len(page.Data[0].Addresses) != many {
 		t.Errorf("%s: the contact has %d addresses and the tags %q", match, len(page.Data[0].Addresses), got)
 	}
-}
-
-func TestConcurrentForcedCreatesAtOnceAreAllNew(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		const many = 32
-		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-		var requests []*http.Request
-		for range many {
-			requests = append(requests, s.request(t, "POST", "/v1/contacts?force_create=1", key,
-				`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}]}`))
-		}
-		seen := map[string]bool{}
-		for _, a := range storm(t, s, requests) {
-			seen[idOf(t, a.body)] = a.status == http.StatusCreated && a.header.Get("X-Contact-Merged") == ""
-		}
-		if len(seen) != many || pageOf(t, s.ask(t, "GET", "/v1/contacts", key, "").body).Meta.Total != many {
-			t.Errorf("%d contacts were made of %d requests", len(seen), many)
-		}
-	})
 }
 
 func TestConcurrentTagsAddedAtOnceAreAllKept(t *testing.T) {

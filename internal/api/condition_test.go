@@ -8,18 +8,6 @@ import (
 	"time"
 )
 
-// askIf makes a request with headers, whose names and values alternate, and checks the answer against the document.
-func (s *server) askIf(t *testing.T, method, target, key, body string, header ...string) answer {
-	t.Helper()
-	r := s.request(t, method, target, key, body)
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Add(header[i], header[i+1])
-	}
-	got := s.send(t, r)
-	checkContract(t, r, got)
-	return got
-}
-
 // Every operation heeds If-Match: a request with a tag that nothing has is 412 and changes nothing, whatever it is about. With the tag that
 // its document has, it succeeds, and so the next tag is another one.
 func TestEveryOperationHeedsIfMatch(t *testing.T) {
@@ -47,7 +35,7 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 				target, body := fill.Replace(request.target), fill.Replace(request.body)
 				before := s.everything(t, key)
 				for _, wrong := range []string{`"nonsense"`, `"1-0", W/"2-ff"`, `"abcdef0123456789"`, ""} {
-					if got := s.askIf(t, method, target, key, body, "If-Match", wrong); got.status != http.StatusPreconditionFailed || !strings.Contains(got.body, "If-Match") {
+					if got := s.checked(t, method, target, key, body, "If-Match", wrong); got.status != http.StatusPreconditionFailed || !strings.Contains(got.body, "If-Match") {
 						t.Errorf("%s with If-Match %s: %d %s", name, wrong, got.status, got.body)
 					}
 				}
@@ -60,17 +48,17 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 					t.Errorf("%s: that it takes If-Match is %v in the document", name, takes)
 				}
 				if document == "" {
-					if got := s.askIf(t, method, target, key, body, "If-Match", "*"); got.status != http.StatusPreconditionFailed {
+					if got := s.checked(t, method, target, key, body, "If-Match", "*"); got.status != http.StatusPreconditionFailed {
 						t.Errorf("%s with If-Match *: %d %s", name, got.status, got.body)
 					}
 					continue
 				}
-				tag := s.askIf(t, "GET", document, key, "").header.Get("ETag")
-				got := s.askIf(t, method, target, key, body, "If-Match", tag)
+				tag := s.checked(t, "GET", document, key, "").header.Get("ETag")
+				got := s.checked(t, method, target, key, body, "If-Match", tag)
 				if got.status >= 300 {
 					t.Errorf("%s with If-Match %s: %d %s", name, tag, got.status, got.body)
 				}
-				read := s.askIf(t, "GET", document, key, "")
+				read := s.checked(t, "GET", document, key, "")
 				told := got.header.Get("ETag")
 				if strings.HasPrefix(got.body, "{") && strings.Contains(read.body, `"id"`) && name != "addNote" && told != read.header.Get("ETag") {
 					t.Errorf("%s tells the tag %s, and reading %s", name, told, read.header.Get("ETag"))
@@ -111,37 +99,37 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 		tags := map[string]string{}
 		for _, document := range documents {
 			path := fill.Replace(document)
-			tag := s.askIf(t, "GET", path, key, "").header.Get("ETag")
+			tag := s.checked(t, "GET", path, key, "").header.Get("ETag")
 			tags[document] = tag
 			for _, known := range []string{tag, `"x", ` + tag, "W/" + tag, "*"} {
-				if got := s.askIf(t, "GET", path, key, "", "If-None-Match", known); got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != tag {
+				if got := s.checked(t, "GET", path, key, "", "If-None-Match", known); got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != tag {
 					t.Errorf("%s with If-None-Match %s: %d %q %s", document, known, got.status, got.body, got.header.Get("ETag"))
 				}
 			}
-			if got := s.askIf(t, "GET", path, key, "", "If-None-Match", `"1-0"`); got.status != http.StatusOK {
+			if got := s.checked(t, "GET", path, key, "", "If-None-Match", `"1-0"`); got.status != http.StatusOK {
 				t.Errorf("%s with another tag: %d", document, got.status)
 			}
-			if got := s.askIf(t, "GET", path, key, "", "If-Match", `"1-0"`); got.status != http.StatusPreconditionFailed {
+			if got := s.checked(t, "GET", path, key, "", "If-Match", `"1-0"`); got.status != http.StatusPreconditionFailed {
 				t.Errorf("%s with another tag in If-Match: %d", document, got.status)
 			}
-			if got := s.askIf(t, "GET", path, key, "", "If-Match", tag); got.status != http.StatusOK {
+			if got := s.checked(t, "GET", path, key, "", "If-Match", tag); got.status != http.StatusOK {
 				t.Errorf("%s with its tag in If-Match: %d", document, got.status)
 			}
 		}
 		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by the slug.
 		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+time.Now().UTC().Format(time.DateOnly)+`"}`))
 		for document, tag := range tags {
-			got := s.askIf(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
+			got := s.checked(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
 			if want := document != "/v1/transactions/{gift}"; (got.status == http.StatusOK) != want {
 				t.Errorf("%s after a gift: %d", document, got.status)
 			}
 		}
 		gift := "/v1/transactions/" + codeOf(t, created.body)
-		if tag := s.askIf(t, "GET", gift, key, "").header.Get("ETag"); tag != created.header.Get("ETag") {
+		if tag := s.checked(t, "GET", gift, key, "").header.Get("ETag"); tag != created.header.Get("ETag") {
 			t.Errorf("the gift was created as %s and is read as %s", created.header.Get("ETag"), tag)
 		}
 		s.ask(t, "PATCH", fill.Replace("/v1/campaigns/{campaign}"), key, `{"slug":"another-slug"}`)
-		if got := s.askIf(t, "GET", gift, key, "", "If-None-Match", created.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, "another-slug") {
+		if got := s.checked(t, "GET", gift, key, "", "If-None-Match", created.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, "another-slug") {
 			t.Errorf("the gift after its campaign has got another slug: %d %s", got.status, got.body)
 		}
 	})

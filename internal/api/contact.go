@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
@@ -79,7 +78,7 @@ func (a *API) validate(ctx context.Context, c call, in *crm.ContactInput, faults
 			return err
 		}
 	}
-	return in.Validate(faults, isNew, a.options.Region, time.Now())
+	return in.Validate(faults, isNew, a.options.Region, a.store.Now())
 }
 
 func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) error {

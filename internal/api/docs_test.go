@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"html"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -13,11 +12,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/store"
+	"donorbook/internal/store/book"
 	"donorbook/internal/web"
 )
 
+// noBook is enough for documents.
+var noBook = &book.Book{Base: &store.Base{Now: time.Now}}
+
+// A document is served in its type, plain or compressed, and not sent again to a client that has it.
 func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	types := map[string]string{
 		"/openapi.json":  "application/json",
@@ -29,25 +35,34 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 	if len(documents)+1 != len(types) {
 		t.Errorf("%d documents are served beside the page, want %d", len(documents), len(types)-1)
 	}
-	a := New(nil, Options{})
+	a := New(noBook, Options{})
 	for path, contentType := range types {
 		for _, encoding := range []string{"", "gzip"} {
-			r := httptest.NewRequest(http.MethodGet, "https://localhost"+path, nil)
-			r.Header.Set("Accept-Encoding", encoding)
-			w := httptest.NewRecorder()
-			if err := a.Serve(w, r); err != nil {
-				t.Errorf("nothing leads to %s: %v", path, err)
-			}
+			w := readDocument(t, a, path, "Accept-Encoding", encoding)
 			h := w.Header()
 			if h.Get("Content-Type") != contentType || w.Body.Len() == 0 || h.Get("Content-Encoding") != encoding ||
-				h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Cache-Control") != "no-cache" || h.Get("Vary") != "Accept-Encoding" {
+				h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Cache-Control") != "no-cache" ||
+				h.Get("Vary") != "Accept-Encoding" ||
+				(h.Get("Content-Security-Policy") == docsPolicy) != (path == "/docs") {
 				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType, encoding)
 			}
-			if isPage := path == "/docs"; isPage != (h.Get("Content-Security-Policy") != "") {
-				t.Errorf("%s: policy is %q", path, h.Get("Content-Security-Policy"))
+			again := readDocument(t, a, path, "Accept-Encoding", encoding, "If-None-Match", `"x", `+h.Get("ETag"))
+			if again.Code != http.StatusNotModified || again.Body.Len() > 0 || h.Get("ETag") == "" {
+				t.Errorf("%s, asked again: %d, %d bytes", path, again.Code, again.Body.Len())
 			}
 		}
 	}
+}
+
+func readDocument(t *testing.T, a *API, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, "https://donors.example.org:8443"+path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	succeed(t, a.Serve(w, r))
+	return w
 }
 
 // contract is the part of the document that the tests compare with the page.
@@ -178,55 +193,17 @@ func TestDocsAnchorsResolve(t *testing.T) {
 	}
 }
 
-// readDocs is the reference page as a client gets it for a host name.
-func readDocs(t *testing.T, a *API, host, encoding string) string {
-	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "https://"+host+"/docs", nil)
-	r.Header.Set("Accept-Encoding", encoding)
-	w := httptest.NewRecorder()
-	succeed(t, a.Serve(w, r))
-	h := w.Header()
-	if h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Content-Security-Policy") != docsPolicy || h.Get("Vary") != "Accept-Encoding" || h.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Errorf("%s: %d bytes, %v", host, w.Body.Len(), h)
-	}
-	if h.Get("Content-Encoding") != "gzip" {
-		return w.Body.String()
-	}
-	unzipped := must(gzip.NewReader(w.Body))(t)
-	body := must(io.ReadAll(unzipped))(t)
-	return string(body)
-}
-
 // A file that the reader does not have would make every example fail.
 func TestExamplesNameTheAuthorityOnlyIfThereIsOne(t *testing.T) {
 	for _, own := range []bool{true, false} {
-		a := New(nil, Options{OwnAuthority: own})
-		page := readDocs(t, a, "donors.example.org:8443", "")
+		a := New(noBook, Options{OwnAuthority: own})
+		page := readDocument(t, a, "/docs").Body.String()
 		if named := strings.Contains(page, "ca.pem"); named != own {
 			t.Errorf("the examples name the file of an authority: %t, there is one: %t", named, own)
 		}
-		if readDocs(t, a, "donors.example.org:8443", "gzip") != page {
+		zipped := readDocument(t, a, "/docs", "Accept-Encoding", "gzip").Body
+		if unzipped := must(io.ReadAll(must(gzip.NewReader(zipped))(t)))(t); string(unzipped) != page {
 			t.Error("the compressed page is another")
-		}
-	}
-}
-
-// A client that has one of the documents is not sent it again.
-func TestDocumentsHaveValidators(t *testing.T) {
-	all := maps.Clone(documents)
-	all["/docs"] = func() web.File { return newDocsPage(false) }
-	for path, file := range all {
-		for _, encoding := range []string{"", "gzip"} {
-			first, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
-			r.Header.Set("Accept-Encoding", encoding)
-			if err := file().Serve(first, r); err != nil || first.Code != http.StatusOK || first.Header().Get("ETag") == "" {
-				t.Fatalf("%s: %d %v %v", path, first.Code, first.Header(), err)
-			}
-			again := httptest.NewRecorder()
-			r.Header.Set("If-None-Match", `"x", `+first.Header().Get("ETag"))
-			if err := file().Serve(again, r); err != nil || again.Code != http.StatusNotModified || again.Body.Len() > 0 {
-				t.Errorf("%s, asked again: %d, %d bytes, %v", path, again.Code, again.Body.Len(), err)
-			}
 		}
 	}
 }

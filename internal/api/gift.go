@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
@@ -89,6 +88,6 @@ func (a *API) giftInput(w http.ResponseWriter, r *http.Request, c call, isNew bo
 		read = giving.DecodeNewGift
 	}
 	return decode(a, w, r, c, checked(read, func(in *giving.GiftInput, faults *doc.Invalid) error {
-		return in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(time.Now()))
+		return in.Validate(faults, isNew, a.options.Region, giving.AnywhereToday(a.store.Now()))
 	}))
 }

@@ -391,42 +391,36 @@ func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`).body)
-		var mu sync.Mutex
-		statuses := map[int]int{}
-		var group sync.WaitGroup
-		for range 16 {
-			group.Go(func() {
-				a := s.ask(t, "POST", "/v1/transactions/"+gift+"/refund", key, `{"amount":20}`)
-				mu.Lock()
-				defer mu.Unlock()
-				if statuses[a.status]++; a.status != http.StatusOK && !strings.Contains(a.body, "The amount field must not be more than what is left of the gift: 10.") {
-					t.Errorf("%d %s", a.status, a.body)
+		many := func(path, body string) (statuses map[int]int, refused []string) {
+			var requests []*http.Request
+			for range 16 {
+				requests = append(requests, s.request(t, "POST", "/v1/transactions/"+gift+path, key, body))
+			}
+			statuses = map[int]int{}
+			for _, a := range storm(t, s, requests) {
+				if statuses[a.status]++; a.status != http.StatusOK {
+					refused = append(refused, a.body)
 				}
-			})
+			}
+			return statuses, refused
 		}
-		group.Wait()
-		read, err := readGift([]byte(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body))
-		if err == nil {
-			err = read.check()
+		read := func() wireGift {
+			g := must(readGift([]byte(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body)))(t)
+			succeed(t, g.check())
+			return g
 		}
-		if err != nil || len(read.Transactions) != 3 || statuses[http.StatusOK] != 2 || statuses[http.StatusUnprocessableEntity] != 14 {
-			t.Errorf("%v: %v, %+v", err, statuses, read.Transactions)
+		statuses, refused := many("/refund", `{"amount":20}`)
+		for _, told := range refused {
+			if !strings.Contains(told, "The amount field must not be more than what is left of the gift: 10.") {
+				t.Error(told)
+			}
 		}
-		clear(statuses)
-		for range 16 { // two at once that take all back have one effect
-			group.Go(func() {
-				a := s.ask(t, "POST", "/v1/transactions/"+gift+"/refund/undo", key, "")
-				mu.Lock()
-				defer mu.Unlock()
-				statuses[a.status]++
-			})
+		if g := read(); len(g.Transactions) != 3 || statuses[200] != 2 || statuses[422] != 14 {
+			t.Errorf("%v, %+v", statuses, g.Transactions)
 		}
-		group.Wait()
-		if read, err = readGift([]byte(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body)); err == nil {
-			err = read.check()
-		}
-		if err != nil || len(read.Transactions) != 4 || read.net() != 5000 || statuses[http.StatusOK] != 1 || statuses[http.StatusUnprocessableEntity] != 15 {
-			t.Errorf("%v: %v, %+v", err, statuses, read.Transactions)
+		statuses, _ = many("/refund/undo", "") // two at once that take all back have one effect
+		if g := read(); len(g.Transactions) != 4 || g.net() != 5000 || statuses[200] != 1 || statuses[422] != 15 {
+			t.Errorf("%v, %+v", statuses, g.Transactions)
 		}
 	})
 }

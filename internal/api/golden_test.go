@@ -57,10 +57,7 @@ func (c *script) fill(t testing.TB, where, text string) string {
 		return strings.Join(parts, ",")
 	})
 	text = hexadecimal.ReplaceAllStringFunc(text, func(s string) string {
-		raw, err := hex.DecodeString(hexadecimal.FindStringSubmatch(s)[1])
-		if err != nil {
-			t.Fatalf("%s: %v", where, err)
-		}
+		raw := must(hex.DecodeString(hexadecimal.FindStringSubmatch(s)[1]))(t)
 		return string(raw)
 	})
 	return placeholder.ReplaceAllStringFunc(text, func(s string) string {
@@ -119,7 +116,7 @@ func (c *script) recent(kind, value string) bool {
 		return true
 	}
 	at, err := time.Parse(layout, value)
-	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(time.Now())
+	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(clock.now())
 }
 
 // The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and the plan

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -51,6 +50,6 @@ func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) (made g
 // planInput reads and checks the body of a create or an update.
 func (a *API) planInput(w http.ResponseWriter, r *http.Request, c call, isNew bool) (giving.PlanInput, error) {
 	return decode(a, w, r, c, checked(giving.DecodePlan, func(in *giving.PlanInput, faults *doc.Invalid) error {
-		return in.Validate(faults, isNew, a.options.Region, time.Now())
+		return in.Validate(faults, isNew, a.options.Region, a.store.Now())
 	}))
 }

@@ -78,7 +78,7 @@ func (a *API) issueReceipt(_ http.ResponseWriter, r *http.Request, c call) (gift
 }
 
 func (a *API) listReceipts(r *http.Request, c call, l *list) fetch {
-	year := time.Now().UTC().Year()
+	year := a.store.Now().UTC().Year()
 	if sent := l.text("year"); sent != "" {
 		n, err := strconv.Atoi(sent)
 		if err != nil || n < 1900 || n > 9998 {

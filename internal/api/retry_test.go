@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store/book"
 )
@@ -125,6 +126,48 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 	})
 }
 
+// Every operation needs a key with one of its permissions, and no other.
+func TestEveryOperationNeedsItsPermission(t *testing.T) {
+	c := must(loadContract())(t)
+	eachEngine(t, func(t *testing.T, s *server) {
+		account := newAccount(t, s.store, "main", "")
+		main := newKey(t, s.store, account)
+		for path, item := range c.document.Paths.Map() {
+			for method, operation := range item.Operations() {
+				needed := strings.Fields(fmt.Sprint(operation.Extensions["x-permission"]))
+				others := slices.DeleteFunc(access.AllPermissions.Names(),
+					func(name string) bool { return slices.Contains(needed, name) })
+				fill := s.repeatableThings(t, main)
+				request, known := repeatable[operation.OperationID]
+				if !known {
+					request.target = ownIDs.Replace(path)
+				}
+				status := func(key string) (int, string) {
+					got := s.ask(t, method, fill.Replace(request.target), key, fill.Replace(request.body))
+					return got.status, got.header.Get("X-Required-Permission")
+				}
+				if got, _ := status(""); got != http.StatusUnauthorized {
+					t.Errorf("%s %s without a key: %d", method, path, got)
+				}
+				if got, told := status(newKey(t, s.store, account, others...)); got != 403 ||
+					told != strings.Join(needed, ", ") {
+					t.Errorf("%s %s with a key for %s: %d, needs %q", method, path, others, got, told)
+				}
+				for _, name := range needed {
+					if got, told := status(newKey(t, s.store, account, name)); got == 401 || told != "" {
+						t.Errorf("%s %s with a key for %s: %d, needs %q", method, path, name, got, told)
+					}
+				}
+			}
+		}
+	})
+}
+
+// ownIDs names what is in the path of an operation that changes nothing, or has no body.
+var ownIDs = strings.NewReplacer("/contacts/{id}", "/contacts/{id}", "/campaigns/{id}", "/campaigns/{campaign}",
+	"/transactions/{id}", "/transactions/{gift}", "/plans/{id}", "/plans/{plan}", "/merges/{id}", "/merges/{merge}",
+	"{tag}", "c", "{occasion}/preview", "first/preview?transaction_id={gift}", "{occasion}", "first")
+
 // repeatableThings makes what the requests of repeatable are about.
 func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 	t.Helper()
@@ -150,9 +193,7 @@ func (e *engine) openOptions(t *testing.T, nodes int, now func() time.Time) (ser
 	for range nodes {
 		s := must(book.Open(context.Background(), options))(t)
 		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			succeed(t, s.Close())
 		})
 		servers = append(servers, newServer(t, s, usual))
 	}
@@ -183,12 +224,11 @@ func TestConcurrentRequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 // postAtOnce sends one request many times at once and checks that it has one effect. It returns the id of what was created.
 func postAtOnce(t *testing.T, servers []*server, key string, many int, path, body string) (id string) {
 	t.Helper()
-	requests := map[*server][]*http.Request{}
+	var requests []*http.Request
 	for i := range many {
-		s := servers[i%len(servers)]
-		requests[s] = append(requests[s], s.keyed(t, "storm"+path, "POST", path, key, body))
+		requests = append(requests, servers[i%len(servers)].keyed(t, "storm"+path, "POST", path, key, body))
 	}
-	answers := stormNodes(t, requests)
+	answers := storm(t, servers[0], requests)
 	made := slices.IndexFunc(answers, func(a answer) bool { return a.header.Get("Idempotent-Replayed") == "" })
 	if made < 0 || len(answers) != many || answers[made].status != http.StatusCreated {
 		t.Fatalf("%s: of %d answers, number %d made it", path, len(answers), made)
@@ -203,24 +243,7 @@ func postAtOnce(t *testing.T, servers []*server, key string, many int, path, bod
 			t.Errorf("%s has not one: %s", path, clip(list))
 		}
 	}
-	var found struct{ ID any }
-	decoder := json.NewDecoder(strings.NewReader(answers[made].body))
-	decoder.UseNumber()
-	succeed(t, decoder.Decode(&found))
-	return fmt.Sprint(found.ID)
-}
-
-// stormNodes is storm for several nodes at the same time.
-func stormNodes(t *testing.T, requests map[*server][]*http.Request) (answers []answer) {
-	t.Helper()
-	results := make(chan []answer)
-	for s, list := range requests {
-		go func() { results <- storm(t, s, list) }()
-	}
-	for range requests {
-		answers = append(answers, <-results...)
-	}
-	return answers
+	return idOf(t, answers[made].body)
 }
 
 func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -78,12 +79,13 @@ type step struct {
 	want    []field
 	golden  string
 	compare bool // there is a golden body, even if it is empty
+	found   string
 }
 
 type field struct{ name, value string }
 
 var (
-	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?$`)
+	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?(?: finds (.+))?$`)
 	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z-]*):(?: (.*))?$`)
 	statusLine  = regexp.MustCompile(`^--- ([0-9]{3})$`)
 	settingLine = regexp.MustCompile(`^set (base_url|region|rate_limit) (\S+)$`)
@@ -114,9 +116,9 @@ func readScenarios(t *testing.T, file string) (scenarios []scenario) {
 			t.Fatalf("%s: a file begins with the title of a scenario", where)
 		}
 		for ; len(block) > 1 && wordLine.MatchString(block[1]); block = block[1:] { // words may be on separate lines
-			now.steps = append(now.steps, readStep(t, where, block[:1]))
+			now.steps = append(now.steps, readSteps(t, where, block[:1])...)
 		}
-		now.steps = append(now.steps, readStep(t, where, block))
+		now.steps = append(now.steps, readSteps(t, where, block)...)
 	}
 	return scenarios
 }
@@ -153,36 +155,45 @@ func (o *settings) set(t *testing.T, name, value string) {
 	}
 }
 
-func readStep(t *testing.T, where string, block []string) step {
+// readSteps reads a word, or requests that have the answer below them in common.
+func readSteps(t *testing.T, where string, block []string) (steps []step) {
 	t.Helper()
 	if m := wordLine.FindStringSubmatch(block[0]); m != nil {
-		return step{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}
+		return []step{{where: where, word: m[1], target: m[2], body: strings.Join(block[1:], "\n")}}
 	}
-	m := requestLine.FindStringSubmatch(block[0])
-	if m == nil {
-		t.Fatalf("%s: %q is no request", where, block[0])
-	}
-	s := step{where: where, method: m[1], target: m[2], as: m[3], times: 1, keep: m[5]}
-	if m[4] != "" {
-		s.times, _ = strconv.Atoi(m[4])
-	}
-	block = block[1:]
-	s.header, block = readHeader(block)
 	end := slices.IndexFunc(block, statusLine.MatchString)
-	if end < 0 {
-		t.Fatalf("%s: the request has no answer", where)
+	if end < 0 { // each of them says what it finds
+		end, block = len(block), append(block, "--- 200")
 	}
-	s.body = strings.Join(block[:end], "\n")
-	s.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
-	s.want, block = readHeader(block[end+1:])
-	s.compare = len(block) > 0
-	for _, line := range block {
-		s.golden += strings.TrimSpace(line)
+	var answer step
+	answer.status, _ = strconv.Atoi(statusLine.FindStringSubmatch(block[end])[1])
+	want, golden := readHeader(block[end+1:])
+	answer.want, answer.compare = want, len(golden) > 0
+	for _, line := range golden {
+		answer.golden += strings.TrimSpace(line)
 	}
-	if s.golden == "(empty)" {
-		s.golden = ""
+	if answer.golden == "(empty)" {
+		answer.golden = ""
 	}
-	return s
+	for requests := block[:end]; len(requests) > 0; {
+		m := requestLine.FindStringSubmatch(requests[0])
+		if m == nil {
+			t.Fatalf("%s: %q is no request", where, requests[0])
+		}
+		s, next := answer, 1
+		s.where, s.method, s.target, s.as, s.times, s.keep, s.found = where+" "+m[0], m[1], m[2], m[3], 1, m[5], m[6]
+		if m[4] != "" {
+			s.times, _ = strconv.Atoi(m[4])
+		}
+		for next < len(requests) && !requestLine.MatchString(requests[next]) {
+			next++
+		}
+		var body []string
+		s.header, body = readHeader(requests[1:next])
+		s.body = strings.Join(body, "\n")
+		steps, requests = append(steps, s), requests[next:]
+	}
+	return steps
 }
 
 func readHeader(block []string) (header []field, rest []string) {
@@ -207,10 +218,7 @@ type stage struct {
 func newStage(t *testing.T, s *server, o settings) *stage {
 	t.Helper()
 	g := &stage{server: s, accounts: map[string]access.Account{}, secrets: map[string]string{}}
-	g.script = script{start: time.Now(), vars: map[string]string{
-		"base": g.url, "today": time.Now().UTC().Format("1/2/2006"), "tomorrow": time.Now().UTC().AddDate(0, 0, 1).Format("01/02/2006"),
-		"next_day": time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly), "day_after": time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly), "in_an_hour": time.Now().UTC().Add(time.Hour).Format(time.RFC3339),
-	}}
+	g.script = script{start: clock.now(), vars: map[string]string{"base": g.url}}
 	if o.baseURL != "" {
 		g.vars["base"] = o.baseURL
 	}
@@ -262,7 +270,7 @@ func (g *stage) play(t *testing.T, scenario scenario) {
 		case "import":
 			importCampaigns(t, g.store, g.accounts[s.target], g.fill(t, s.where, s.body))
 		case "wait": // the times of contacts have a resolution of a second
-			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second + 5*time.Millisecond)))
+			clock.pass(time.Second)
 		case "differ":
 			if one, two, _ := strings.Cut(s.target, " "); g.vars[one] == g.vars[two] || g.vars[one] == "" {
 				t.Errorf("%s: %s and %s are both %q", s.where, one, two, g.vars[one])
@@ -304,11 +312,38 @@ func (g *stage) playStep(t *testing.T, s step) {
 		t.Errorf("%s: the body is not as written\ngot:  %s\nwant: %s\n%s", s.where, clip(got.body), clip(want),
 			cmp.Diff(byMember(want), byMember(got.body)))
 	}
+	if s.found != "" {
+		g.wantFound(t, s, got.body)
+	}
 	if s.keep != "" {
 		g.vars[s.keep] = idOf(t, got.body)
 	}
 	if r.Method == http.MethodHead {
 		g.compareWithGet(t, s, got)
+	}
+}
+
+// wantFound checks what a list has on its page, and in all where the scenario says so.
+func (g *stage) wantFound(t *testing.T, s step, body string) {
+	t.Helper()
+	var list struct {
+		Data []struct{ ID json.RawMessage }
+		Meta struct{ Total int }
+	}
+	succeed(t, json.Unmarshal([]byte(body), &list))
+	names, total, inAll := strings.Cut(s.found, " of ")
+	var want, got []string
+	for _, name := range strings.Fields(strings.TrimPrefix(names, "none")) {
+		want = append(want, g.vars[name])
+	}
+	for _, element := range list.Data {
+		got = append(got, strings.Trim(string(element.ID), `"`))
+	}
+	if !inAll {
+		total = strconv.Itoa(len(want))
+	}
+	if !slices.Equal(got, want) || strconv.Itoa(list.Meta.Total) != total {
+		t.Errorf("%s: it has %q, %d in all, instead of %q", s.where, got, list.Meta.Total, want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -32,11 +31,9 @@ import (
 func openStore(t testing.TB) *book.Book {
 	t.Helper()
 	directory, _ := withTables(t, rig.SQLite)
-	s := must(book.Open(context.Background(), store.Options{Data: directory}))(t)
+	s := must(book.Open(context.Background(), store.Options{Data: directory, Now: clock.now}))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, s.Close())
 	})
 	return s
 }
@@ -55,10 +52,19 @@ type settings struct {
 	baseURL   string
 	region    string
 	rateLimit int
-	https     bool // refuse plain HTTP
-
-	sendBuffer int // bytes that the system keeps for a client that does not read; 0: as it likes
 }
+
+// manual is a clock that somebody sets. No test sees another day, or the end of a minute, unless it goes there.
+type manual struct{ since atomic.Int64 }
+
+func (m *manual) now() time.Time {
+	return time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC).Add(time.Duration(m.since.Load()))
+}
+
+func (m *manual) pass(d time.Duration) { m.since.Add(int64(d)) }
+
+// clock is that of all servers here. Scenarios that wait let seconds of it pass for all of them.
+var clock manual
 
 var noExpiry time.Time
 
@@ -108,6 +114,7 @@ func (e *engine) server(t testing.TB) *server {
 	}
 	e.once.Do(func() {
 		options, remove := must2(e.open())(t)
+		options.Now = clock.now
 		s, err := book.Open(context.Background(), options)
 		if err != nil {
 			remove()
@@ -196,16 +203,9 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 	t.Helper()
 	proxies := must(web.NewProxies(nil, o.baseURL))(t)
 	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
-	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies, RequireHTTPS: o.https}
+	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies}
 	handler := plumbing.Wrap(rest.Serve)
-	listener := httptest.NewUnstartedServer(handler)
-	if o.sendBuffer > 0 {
-		listener.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-			_ = conn.(*net.TCPConn).SetWriteBuffer(o.sendBuffer)
-			return ctx
-		}
-	}
-	listener.Start()
+	listener := httptest.NewServer(handler)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 100}
 	stop = func() {
 		transport.CloseIdleConnections()
@@ -242,20 +242,12 @@ func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Ti
 	return key, secret
 }
 
-// expiredKey creates a key that expires as soon as possible, and waits until it has expired.
+// expiredKey is the secret of a key that has expired.
 func expiredKey(t testing.TB, s *book.Book, account access.Account) string {
 	t.Helper()
-	for life := 10 * time.Millisecond; ; life *= 2 {
-		expires := time.Now().Add(life)
-		_, secret, err := s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: access.AllPermissions, ExpiresAt: expires})
-		if err == nil {
-			time.Sleep(time.Until(expires))
-			return secret
-		}
-		if life > time.Second {
-			t.Fatal(err)
-		}
-	}
+	_, secret := makeKey(t, s, account, clock.now().Add(time.Second))
+	clock.pass(2 * time.Second)
+	return secret
 }
 
 // answer is what a client got.
@@ -381,6 +373,14 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 	return broken
 }
 
+// messages are what answers say whatever the request was.
+var messages = map[int]string{
+	401: "Unauthenticated.", 403: "This action is unauthorized.", 405: "This method is not allowed here.",
+}
+
+var firstOfErrors = regexp.MustCompile(`^\{"message":"((?:[^"\\]|\\.)*?)(?: \(and ([0-9]+) more errors?\))?",` +
+	`"errors":\{"[^"]+":\["((?:[^"\\]|\\.)*)"`)
+
 func brokenJSON(a answer) (broken []string) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, []byte(a.body)); err != nil {
@@ -399,8 +399,19 @@ func brokenJSON(a answer) (broken []string) {
 	if err := json.Unmarshal([]byte(a.body), &said); err != nil || said.Message == "" {
 		broken = append(broken, "an error has a message")
 	}
-	if (len(said.Errors) > 0) != (a.status == http.StatusUnprocessableEntity) {
-		broken = append(broken, "errors belong to 422 and to nothing else")
+	if want := messages[a.status]; want != "" && said.Message != want {
+		broken = append(broken, "the message is not "+want)
+	}
+	told := firstOfErrors.FindStringSubmatch(a.body)
+	if (told != nil) != (a.status == http.StatusUnprocessableEntity) || told != nil && told[1] != told[3] {
+		broken = append(broken, "422 and nothing else has errors, and its message is the first of them")
+	}
+	all := 0
+	for _, errors := range said.Errors {
+		all += len(errors)
+	}
+	if told != nil && all < 100 && told[2] != map[bool]string{true: strconv.Itoa(all - 1)}[all > 1] {
+		broken = append(broken, fmt.Sprintf("it has %d errors", all))
 	}
 	return broken
 }

@@ -1,14 +1,13 @@
 package api_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
+	"donorbook/internal/store/jobs"
 )
 
 // A tag of many contacts is changed in the background: every client gets 202 until it is done, and other changes of the tag are refused.
@@ -21,12 +20,7 @@ func TestConcurrentTagOfManyContactsIsAnswered202(t *testing.T) {
 		})
 		want := func(method, path, body string, status int, says string, header ...string) {
 			t.Helper()
-			r := s.request(t, method, path, key, body)
-			for i := 0; i < len(header); i += 2 {
-				r.Header.Set(header[i], header[i+1])
-			}
-			got := s.send(t, r)
-			checkContract(t, r, got)
+			got := s.checked(t, method, path, key, body, header...)
 			if got.status != status || got.body != says {
 				t.Errorf("%s %s: %d %s", method, path, got.status, got.body)
 			}
@@ -53,21 +47,14 @@ func TestConcurrentTagOfManyContactsIsAnswered202(t *testing.T) {
 // finishTags works on tags as a server does, until a request finds no tag any more.
 func (s *server) finishTags(t *testing.T, method, path, key, body string) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() {
-		s.store.WorkOnJobs(ctx, func(err error) { t.Error(err) })
-		close(ended)
-	}()
+	worker := jobs.NewJobWorker(s.store.JobStore)
 	got := s.ask(t, method, path, key, body)
 	for ; got.status == 202; got = s.ask(t, method, path, key, body) {
-		time.Sleep(5 * time.Millisecond)
+		must(worker.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 	}
 	if got.status != 404 {
 		t.Errorf("%s %s in the end: %d %s", method, path, got.status, got.body)
 	}
-	stop()
-	<-ended
 }
 
 // A list repeats its query in each of its links, so a long one would cost many times its size.

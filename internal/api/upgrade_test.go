@@ -195,9 +195,7 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {
 			t.Error(err)
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, s.Close())
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -82,122 +81,72 @@ func (p *population) walk(t *testing.T, scope string, perPage int, before func()
 	return seen
 }
 
-var perPages = []int{1, 7, 20, 100}
-
-func TestAWalkSeesEachContactOnceInAscendingOrder(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		p := newPopulation(t, s, 60)
-		all := slices.Sorted(slices.Values(slices.Concat(p.active, p.archived)))
-		for scope, want := range map[string][]string{"active": p.active, "archived": p.archived, "all": all} {
-			for _, perPage := range perPages {
-				pages := p.walk(t, scope, perPage, func() {})
-				if got := slices.Concat(pages...); !slices.Equal(got, want) {
-					t.Errorf("scope %s by %d: saw %v instead of %v", scope, perPage, got, want)
-				}
-				if len(pages) != (len(want)+perPage-1)/perPage {
-					t.Errorf("scope %s by %d: %d elements were %d pages", scope, perPage, len(want), len(pages))
-				}
-			}
+// While others change contacts, a walk sees each contact that belongs to its scope all the time, once and in ascending
+// order, and nothing that never did; and what was acknowledged before its last page was requested. Nothing ever
+// shifts in scope all. A contact that is restored goes back to its old place, so that a walk of the active ones may
+// repeat as many.
+func TestConcurrentWalkWhileContactsChangeSeesEachOnce(t *testing.T) {
+	create := func(t *testing.T, p *population, _ int) string { return p.create(t) }
+	restore := func(t *testing.T, p *population, n int) string {
+		p.change(t, "PATCH", "/v1/contacts/"+p.archived[n]+"/restore")
+		return p.archived[n]
+	}
+	move := func(t *testing.T, p *population, n int) string {
+		if n%2 == 1 {
+			return restore(t, p, n/2%len(p.archived))
 		}
-	})
-}
-
-// While contacts are created, a walk of any scope that shows them sees each contact at most once, in ascending order. It sees all
-// contacts that were there at its start, and all whose creation was acknowledged before its last page was requested.
-func TestConcurrentWalkWhileContactsAreCreatedSeesEachOnce(t *testing.T) {
+		p.change(t, "DELETE", "/v1/contacts/"+p.active[n/2])
+		return p.active[n/2]
+	}
 	eachEngine(t, func(t *testing.T, s *server) {
-		for _, scope := range []string{"active", "all"} {
-			for _, perPage := range perPages {
-				p := newPopulation(t, s, 24)
-				want := p.active
-				if scope == "all" {
+		for _, test := range []struct {
+			what, scope string
+			times       int
+			change      func(t *testing.T, p *population, n int) string
+		}{
+			{"active, while others are created", "active", 20, create},
+			{"all, while others are created", "all", 20, create},
+			{"all, while they are archived and restored", "all", 20, move},
+			{"active, while others are restored", "active", 15, restore},
+		} {
+			for _, perPage := range []int{1, 7, 20, 100} {
+				p := newPopulation(t, s, 45)
+				want, n := p.active, -1
+				if test.scope == "all" {
 					want = slices.Concat(p.active, p.archived)
 				}
-				crowd := startCrowd(20, func() string { return p.create(t) })
+				crowd := startCrowd(test.times, func() string {
+					n++
+					return test.change(t, p, n)
+				})
 				var acknowledged []string
-				pages := p.walk(t, scope, perPage, func() { acknowledged = crowd.done() })
-				created := crowd.wait()
-				p.checkOnce(t, fmt.Sprintf("scope %s by %d", scope, perPage), pages, slices.Concat(want, acknowledged), slices.Concat(want, created))
+				pages := p.walk(t, test.scope, perPage, func() { acknowledged = crowd.done() })
+				changed := crowd.wait()
+				repeats := 0
+				if test.what == "active, while others are restored" {
+					acknowledged, repeats = nil, len(changed)
+				}
+				p.checkSeen(t, fmt.Sprint(test.what, ", by ", perPage), slices.Concat(pages...),
+					slices.Concat(want, acknowledged), slices.Concat(want, changed), repeats)
 			}
 		}
 	})
 }
 
-// Nothing ever shifts in scope all: it also shows each contact once while contacts are archived and restored.
-func TestConcurrentWalkOfAllSeesEachOnceWhileContactsAreArchivedAndRestored(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		for _, perPage := range perPages {
-			p := newPopulation(t, s, 24)
-			want := slices.Concat(p.active, p.archived)
-			n := 0
-			crowd := startCrowd(20, func() string {
-				n++
-				if n%2 == 0 {
-					p.change(t, "DELETE", "/v1/contacts/"+p.active[n/2])
-				} else {
-					p.change(t, "PATCH", "/v1/contacts/"+p.archived[n/2%len(p.archived)]+"/restore")
-				}
-				return ""
-			})
-			pages := p.walk(t, "all", perPage, func() {})
-			crowd.wait()
-			p.checkOnce(t, fmt.Sprintf("by %d", perPage), pages, want, want)
-		}
-	})
-}
-
-// A restored contact goes back to its old place, so that later contacts move by one. A walk of the active contacts then misses
-// none of those that were active all the time; it repeats at most as many as were restored meanwhile; and it shows nothing that
-// was neither active at the start nor restored.
-func TestConcurrentWalkOfActiveContactsMissesNoneWhileOthersAreRestored(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		for _, perPage := range perPages {
-			p := newPopulation(t, s, 45)
-			n := 0
-			crowd := startCrowd(len(p.archived), func() string {
-				n++
-				p.change(t, "PATCH", "/v1/contacts/"+p.archived[n-1]+"/restore")
-				return p.archived[n-1]
-			})
-			pages := p.walk(t, "active", perPage, func() {})
-			restored := crowd.wait()
-			times := map[string]int{}
-			for _, id := range slices.Concat(pages...) {
-				times[id]++
-			}
-			repeats := 0
-			for id, n := range times {
-				repeats += n - 1
-				if !slices.Contains(p.active, id) && !slices.Contains(restored, id) {
-					t.Errorf("by %d: %s was never active", perPage, id)
-				}
-			}
-			if repeats > len(restored) {
-				t.Errorf("by %d: %d repeats after %d restores", perPage, repeats, len(restored))
-			}
-			for _, id := range p.active {
-				if times[id] == 0 {
-					t.Errorf("by %d: %s was missed", perPage, id)
-				}
-			}
-		}
-	})
-}
-
-// checkOnce checks that the pages show strictly ascending ids, all of must and nothing outside may.
-func (p *population) checkOnce(t *testing.T, what string, pages [][]string, must, may []string) {
+// checkSeen checks that a walk saw all of must, nothing outside may, and the same again at most so many times.
+func (p *population) checkSeen(t *testing.T, what string, seen, must, may []string, repeats int) {
 	t.Helper()
-	seen := slices.Concat(pages...)
-	if !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != len(seen) {
-		t.Errorf("%s: the ids do not ascend: %s", what, strings.Join(seen, " "))
+	once := slices.Compact(slices.Sorted(slices.Values(seen)))
+	if len(seen)-len(once) > repeats || repeats == 0 && !slices.IsSorted(seen) {
+		t.Errorf("%s: the ids do not ascend: %v", what, seen)
 	}
-	for _, id := range seen {
+	for _, id := range once {
 		if !slices.Contains(may, id) {
 			t.Errorf("%s: %s should not be there", what, id)
 		}
 	}
 	for _, id := range must {
-		if !slices.Contains(seen, id) {
+		if !slices.Contains(once, id) {
 			t.Errorf("%s: %s was missed", what, id)
 		}
 	}

@@ -48,19 +48,10 @@ func eachEngine(t *testing.T, test func(t *testing.T, o organization)) {
 
 func newOrganization(t *testing.T, options store.Options, rateLimit int) organization {
 	t.Helper()
-	s, err := book.Open(t.Context(), options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(book.Open(t.Context(), options))(t)
 	t.Cleanup(func() { _ = s.Close() })
-	o := organization{store: s, log: new(rig.Output)}
-	if o.account, err = s.CreateAccount(t.Context(), "River Aid", ""); err != nil {
-		t.Fatal(err)
-	}
-	proxies, err := web.NewProxies(nil, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := organization{store: s, log: new(rig.Output), account: must(s.CreateAccount(t.Context(), "River Aid", ""))(t)}
+	proxies := must(web.NewProxies(nil, ""))(t)
 	endpoint := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(o.log, nil)), Proxies: proxies}
 	handler := plumbing.Wrap(endpoint.Serve)
@@ -81,10 +72,8 @@ func (o organization) key(t *testing.T, permissions ...string) (secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err = o.store.CreateKey(t.Context(), o.account.Number, access.KeyInput{Name: "Assistant", Permissions: rights})
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := access.KeyInput{Name: "Assistant", Permissions: rights}
+	_, secret = must2(o.store.CreateKey(t.Context(), o.account.Number, in))(t)
 	return secret
 }
 
@@ -220,10 +209,7 @@ func total(page map[string]any) any { return page["meta"].(map[string]any)["tota
 func TestAnAssistantIsToldWhatIsWrong(t *testing.T) {
 	eachEngine(t, func(t *testing.T, o organization) {
 		s := o.connect(t, o.key(t))
-		foreign, err := o.store.CreateAccount(t.Context(), "Other", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		foreign := must(o.store.CreateAccount(t.Context(), "Other", ""))(t)
 		for _, c := range []struct {
 			tool      string
 			arguments map[string]any
@@ -274,10 +260,7 @@ func TestAnAssistantMayDoWhatItsKeyMay(t *testing.T) {
 func (o organization) post(t *testing.T, secret, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	headers = append([]string{"Accept", "application/json, text/event-stream"}, headers...)
-	response, answer, err := rig.Send(o.client, secret, http.MethodPost, o.url+"/mcp", body, headers...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response, answer := must2(rig.Send(o.client, secret, http.MethodPost, o.url+"/mcp", body, headers...))(t)
 	return response, string(answer)
 }
 
@@ -363,10 +346,7 @@ func TestAssistantsHaveTheLimitOfTheirKey(t *testing.T) {
 // One server answers all assistants at once, each with its own key.
 func TestAssistantsOfTwoOrganizationsSeeTheirOwn(t *testing.T) {
 	eachEngine(t, func(t *testing.T, o organization) {
-		other, err := o.store.CreateAccount(t.Context(), "Harbor Light", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must(o.store.CreateAccount(t.Context(), "Harbor Light", ""))(t)
 		secrets := map[string]string{"Amara": o.key(t), "Jonas": organization{store: o.store, account: other}.key(t)}
 		var group sync.WaitGroup
 		for name, secret := range secrets {
@@ -415,9 +395,7 @@ func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := httptest.NewRecorder()
-	if err := endpoint.Serve(w, r); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, endpoint.Serve(w, r))
 	var message struct {
 		Result struct {
 			IsError bool `json:"isError"`
@@ -428,4 +406,15 @@ func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
 		message.Result.Content[0].Text != "Something went wrong on our side. Please try again later." {
 		t.Errorf("%v %s", err, w.Body)
 	}
+}
+
+// must, must2 and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

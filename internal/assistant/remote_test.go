@@ -23,10 +23,7 @@ func pipes(t *testing.T, at assistant.Remote) session {
 	ended := make(chan error, 1)
 	go func() { ended <- assistant.Run(t.Context(), api.Document(), "test", at, fromAssistant, toAssistant) }()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	connected, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connected := must(client.Connect(t.Context(), &mcp.IOTransport{Reader: fromServer, Writer: toServer}, nil))(t)
 	t.Cleanup(func() {
 		_ = toServer.Close()
 		if err := <-ended; err != nil {
@@ -87,9 +84,8 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 	}
 	in := io.MultiReader(strings.NewReader(strings.Join(lines, "\n")), atEnd(func() { close(closed) }))
 	var out bytes.Buffer
-	if err := assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"}, in, &out); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"},
+		in, &out))
 	got := out.String()
 	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
 		if n := strings.Count(got, sign); n != want {

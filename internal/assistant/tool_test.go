@@ -22,10 +22,7 @@ var hints = map[string][3]bool{
 
 func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {
 	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
-	listed, err := o.connect(t, o.key(t)).ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listed := must(o.connect(t, o.key(t)).ListTools(t.Context(), nil))(t)
 	found := map[string]*mcp.Tool{}
 	for _, tool := range listed.Tools {
 		found[tool.Name] = tool

@@ -24,18 +24,12 @@ func httptestJSON(t *testing.T, body string) (address string) {
 func TestPretendedPayments(t *testing.T) {
 	desk := pay.NewDesk("http://127.0.0.1:8080/")
 	open := func(desk *pay.Desk) donate.Provider {
-		p, err := desk.Open(donate.Connection{Provider: pay.PretendName, Account: "a1"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(desk.Open(donate.Connection{Provider: pay.PretendName, Account: "a1"}))(t)
 		return p
 	}
 	p := open(desk)
 	choose := func(session donate.Ref, choice pay.Choice) string {
-		next, err := desk.Choose(session.ID, choice)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := must(desk.Choose(session.ID, choice))(t)
 		return next
 	}
 
@@ -65,16 +59,12 @@ func TestPretendedPayments(t *testing.T) {
 		t.Errorf("a payment is %+v of %+v", is.Payment, is.Plan)
 	}
 	for range 2 {
-		if err := p.Refund(t.Context(), is.Payment.ID, 10_00, "USD", "r1"); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, p.Refund(t.Context(), is.Payment.ID, 10_00, "USD", "r1"))
 	}
 	if err := p.Refund(t.Context(), is.Payment.ID, o.Amount, "USD", "r2"); !errors.Is(err, donate.ErrDefinite) {
 		t.Errorf("too much was refunded: %v", err)
 	}
-	if err := p.Plan(t.Context(), is.Plan.ID, donate.Change{Kind: donate.CancelPlan}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, p.Plan(t.Context(), is.Plan.ID, donate.Change{Kind: donate.CancelPlan}))
 	if is := look(t, p, h.Session); len(is.Payment.Refunds) != 1 || is.Plan.Status != giving.Ended {
 		t.Errorf("after a refund and the end, the payment is %+v of %+v", is.Payment, is.Plan)
 	}

@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
 	"donorbook/internal/pay/stripetest"
+	"donorbook/internal/rig"
 )
 
 // open is a Stripe, and a connection to it.
@@ -28,10 +29,9 @@ func open(t *testing.T) (*stripetest.Server, donate.Provider) {
 }
 
 func connect(t *testing.T, s *stripetest.Server) donate.Provider {
-	p, err := pay.NewDesk("https://example.org").Open(donate.Connection{Provider: "stripe", Account: "a1", Key: s.Key, Hooks: []string{s.Secret}, Address: s.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pay.NewDesk("https://example.org").Open(donate.Connection{
+		Provider: "stripe", Account: "a1", Key: s.Key, Hooks: []string{s.Secret}, Address: s.URL,
+	}))(t)
 	return p
 }
 
@@ -44,19 +44,13 @@ func order(n int, frequency string) *donate.Order {
 
 func start(t *testing.T, p donate.Provider, o *donate.Order) donate.Ref {
 	t.Helper()
-	h, err := p.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(p.Start(t.Context(), o))(t)
 	return h.Session
 }
 
 func look(t *testing.T, p donate.Provider, ref donate.Ref) donate.Snapshot {
 	t.Helper()
-	s, err := p.Look(t.Context(), ref)
-	if err != nil {
-		t.Fatal(ref, err)
-	}
+	s := must(p.Look(t.Context(), ref))(t)
 	return s
 }
 
@@ -88,9 +82,7 @@ func TestGiftOnce(t *testing.T) {
 	is.Payment.Fee, is.Payment.FeeKnown = 1_80, true
 	check(t, look(t, p, session), is)
 
-	if err := p.Refund(t.Context(), "pi_00000001", 20_00, "USD", "r1"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, p.Refund(t.Context(), "pi_00000001", 20_00, "USD", "r1"))
 	if err := p.Refund(t.Context(), "pi_00000001", 20_00, "USD", "r1"); err != nil { // the same refund
 		t.Fatal(err)
 	}
@@ -160,9 +152,7 @@ func TestMonthlyGift(t *testing.T) {
 	change := func(c donate.Change) donate.Plan {
 		t.Helper()
 		c.Key = fmt.Sprint(c)
-		if err := p.Plan(t.Context(), plan.ID, c); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, p.Plan(t.Context(), plan.ID, c))
 		return *look(t, p, plan).Plan
 	}
 	if is := change(donate.Change{Kind: donate.NewAmount, Amount: 30_00, Covered: 1_00}); is.Amount != 30_00 || is.Covered != 1_00 || is.Frequency != "monthly" {
@@ -192,10 +182,7 @@ func TestMonthlyGift(t *testing.T) {
 	if is := look(t, p, plan); is.Plan.Status != giving.PastDue || is.Payment.State != donate.Open || is.Payment.Fault == "" {
 		t.Errorf("a card that is declined makes %+v of %+v", is.Plan, is.Payment)
 	}
-	h, err := p.NewCard(t.Context(), plan.ID, "https://example.org/manage", "c1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(p.NewCard(t.Context(), plan.ID, "https://example.org/manage", "c1"))(t)
 	if is := look(t, p, h.Session); is.Session.Card != "" || is.Session.Plan != plan.ID || is.Session.State != "" || is.Donation != "d1" {
 		t.Errorf("before a card was entered, the session is %+v", is)
 	}
@@ -228,10 +215,7 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	s.Pay(session.ID, stripetest.Card)
 	var refunds []string
 	for range 12 {
-		id, err := s.Refund("pi_00000001", 1_00)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := must(s.Refund("pi_00000001", 1_00))(t)
 		refunds = append(refunds, id)
 	}
 	s.FailRefund(refunds[3])
@@ -255,9 +239,7 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	s.Pay(start(t, p, order(3, "quarterly")).ID, stripetest.Card)
 	plan := donate.Ref{Kind: donate.PlanRef, ID: "sub_00000001"}
 	began := look(t, p, plan).Plan
-	if err := p.Plan(t.Context(), plan.ID, donate.Change{Kind: donate.CancelPlan}); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, p.Plan(t.Context(), plan.ID, donate.Change{Kind: donate.CancelPlan}))
 	if ended := look(t, p, plan).Plan; began.StartAt.IsZero() || began.Next.Sub(began.StartAt) < 89*24*time.Hour || ended.CanceledAt.IsZero() || began.Frequency != "quarterly" {
 		t.Errorf("a plan is %+v, and then %+v", began, ended)
 	}
@@ -341,9 +323,7 @@ func TestBooksAreThoseOfStripe(t *testing.T) {
 	}
 	s.Fees()
 	deliver()
-	if err := p.Since(t.Context(), began.Add(-time.Hour), settle); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, p.Since(t.Context(), began.Add(-time.Hour), settle))
 	counted := 0
 	for _, g := range gifts {
 		if g.Status == giving.Succeeded {
@@ -412,10 +392,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 		hooks []string
 		ok    bool
 	}{"no secret": {nil, false}, "an empty one": {[]string{""}, false}, "two": {[]string{"whsec_old", s.Secret}, true}} {
-		p, err := pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: s.Key, Hooks: c.hooks, Address: s.URL})
-		if err != nil {
-			t.Fatal(err)
-		}
+		with := donate.Connection{Provider: "stripe", Key: s.Key, Hooks: c.hooks, Address: s.URL}
+		p := must(pay.NewDesk("").Open(with))(t)
 		for _, signature := range []string{good, stripetest.Sign(event.Body, "", now)} {
 			if _, err := p.Verify(func(string) string { return signature }, event.Body, now); (err == nil) != (c.ok && signature == good) {
 				t.Errorf("with %s: %v", name, err)
@@ -478,9 +456,7 @@ func TestErrorsSayWhatCanBeDone(t *testing.T) {
 	is("busy", err, donate.ErrTemporary, "")
 	start(t, p, order(6, donate.Once))
 
-	if err := p.Check(ctx, "USD"); err != nil {
-		t.Error(err)
-	}
+	succeed(t, p.Check(ctx, "USD"))
 	for request, permission := range map[string]string{
 		"disputes": "Disputes", "POST /v1/checkout/sessions": "Checkout Sessions", "/expire": "Checkout Sessions",
 		"POST /v1/refunds": "Charges and Refunds", "POST /v1/subscriptions": "Subscriptions",
@@ -525,10 +501,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		"http://checkout.stripe.com/c/pay/cs_1": false, "https://checkout.stripe.com.example.net/": false, "https://a@checkout.stripe.com/": false, "javascript:alert(1)": false, "": false,
 	} {
 		s := httptestJSON(t, fmt.Sprintf(`{"id":"cs_1","object":"checkout.session","url":%q,"expires_at":1}`, address))
-		p, err := pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: s, Host: "give.example.org"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(pay.NewDesk("").Open(donate.Connection{
+			Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: s, Host: "give.example.org",
+		}))(t)
 		if h, err := p.Start(t.Context(), order(1, donate.Once)); (err == nil) != ok || err != nil && h.URL != "" {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -542,10 +517,9 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	between := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	t.Cleanup(between.Close)
-	p, err := pay.NewDesk("").Open(donate.Connection{Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: between.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pay.NewDesk("").Open(donate.Connection{
+		Provider: "stripe", Key: "rk_test_0123456789abcdef", Address: between.URL,
+	}))(t)
 	if _, err := p.Look(t.Context(), donate.Ref{Kind: donate.PaymentRef, ID: "pi_00000001"}); !errors.Is(err, donate.ErrTemporary) || asked != 0 {
 		t.Errorf("someone else was asked %d times: %v", asked, err)
 	}
@@ -599,4 +573,13 @@ func TestRegister(t *testing.T) {
 	if n := s.Endpoints(); n != 1 {
 		t.Errorf("%d addresses are registered", n)
 	}
+}
+
+// must and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -22,6 +22,7 @@ import (
 
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/relay"
+	"donorbook/internal/rig"
 )
 
 // postOffice is a real SMTP server that keeps what it takes. Recipients say what it does with their mail.
@@ -129,10 +130,7 @@ func open(t *testing.T) (*postOffice, *relay.Relay) {
 	server := smtp.NewServer(office)
 	certificate, roots := certify(t)
 	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go server.Serve(listener{l}) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	from, _ := mail.ParseAddress("giving@harbor.example")
@@ -142,10 +140,7 @@ func open(t *testing.T) (*postOffice, *relay.Relay) {
 // openPlain is the port of a server that cannot encrypt.
 func openPlain(t *testing.T) int {
 	server := smtp.NewServer(new(postOffice))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	go server.Serve(l) //nolint:errcheck // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	return l.Addr().(*net.TCPAddr).Port
@@ -153,19 +148,10 @@ func openPlain(t *testing.T) int {
 
 // certify makes a certificate, and what trusts it.
 func certify(t *testing.T) (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key))(t)
+	root := must(x509.ParseCertificate(der))(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
@@ -184,14 +170,9 @@ func letter(t *testing.T, to string) *mail.Letter {
 func TestAMailArrivesAsItWasWritten(t *testing.T) {
 	office, r := open(t)
 	r.TLS, r.User, r.Password = relay.StartTLS, "ada", "hunter2"
-	if err := r.Send(t.Context(), letter(t, "ada@example.org")); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, r.Send(t.Context(), letter(t, "ada@example.org")))
 	got := office.taken[0]
-	m, err := netmail.ReadMessage(strings.NewReader(got.text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(netmail.ReadMessage(strings.NewReader(got.text)))(t)
 	for header, want := range map[string]string{
 		"From": `"Harbor Light" <giving@harbor.example>`, "To": "<ada@example.org>", "Reply-To": `"Harbor Light" <office@harbor.example>`, "Subject": "Welcome",
 		"Message-Id": "<77.donorbook@harbor.example>", "Auto-Submitted": "auto-generated", "User-Agent": "", "X-Mailer": "", "Date": "Wed, 18 Nov 2026 09:00:00 +0000",
@@ -217,10 +198,7 @@ func TestNothingInAMailBecomesAHeaderOrARecipient(t *testing.T) {
 			t.Fatalf("%q: %v", hostile, err)
 		}
 		got := office.taken[len(office.taken)-1]
-		m, err := netmail.ReadMessage(strings.NewReader(got.text))
-		if err != nil {
-			t.Fatalf("%q: %v", hostile, err)
-		}
+		m := must(netmail.ReadMessage(strings.NewReader(got.text)))(t)
 		to, err := m.Header.AddressList("To")
 		from, fromErr := m.Header.AddressList("From")
 		if len(got.to) != 1 || len(to) != 1 || err != nil || len(from) != 1 || fromErr != nil || from[0].Address != "giving@harbor.example" || m.Header.Get("Bcc") != "" || len(m.Header) != 9 {
@@ -309,4 +287,13 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 	if r.Send(stopped, letter(t, "ada@example.org")) == nil {
 		t.Error("sent after the end")
 	}
+}
+
+// must and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

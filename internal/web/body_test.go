@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -10,148 +9,117 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-func echoServer(t *testing.T, limit int64, readTimeout time.Duration) *httptest.Server {
-	t.Helper()
-	server := httptest.NewUnstartedServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
+func echo(limit int64) HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		body, err := ReadBody(w, r, limit)
 		if err != nil {
 			return err
 		}
 		return WriteJSON(w, http.StatusOK, body)
-	}))
-	server.Config.ReadTimeout = readTimeout
-	server.Start()
-	t.Cleanup(server.Close)
-	return server
+	}
+}
+
+// post sends a body, which tells its length or comes in chunks.
+func post(t *testing.T, client *http.Client, size int, chunked bool) (status, length int, same bool) {
+	t.Helper()
+	text := strings.Repeat("x", size)
+	var body io.Reader = strings.NewReader(text)
+	if chunked {
+		body = io.MultiReader(body) // hides the length
+	}
+	response, got := read(t)(client.Post("http://main/", "application/json", body))
+	return response.StatusCode, int(response.ContentLength), got == text
 }
 
 func TestReadBody(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1000, 0)
-	for _, test := range []struct {
-		name   string
-		size   int
-		status int
-	}{{"none", 0, 200}, {"small", 10, 200}, {"exactly the limit", 1000, 200}, {"one too many", 1001, 413}, {"far too many", 3 << 20, 413}} {
-		for _, chunked := range []bool{false, true} {
-			text := strings.Repeat("x", test.size)
-			var body io.Reader = strings.NewReader(text)
-			if chunked {
-				body = io.MultiReader(body) // hides the length
-			}
-			resp, err := http.Post(server.URL, "application/json", body)
-			if err != nil {
-				t.Fatalf("%s, chunked %t: %v", test.name, chunked, err)
-			}
-			got, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != test.status || test.status == 200 && string(got) != text {
-				t.Errorf("%s, chunked %t: %d %.80s", test.name, chunked, resp.StatusCode, got)
+	bubble(t, func(t *testing.T, n network) {
+		n.serve(t, echo(1000))
+		for size, status := range map[int]int{0: 200, 10: 200, 1000: 200, 1001: 413, 3 << 20: 413} {
+			for _, chunked := range []bool{false, true} {
+				got, length, same := post(t, n.client(t, nil), size, chunked)
+				if got != status || same != (status == 200) || same && length != size {
+					t.Errorf("%d bytes, chunked %t: %d, %d bytes", size, chunked, got, length)
+				}
 			}
 		}
-	}
+	})
 }
 
-// A body that was read already is available to the next reader, and counts once in the memory budget.
+// A body that was read already is available to the next reader, and counts once in the memory budget. A long answer
+// tells its length.
 func TestABodyCanBeReadAgain(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(quietPlumbing().Wrap(func(w http.ResponseWriter, r *http.Request) error {
-		body, err := ReadBody(w, r, MaxBody)
-		if err != nil {
-			return err
-		}
-		again, err := ReadBody(w, WithBody(r, body), MaxBody)
-		if holds := len(exchangeOf(w).holds); err != nil || len(body) > budgetFree && holds != 1 {
-			return fmt.Errorf("the budget is held %d times: %w", holds, err)
-		}
-		return WriteJSON(w, http.StatusOK, again)
-	}))
-	t.Cleanup(server.Close)
-	for _, size := range []int{0, 10, 500_000} {
-		for _, chunked := range []bool{false, true} {
-			text := strings.Repeat("x", size)
-			var body io.Reader = strings.NewReader(text)
-			if chunked {
-				body = io.MultiReader(body) // hides the length
-			}
-			resp, err := http.Post(server.URL, "application/json", body)
+	bubble(t, func(t *testing.T, n network) {
+		n.serve(t, func(w http.ResponseWriter, r *http.Request) error {
+			body, err := ReadBody(w, r, MaxBody)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			got, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusOK || string(got) != text {
-				t.Errorf("%d bytes, chunked %t: %d %.80s", size, chunked, resp.StatusCode, got)
+			again, err := ReadBody(w, WithBody(r, body), MaxBody)
+			if holds := len(exchangeOf(w).holds); err != nil || len(body) > budgetFree && holds != 1 {
+				return fmt.Errorf("the budget is held %d times: %w", holds, err)
+			}
+			return WriteJSON(w, http.StatusOK, again)
+		})
+		for _, size := range []int{0, 10, 500_000} {
+			for _, chunked := range []bool{false, true} {
+				status, length, same := post(t, n.client(t, nil), size, chunked)
+				if status != 200 || length != size || !same {
+					t.Errorf("%d bytes, chunked %t: %d, %d bytes", size, chunked, status, length)
+				}
 			}
 		}
-	}
+	})
 }
 
-func TestReadBodyThatNeverEnds(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1000, 300*time.Millisecond)
-	for _, test := range []struct{ name, head, want string }{
-		{"broken chunk", "Transfer-Encoding: chunked\r\n\r\nzz\r\n", " 400 "},
-		{"stalled", "Content-Length: 50\r\n\r\nabc", " 408 "},
+// A body that is broken, does not end in time, or is too large and never ends is answered, and its connection closed. A
+// client that asks before it sends is answered at once.
+func TestBodiesThatDoNotEnd(t *testing.T) {
+	for head, want := range map[string]string{
+		"Transfer-Encoding: chunked\r\n\r\nzz\r\n":                " 400 0s",
+		"Content-Length: 50\r\n\r\nabc":                           " 408 30s",
+		"Content-Length: 5000000\r\n\r\nx":                        " 413 30s",
+		"Expect: 100-continue\r\nContent-Length: 5000000\r\n\r\n": " 413 0s",
 	} {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+test.head)
-		line, err := bufio.NewReader(conn).ReadString('\n')
-		conn.Close()
-		if !strings.Contains(line, test.want) {
-			t.Errorf("%s: %q %v", test.name, line, err)
-		}
+		bubble(t, func(t *testing.T, n network) {
+			n.serve(t, echo(1000))
+			begun := time.Now()
+			answer := sent(t, n.dial(t, "127.0.0.1"), "POST / HTTP/1.1\r\nHost: localhost\r\n"+head)
+			_, status, _ := strings.Cut(answer, " ")
+			took := time.Since(begun).Truncate(time.Second)
+			if got := fmt.Sprintf(" %.3s %v", status, took); got != want {
+				t.Errorf("%q: %s, want %s: %s", head, got, want, answer)
+			}
+		})
 	}
-}
-
-// sentFirst sends a whole request before it reads the answer, as simple clients do.
-func sentFirst(t *testing.T, address, head string, size int) string {
-	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	part := []byte(strings.Repeat("x", 64<<10))
-	for sent := 0; sent < size; sent += len(part) {
-		if strings.Contains(head, "chunked") {
-			_, err = fmt.Fprintf(conn, "%x\r\n%s\r\n", len(part), part)
-		} else {
-			_, err = conn.Write(part)
-		}
-		if err != nil {
-			t.Fatalf("the connection breaks after %d bytes: %v", sent, err)
-		}
-	}
-	if strings.Contains(head, "chunked") {
-		if _, err := io.WriteString(conn, "0\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answer, err := io.ReadAll(conn)
-	if err != nil {
-		t.Errorf("the answer breaks off: %v", err)
-	}
-	return string(answer)
 }
 
 // A client that sends everything before it reads is told that its body was too large.
 func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1000, 0)
+	server := httptest.NewServer(quietPlumbing().Wrap(echo(1000)))
+	t.Cleanup(server.Close)
 	const size = 15 << 20
-	for _, head := range []string{"Connection: close\r\nContent-Length: " + strconv.Itoa(size), "Content-Length: " + strconv.Itoa(size), "Connection: close\r\nTransfer-Encoding: chunked"} {
-		answer := sentFirst(t, server.Listener.Addr().String(), head, size)
-		if !strings.HasPrefix(answer, "HTTP/1.1 413 ") || !strings.Contains(answer, "Connection: close\r\n") || !strings.HasSuffix(answer, `{"message":"The request body must not be larger than 1000 bytes."}`) {
+	part := strings.Repeat("x", 64<<10)
+	for head, chunk := range map[string]string{
+		"Connection: close\r\nContent-Length: " + strconv.Itoa(size): part,
+		"Content-Length: " + strconv.Itoa(size):                      part,
+		"Connection: close\r\nTransfer-Encoding: chunked":            fmt.Sprintf("%x\r\n%s\r\n", len(part), part),
+	} {
+		conn := must(net.Dial("tcp", server.Listener.Addr().String()))(t)
+		defer conn.Close()
+		must(io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n"))(t)
+		for range size / len(part) {
+			must(io.WriteString(conn, chunk))(t)
+		}
+		if strings.Contains(head, "chunked") {
+			must(io.WriteString(conn, "0\r\n\r\n"))(t)
+		}
+		answer := string(must(io.ReadAll(conn))(t))
+		if !strings.HasPrefix(answer, "HTTP/1.1 413 ") || !strings.Contains(answer, "Connection: close\r\n") ||
+			!strings.HasSuffix(answer, `{"message":"The request body must not be larger than 1000 bytes."}`) {
 			t.Errorf("%q: %s", head, answer)
 		}
 	}
@@ -159,83 +127,42 @@ func TestABodyThatIsTooLargeGetsItsAnswerFromSimpleClients(t *testing.T) {
 
 // Large bodies that do not end take their share of memory and no more; small ones are still read.
 func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1<<20, 0)
-	send := func(head string) net.Conn {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
+	bubble(t, func(t *testing.T, n network) {
+		n.serve(t, echo(1<<20))
+		begin := func(head string) net.Conn {
+			conn := n.dial(t, "127.0.0.1")
+			must(io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head))(t)
+			return conn
 		}
-		t.Cleanup(func() { conn.Close() })
-		io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\n"+head+"\r\n\r\n")
-		return conn
-	}
-	refused := func(head string) bool {
-		conn := send(head)
-		_ = conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-		line, _ := bufio.NewReader(conn).ReadString('\n')
-		return strings.Contains(line, " 503 ")
-	}
-	var open []net.Conn
-	for range budgetShare / (bodyCopies << 20) {
-		open = append(open, send("Content-Length: 1048576"))
-	}
-	waitUntil(t, "there is no room for more", func() bool { return refused("Content-Length: 1048576") })
-	waitUntil(t, "a large body that does not tell its length is refused", func() bool {
-		return refused("Transfer-Encoding: chunked\r\n\r\n40000\r\n" + strings.Repeat("x", 256<<10))
+		var open []net.Conn
+		for range budgetShare / (bodyCopies << 20) {
+			open = append(open, begin("Content-Length: 1048576\r\n\r\n"))
+		}
+		synctest.Wait()
+		for _, head := range []string{
+			"Content-Length: 1048576\r\n\r\n",
+			"Transfer-Encoding: chunked\r\n\r\n40000\r\n" + strings.Repeat("x", smallBody+1),
+		} {
+			line := make([]byte, 12)
+			must(io.ReadFull(begin(head), line))(t)
+			if string(line) != "HTTP/1.1 503" {
+				t.Errorf("one too many: %s", line)
+			}
+		}
+		want := func(what string, size int, chunked bool) {
+			t.Helper()
+			if status, _, _ := post(t, n.client(t, nil), size, chunked); status != 200 {
+				t.Errorf("%s: %d", what, status)
+			}
+		}
+		want("a small body", 5, false)
+		want("a small body in chunks", 5, true)
+		for _, conn := range open {
+			conn.Close()
+		}
+		synctest.Wait()
+		want("when there is room again", 1<<20, false)
 	})
-	for _, body := range []io.Reader{strings.NewReader("small"), io.MultiReader(strings.NewReader("small"))} {
-		resp, err := http.Post(server.URL, "", body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			t.Errorf("a small body: %s", resp.Status)
-		}
-	}
-	for _, conn := range open {
-		conn.Close()
-	}
-	waitUntil(t, "there is room again", func() bool {
-		resp, err := http.Post(server.URL, "", strings.NewReader(strings.Repeat("x", 1<<20)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		return resp.StatusCode == http.StatusOK
-	})
-}
-
-// A client that asks before it sends is answered immediately, and sends nothing.
-func TestAClientThatAsksFirstSendsNothing(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1000, 0)
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5000000\r\n\r\n")
-	answer, err := io.ReadAll(conn) // to the end of the connection
-	if !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || err != nil {
-		t.Errorf("%s, %v", answer, err)
-	}
-}
-
-// A body that never ends is not read forever.
-func TestDrainingABodyEnds(t *testing.T) {
-	t.Parallel()
-	server := echoServer(t, 1000, 300*time.Millisecond)
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	io.WriteString(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5000000\r\n\r\nx")
-	if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") || err != nil {
-		t.Errorf("%s, %v", answer, err)
-	}
 }
 
 func TestRequireJSON(t *testing.T) {
@@ -264,14 +191,99 @@ func TestRequireJSON(t *testing.T) {
 	}
 }
 
-func TestLongAnswerHasALength(t *testing.T) {
-	server := echoServer(t, 1<<20, 0)
-	resp, err := http.Post(server.URL, "", strings.NewReader(strings.Repeat("x", 30_000)))
-	if err != nil {
-		t.Fatal(err)
+// The memory of one account leaves room for the others, up to a total that is never exceeded.
+func TestABudgetIsSharedByAccounts(t *testing.T) {
+	b := newBudget()
+	for account := range int64(budgetTotal / budgetShare) {
+		o := owner{account: account + 1}
+		if !b.take(o, budgetShare) {
+			t.Fatalf("account %d gets nothing", o.account)
+		}
+		if b.take(o, 1) {
+			t.Errorf("account %d gets more than its share", o.account)
+		}
 	}
-	defer resp.Body.Close()
-	if resp.ContentLength != 30_000 {
-		t.Errorf("Content-Length %d", resp.ContentLength)
+	if b.take(owner{account: 99}, 1) {
+		t.Error("more is given out than there is")
 	}
+	b.give(owner{account: 1}, budgetShare)
+	if !b.take(owner{user: 7}, budgetShare) {
+		t.Error("what was given back is not there")
+	}
+	for o, n := range b.owners {
+		b.give(o, n)
+	}
+	if b.used != 0 || len(b.owners) != 0 {
+		t.Errorf("%d bytes of %d owners are left", b.used, len(b.owners))
+	}
+}
+
+// Owners who take all that they get, piece by piece, leave something for another.
+func TestGreedyOwnersLeaveRoomForAnother(t *testing.T) {
+	const piece = 1 << 20
+	for greedy := range int64(7) {
+		b := newBudget()
+		for o := (owner{account: 1}); o.account <= greedy; o.account++ {
+			for b.take(o, piece) {
+			}
+		}
+		if !b.take(owner{account: 99}, piece) {
+			t.Errorf("%d owners took all of it", greedy)
+		}
+	}
+}
+
+// slowWriter records what it was given, and how long the client has for it.
+type slowWriter struct {
+	http.ResponseWriter
+	steps []string
+}
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	w.steps = append(w.steps, strconv.Itoa(len(b)))
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *slowWriter) SetWriteDeadline(at time.Time) error {
+	w.steps = append(w.steps, time.Until(at).String())
+	return nil
+}
+
+// A client that keeps reading may take as long as it needs; one that stops is disconnected after the time for one step.
+func TestEachStepOfALongAnswerHasItsOwnDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for want, parts := range map[string][]int{
+			"[100 65436]": {100, 64<<10 - 100},
+			"[10s 65536 10s 65536 10s 65536 10s 8192 10s 10]": {200 << 10, 10},
+		} {
+			w := &slowWriter{ResponseWriter: httptest.NewRecorder()}
+			quietPlumbing().Wrap(func(w http.ResponseWriter, _ *http.Request) error {
+				for _, part := range parts {
+					if n := must(w.Write(make([]byte, part)))(t); n != part {
+						t.Errorf("%d of %d bytes", n, part)
+					}
+				}
+				return nil
+			}).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+			if got := fmt.Sprint(w.steps); got != want {
+				t.Errorf("%v: %s, want %s", parts, got, want)
+			}
+		}
+	})
+}
+
+func TestAClientThatDoesNotReadIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, n network) {
+		failed := make(chan error, 1)
+		n.serve(t, func(w http.ResponseWriter, _ *http.Request) error {
+			_, err := w.Write(make([]byte, 64<<20))
+			failed <- err
+			return err
+		})
+		begun := time.Now()
+		must(io.WriteString(n.dial(t, "127.0.0.1"), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"))(t)
+		if err := <-failed; err == nil || time.Since(begun) != pace {
+			t.Errorf("after %v, the server sees %v", time.Since(begun), err)
+		}
+	})
 }

@@ -115,6 +115,7 @@ type limitedListener struct {
 	connections *Connections
 	answers     bool // tells why a connection is refused; over TLS that would take a handshake, which is the most expensive part
 	log         *slog.Logger
+	within      time.Duration // what closing the port may take
 
 	draining atomic.Bool
 	last     chan string // the address of the last connection that is accepted as usual
@@ -122,7 +123,10 @@ type limitedListener struct {
 }
 
 func newLimitedListener(l net.Listener, connections *Connections, answers bool, log *slog.Logger) *limitedListener {
-	return &limitedListener{Listener: l, connections: connections, answers: answers, log: log, last: make(chan string, 1)}
+	return &limitedListener{
+		Listener: l, connections: connections, answers: answers, log: log,
+		within: drainTime, last: make(chan string, 1),
+	}
 }
 
 // drainTime is how long closing a port takes at most.
@@ -133,14 +137,14 @@ const drainTime = time.Second
 func (l *limitedListener) drain() {
 	defer l.Close()
 	l.draining.Store(true)
-	conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/5)
+	conn, err := net.DialTimeout("tcp", l.Addr().String(), l.within/5)
 	if err != nil {
 		l.last <- ""
 		return
 	}
 	defer conn.Close()
 	l.last <- conn.LocalAddr().String()
-	_ = conn.SetReadDeadline(time.Now().Add(drainTime))
+	_ = conn.SetReadDeadline(time.Now().Add(l.within))
 	_, _ = conn.Read(make([]byte, 1)) // until it is closed
 }
 
@@ -160,7 +164,7 @@ func (l *limitedListener) closePort() {
 	defer l.Close()
 	for range 5 {
 		l.rest = append(l.rest, acceptWaiting(l.Listener)...)
-		if conn, err := net.DialTimeout("tcp", l.Addr().String(), drainTime/20); err == nil {
+		if conn, err := net.DialTimeout("tcp", l.Addr().String(), l.within/20); err == nil {
 			defer conn.Close()
 			return
 		}
@@ -208,7 +212,10 @@ func (c *countedConn) Close() error {
 }
 
 // CloseWrite lets net/http end an answer before the client has sent everything.
-func (c *countedConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
+func (c *countedConn) CloseWrite() error { return c.Conn.(closeWriter).CloseWrite() }
+
+// closeWriter is a connection whose client may go on sending after the last answer.
+type closeWriter interface{ CloseWrite() error }
 
 // refuse closes a connection as cheaply as it can.
 func (l *limitedListener) refuse(conn net.Conn, exceeded int) {
@@ -241,7 +248,7 @@ func dismiss(conn net.Conn) {
 	body := errorBody(nil, errTooMany.Message)
 	_, err := fmt.Fprintf(conn, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"+
 		"Retry-After: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", errTooMany.Header.Get("Retry-After"), len(body), body)
-	if err == nil && conn.(*net.TCPConn).CloseWrite() == nil {
+	if err == nil && conn.(closeWriter).CloseWrite() == nil {
 		_, _ = io.CopyN(io.Discard, conn, MaxBody)
 	}
 }

@@ -6,102 +6,111 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
-	"time"
+	"testing/synctest"
 
+	"donorbook/internal/rig"
 	"donorbook/internal/web/certs"
 )
 
-// connectFrom opens a connection from an address of this machine.
-func connectFrom(t *testing.T, from, to string) net.Conn {
+// limited starts a server with limits of connections.
+func (n network) limited(t *testing.T, mode string, all, perAddress int, trusted string, handle HandlerFunc) {
 	t.Helper()
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-	conn, err := dialer.Dial("tcp", to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
-	return conn
-}
-
-// served requests a page and keeps the connection. The answer is "" if the connection was closed without an answer.
-func served(t *testing.T, conn net.Conn) string {
-	t.Helper()
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		return ""
-	}
-	answer := make([]byte, 4096)
-	n, _ := conn.Read(answer)
-	return string(answer[:n])
-}
-
-func limitedServer(t *testing.T, mode string, all, perAddress int, trusted string) (*running, *Metrics) {
-	t.Helper()
-	proxies, err := NewProxies([]string{trusted}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics := NewMetrics("test")
-	return start(t, &Server{
-		TLS: certs.Settings{Mode: mode, Dir: t.TempDir()}, Handler: quietPlumbing().Wrap(answerOK),
-		Connections: NewConnections(all, perAddress, proxies, metrics), MetricsListen: "127.0.0.1:0", MetricsHandler: metrics.Handler(new(Health)),
-	}), metrics
+	proxies, metrics := must(NewProxies([]string{trusted}, ""))(t), NewMetrics("test")
+	n.start(t, &Server{
+		TLS: certs.Settings{Mode: mode}, Handler: quietPlumbing().Wrap(handle),
+		Connections:   NewConnections(all, perAddress, proxies, metrics),
+		MetricsListen: "metrics", MetricsHandler: metrics.Handler(new(Health)),
+	})
 }
 
 // One address cannot take the connections of others, and can open a new connection for each one that it closes.
 func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
-	r, _ := limitedServer(t, certs.Off, 0, 2, "none")
-	first, second := connectFrom(t, "127.0.0.1", r.Main), connectFrom(t, "127.0.0.1", r.Main)
-	for _, conn := range []net.Conn{first, second, connectFrom(t, "127.0.0.2", r.Main)} {
-		if answer := served(t, conn); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
-			t.Errorf("%s: %s", conn.LocalAddr(), answer)
+	bubble(t, func(t *testing.T, n network) {
+		n.limited(t, certs.Off, 0, 2, "none", answerOK)
+		first := n.dial(t, "192.0.2.1")
+		wantServed(t, "the first", first, true)
+		wantServed(t, "the second", n.dial(t, "192.0.2.1"), true)
+		wantServed(t, "another address", n.dial(t, "192.0.2.2"), true)
+		refused := n.dial(t, "192.0.2.1")
+		answer, _ := io.ReadAll(refused)
+		for _, want := range []string{
+			"HTTP/1.1 503 ", "\r\nRetry-After: 5\r\n", "\r\nConnection: close\r\n",
+			`{"message":"Too many connections are open. Please try again in a moment."}`,
+		} {
+			if !strings.Contains(string(answer), want) {
+				t.Errorf("the third: %s", answer)
+			}
 		}
-	}
-	refused := connectFrom(t, "127.0.0.1", r.Main)
-	answer := served(t, refused)
-	if !strings.HasPrefix(answer, "HTTP/1.1 503 ") || !strings.Contains(answer, "\r\nRetry-After: 5\r\n") || !strings.HasSuffix(answer, `{"message":"Too many connections are open. Please try again in a moment."}`) {
-		t.Errorf("the third: %s", answer)
-	}
-	if rest, err := io.ReadAll(refused); len(rest) > 0 || err != nil {
-		t.Errorf("the third stays open: %q %v", rest, err)
-	}
-	first.Close()
-	waitUntil(t, "a place is free", func() bool {
-		return strings.HasPrefix(served(t, connectFrom(t, "127.0.0.1", r.Main)), "HTTP/1.1 200 ")
+		first.Close()
+		synctest.Wait()
+		wantServed(t, "one more, when the first is closed", n.dial(t, "192.0.2.1"), true)
+		_, body := get(t, n.client(t, nil), "http://metrics/metrics")
+		if !strings.Contains(body, `donorbook_connections_refused_total{limit="address"} 1`+"\n") {
+			t.Error("the metrics do not tell about it")
+		}
 	})
-	if _, body := get(t, http.DefaultClient, "http://"+r.Metrics+"/metrics"); !strings.Contains(body, `donorbook_connections_refused_total{limit="address"} `) {
-		t.Error("the metrics do not tell about it")
-	}
 }
 
 // A trusted proxy sends the requests of many clients, so only the limit on all connections applies to it.
 func TestConnectionsOfATrustedProxyAreLimitedInAll(t *testing.T) {
-	r, _ := limitedServer(t, certs.Off, 3, 1, "127.0.0.1")
-	for i := range 3 {
-		if answer := served(t, connectFrom(t, "127.0.0.1", r.Main)); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
-			t.Errorf("number %d: %s", i+1, answer)
+	bubble(t, func(t *testing.T, n network) {
+		n.limited(t, certs.Off, 3, 1, "127.0.0.1", answerOK)
+		for range 3 {
+			wantServed(t, "the proxy", n.dial(t, "127.0.0.1"), true)
 		}
-	}
-	if answer := served(t, connectFrom(t, "127.0.0.2", r.Main)); !strings.HasPrefix(answer, "HTTP/1.1 503 ") {
-		t.Errorf("number 4: %s", answer)
-	}
+		answer, _ := io.ReadAll(n.dial(t, "192.0.2.2"))
+		if !strings.HasPrefix(string(answer), "HTTP/1.1 503 ") {
+			t.Errorf("number 4: %s", answer)
+		}
+	})
 }
 
 // Over TLS, a connection over the limit is closed before the handshake.
 func TestASecureConnectionTooManyIsClosed(t *testing.T) {
-	r, _ := limitedServer(t, certs.Auto, 0, 1, "none")
-	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // only whether it is greeted matters
-	first := tls.Client(connectFrom(t, "127.0.0.1", r.Main), config)
-	if answer := served(t, first); !strings.HasPrefix(answer, "HTTP/1.1 200 ") {
-		t.Fatal(answer)
-	}
-	if err := tls.Client(connectFrom(t, "127.0.0.1", r.Main), config).Handshake(); err == nil {
-		t.Error("the second is greeted")
-	}
-	first.Close()
-	waitUntil(t, "a place is free", func() bool {
-		return tls.Client(connectFrom(t, "127.0.0.1", r.Main), config).Handshake() == nil
+	bubble(t, func(t *testing.T, n network) {
+		n.limited(t, certs.Auto, 0, 1, "none", answerOK)
+		dial := func() *tls.Conn { return tls.Client(n.dial(t, "192.0.2.1"), anyCertificate()) }
+		first := dial()
+		wantServed(t, "the first", first, true)
+		if dial().Handshake() == nil {
+			t.Error("the second is greeted")
+		}
+		first.Close()
+		synctest.Wait()
+		succeed(t, dial().Handshake())
+	})
+}
+
+// An HTTP/2 request counts as a connection: one connection cannot carry what many connections are refused for.
+func TestRequestsOfHTTP2CountLikeConnections(t *testing.T) {
+	bubble(t, func(t *testing.T, n network) {
+		release := make(chan struct{})
+		n.limited(t, certs.Auto, 0, 5, "none", func(w http.ResponseWriter, r *http.Request) error {
+			if r.URL.Path == "/wait" {
+				<-release
+			}
+			return answerOK(w, r)
+		})
+		client := n.client(t, anyCertificate())
+		want := func(path string, status int) {
+			response, _ := get(t, client, "https://main"+path)
+			retry := response.Header.Get("Retry-After") != ""
+			if response.StatusCode != status || response.ProtoMajor != 2 || retry != (status == 503) {
+				t.Errorf("%s is answered with %+v", path, response)
+			}
+		}
+		want("/", 200)
+		var group sync.WaitGroup
+		for range 4 { // with their connection, the maximum for the address
+			group.Go(func() { want("/wait", 200) })
+		}
+		synctest.Wait()
+		want("/", 503)
+		close(release)
+		group.Wait()
+		want("/", 200)
 	})
 }
 
@@ -115,5 +124,40 @@ func TestConnectionsLeaveFileDescriptors(t *testing.T) {
 	}
 	if got := NewConnections(20, 0, nil, nil).Max(); got != 20 {
 		t.Errorf("20 connections wanted: %d", got)
+	}
+}
+
+// Connections that wait for being accepted when the port closes are served, and those that come while it does: a
+// proxy in front has already written to them.
+func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
+	tcp := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	connect := func(n int) {
+		for range n {
+			conn := must(net.Dial("tcp", tcp.Addr().String()))(t)
+			t.Cleanup(func() { conn.Close() })
+		}
+	}
+	connect(20)
+	l := newLimitedListener(tcp, NewConnections(0, 0, nil, nil), false, discard())
+	l.within = rig.Patience
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		l.drain()
+	}()
+	l.last <- <-l.last // its own connection has been made
+	connect(5)
+	for n := 0; ; n++ {
+		if n == 21 {
+			<-drained
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			if n != 25 {
+				t.Errorf("%d of 25 connections were accepted before %v", n, err)
+			}
+			break
+		}
+		defer conn.Close()
 	}
 }

@@ -29,19 +29,14 @@ func checkFile(t *testing.T, f File, text string) {
 		r := httptest.NewRequest("GET", "/file", nil)
 		r.Header.Set("Accept-Encoding", accepted)
 		w := httptest.NewRecorder()
-		if err := f.Serve(w, r); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, f.Serve(w, r))
 		body := io.Reader(w.Body)
 		zipped := w.Header().Get("Content-Encoding") == "gzip"
 		if zipped != want || w.Header().Get("Vary") != "Accept-Encoding" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%q: %v", accepted, w.Header())
 		}
 		if zipped {
-			unzipped, err := gzip.NewReader(w.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			unzipped := must(gzip.NewReader(w.Body))(t)
 			body = unzipped
 		}
 		if got, err := io.ReadAll(body); err != nil || string(got) != text {

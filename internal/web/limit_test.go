@@ -6,7 +6,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 func TestLimiterWindow(t *testing.T) {
@@ -155,18 +154,11 @@ func TestStrangersOfOneNetworkCountAsOne(t *testing.T) {
 	}
 }
 
-// The wall clock may be set while callers wait: only the elapsed time counts.
+// The wall clock may be set while callers wait: a window ends by the other one.
 func TestLimiterIgnoresTheWallClock(t *testing.T) {
-	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
-		l, start := NewLimiter[int64](1), time.Now()
-		l.Take(1, start)
-		wall := (*uint64)(unsafe.Pointer(&start)) // 33 bits of seconds before 30 of nanoseconds; the monotonic reading is elsewhere
-		*wall += uint64(by/time.Second) << 30     //nolint:gosec // back in time too
-		if _, wait, ok := l.Take(1, start); ok || wait != limitWindow {
-			t.Errorf("%v: %v, wait %v", by, ok, wait)
-		}
-		if _, _, ok := l.Take(1, start.Add(limitWindow)); !ok {
-			t.Errorf("%v: still refused after the window", by)
-		}
+	l, start := NewLimiter[int64](1), time.Now()
+	l.Take(1, start)
+	if end := l.find(1, start).end; end == end.Round(0) {
+		t.Errorf("the window ends at %v by the wall clock", end)
 	}
 }

@@ -11,15 +11,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/web/certs"
 )
 
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
-	rec := httptest.NewRecorder()
-	m.Handler(new(Health)).ServeHTTP(rec, httptest.NewRequest("GET", "/metrics", nil))
+	rec := try(m.Handler(new(Health)), httptest.NewRequest("GET", "/metrics", nil))
 	if rec.Code != 200 {
 		t.Fatal(rec.Code, rec.Body)
 	}
@@ -33,7 +35,7 @@ func TestMetrics(t *testing.T) {
 		{"GET", "/v1/contacts/1"}, {"GET", "/v1/contacts/2"}, {"HEAD", "/v1/contacts/2"}, {"DELETE", "/v1/contacts/2"},
 		{"GET", "/wp-login.php"}, {"GET", "/.env"}, {"BREW", "/v1/contacts"}, {"SPILL", "/x"},
 	} {
-		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(call[0], call[1], nil))
+		try(handler, httptest.NewRequest(call[0], call[1], nil))
 	}
 	text := scrape(t, m)
 	for _, want := range []string{
@@ -65,10 +67,7 @@ func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
 	m.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new", "merged")
 	m.begin()
 	m.end("GET", "GET /healthz", 200, 49*time.Microsecond)
-	want, err := os.ReadFile("testdata/metrics.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile("testdata/metrics.golden"))(t)
 	if diff := cmp.Diff(string(want), withoutNumbers(scrape(t, m))); diff != "" {
 		t.Error(diff)
 	}
@@ -112,10 +111,45 @@ func TestLabelsAreEscaped(t *testing.T) {
 func TestInFlightIsCountedDownAfterAPanic(t *testing.T) {
 	m := NewMetrics("x")
 	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(func(http.ResponseWriter, *http.Request) error { panic("x") })
-	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	try(handler, httptest.NewRequest("GET", "/", nil))
 	if !strings.Contains(scrape(t, m), "donorbook_http_requests_in_flight 0") {
 		t.Error("a panic stays in flight for ever")
 	}
+}
+
+func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
+	opened := must(certs.Settings{Mode: certs.Auto, Dir: t.TempDir()}.Open("localhost:0", discard()))(t)
+	m := NewMetrics("x")
+	measureCertificates(m, opened.Ends)
+	ends, text := opened.Ends(), scrape(t, m)
+	for _, name := range []string{"server", "authority"} {
+		const line = "donorbook_certificate_end_timestamp_seconds{certificate=%q} %g\n"
+		if want := fmt.Sprintf(line, name, float64(ends[name].Unix())); !strings.Contains(text, want) {
+			t.Errorf("%s is not in %s", want, text)
+		}
+	}
+}
+
+// TestAGaugeThatWaitsHoldsNobodyUp: a database that does not answer delays the metrics, but no request.
+func TestAGaugeThatWaitsHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMetrics("x")
+		m.Gauge("test_gauge", "A number.", func() float64 {
+			time.Sleep(time.Hour)
+			return 7
+		})
+		text, begun := make(chan string), time.Now()
+		go func() { text <- scrape(t, m) }()
+		synctest.Wait()
+		handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(contactsMux().Serve)
+		try(handler, httptest.NewRequest("GET", "/v1/contacts/1", nil))
+		if waited := time.Since(begun); waited > 0 {
+			t.Errorf("a request waits %v for the metrics", waited)
+		}
+		if got := <-text; !strings.Contains(got, "# TYPE test_gauge gauge\ntest_gauge 7\n") {
+			t.Error(got)
+		}
+	})
 }
 
 func TestProbes(t *testing.T) {
@@ -143,8 +177,7 @@ func TestProbes(t *testing.T) {
 			{"/nothing", nil, 404, `{"message":"Not found."}`},
 		} {
 			ready = test.ready
-			rec := httptest.NewRecorder()
-			handler.ServeHTTP(rec, httptest.NewRequest("GET", test.path, nil))
+			rec := try(handler, httptest.NewRequest("GET", test.path, nil))
 			if rec.Code != test.status || rec.Body.String() != test.body {
 				t.Errorf("%s %s: %d %s", name, test.path, rec.Code, rec.Body)
 			}

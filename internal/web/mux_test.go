@@ -54,13 +54,9 @@ func TestMuxAnswersInJSON(t *testing.T) {
 		{"CONNECT", "/static", 404, none, ""},
 	} {
 		r := httptest.NewRequest(test.method, "http://localhost/", nil)
-		u, err := url.Parse("http://localhost" + test.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must(url.Parse("http://localhost" + test.path))(t)
 		r.URL = &url.URL{Path: u.Path, RawQuery: u.RawQuery}
-		rec := httptest.NewRecorder()
-		quietPlumbing().Wrap(outer.Serve).ServeHTTP(rec, r)
+		rec := try(quietPlumbing().Wrap(outer.Serve), r)
 		if rec.Code != test.status || rec.Body.String() != test.body || rec.Header().Get("Allow") != test.allow {
 			t.Errorf("%s %s: %d %s Allow %q", test.method, test.path, rec.Code, rec.Body, rec.Header().Get("Allow"))
 		}
@@ -76,11 +72,7 @@ func TestMuxAnswersInJSON(t *testing.T) {
 func TestHeadWorksWhereGetDoes(t *testing.T) {
 	server := httptest.NewServer(quietPlumbing().Wrap(contactsMux().Serve))
 	defer server.Close()
-	resp, err := http.Head(server.URL + "/v1/contacts/7")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	resp, _ := read(t)(http.Head(server.URL + "/v1/contacts/7"))
 	if resp.StatusCode != 200 || resp.ContentLength <= 0 {
 		t.Errorf("%d, length %d", resp.StatusCode, resp.ContentLength)
 	}
@@ -105,8 +97,7 @@ func TestMuxBehindAnotherWriter(t *testing.T) {
 		return inner.Serve(wrapped{w}, r)
 	})
 	for path, status := range map[string]int{"/here": 200, "/elsewhere": 404} {
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		rec := try(handler, httptest.NewRequest("GET", path, nil))
 		if rec.Code != status {
 			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
 		}
@@ -133,8 +124,7 @@ func TestMuxChoosesTheRenderer(t *testing.T) {
 		"/nopage": "<p>Not found.</p>",
 		"/v1/no":  `{"message":"Not found."}`,
 	} {
-		rec := httptest.NewRecorder()
-		quietPlumbing().Wrap(root.Serve).ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		rec := try(quietPlumbing().Wrap(root.Serve), httptest.NewRequest("GET", path, nil))
 		if rec.Body.String() != want {
 			t.Errorf("%s: %s", path, rec.Body)
 		}

@@ -16,13 +16,17 @@ import (
 	"time"
 )
 
-// logLines keeps what was logged.
+// logLines keeps what was logged, and tells each line.
 type logLines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	told chan string // nil for nobody
 }
 
 func (l *logLines) Write(b []byte) (int, error) {
+	if l.told != nil {
+		l.told <- string(b)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(b)
@@ -45,10 +49,15 @@ func (l *logLines) last(t *testing.T) map[string]any {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(l.String()), "\n")
 	var line map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
-		t.Fatalf("log line %q: %v", lines[len(lines)-1], err)
-	}
+	succeed(t, json.Unmarshal([]byte(lines[len(lines)-1]), &line))
 	return line
+}
+
+// try is the answer of a handler to a request.
+func try(handler http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	handler.ServeHTTP(rec, r)
+	return rec
 }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -71,8 +80,7 @@ func TestLogLineNamesRouteAndCallerButNoPersonalData(t *testing.T) {
 		Note(w, 1000001, 42)
 		return answerOK(w, r)
 	}))
-	rec := httptest.NewRecorder()
-	handler.ServeHTTP(rec, httptest.NewRequest("GET", "/v1/contacts/77?email=ada@example.org", nil))
+	rec := try(handler, httptest.NewRequest("GET", "/v1/contacts/77?email=ada@example.org", nil))
 	line := lines.last(t)
 	for key, want := range map[string]any{
 		"msg": "request", "level": "INFO", "method": "GET", "route": "/v1/contacts/{id}", "status": 200.0, "bytes": 2.0,
@@ -82,7 +90,7 @@ func TestLogLineNamesRouteAndCallerButNoPersonalData(t *testing.T) {
 			t.Errorf("%s is %v, want %v", key, line[key], want)
 		}
 	}
-	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/people/ada@example.org", nil))
+	try(handler, httptest.NewRequest("GET", "/people/ada@example.org", nil))
 	if line := lines.last(t); line["route"] != "none" || line["status"] != 404.0 {
 		t.Errorf("unmatched route: %v", line)
 	}
@@ -94,10 +102,7 @@ func TestLogLineNamesRouteAndCallerButNoPersonalData(t *testing.T) {
 // The operator must be able to tell who is attacking. A stranger cannot put another address into the log.
 func TestLogLineNamesTheClientAndTheUser(t *testing.T) {
 	lines := new(logLines)
-	proxies, err := NewProxies([]string{"10.0.0.0/8"}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxies := mustProxies(t, []string{"10.0.0.0/8"}, "")
 	handler := (&Plumbing{Log: lines.log(), Proxies: proxies}).Wrap(one("GET /console", func(w http.ResponseWriter, r *http.Request) error {
 		NoteUser(w, 31)
 		return answerOK(w, r)
@@ -114,7 +119,7 @@ func TestLogLineNamesTheClientAndTheUser(t *testing.T) {
 		if test.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", test.forwarded)
 		}
-		handler.ServeHTTP(httptest.NewRecorder(), r)
+		try(handler, r)
 		if line := lines.last(t); line["client"] != test.want || line["user"] != 31.0 {
 			t.Errorf("%s for %q: client %v, user %v", test.peer, test.forwarded, line["client"], line["user"])
 		}
@@ -122,7 +127,7 @@ func TestLogLineNamesTheClientAndTheUser(t *testing.T) {
 	r := httptest.NewRequest("GET", "/console", nil)
 	r.RemoteAddr = "10.1.2.3:999"
 	r.Header.Set("X-Forwarded-For", "nonsense")
-	handler.ServeHTTP(httptest.NewRecorder(), r)
+	try(handler, r)
 	if client, found := lines.last(t)["client"]; found {
 		t.Errorf("nonsense of a proxy is logged as %v", client)
 	}
@@ -132,8 +137,7 @@ func TestEveryAnswerHasRequestIDAndSecurityHeaders(t *testing.T) {
 	handler := quietPlumbing().Wrap(one("GET /fine", answerOK))
 	seen := map[string]bool{}
 	for _, path := range []string{"/fine", "/fine", "/nowhere"} {
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, httptest.NewRequest("GET", path, nil))
+		rec := try(handler, httptest.NewRequest("GET", path, nil))
 		id := rec.Header().Get("X-Request-Id")
 		if !regexp.MustCompile(`^[0-9A-Z]{26}$`).MatchString(id) || seen[id] {
 			t.Errorf("%s: request id %q", path, id)
@@ -159,8 +163,7 @@ func TestRequestIDComesOnlyFromATrustedProxy(t *testing.T) {
 		r := httptest.NewRequest("GET", "/fine", nil)
 		r.RemoteAddr = test.peer
 		r.Header.Set("X-Request-Id", test.given)
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, r)
+		rec := try(handler, r)
 		if got := rec.Header().Get("X-Request-Id"); got == "" || (got == test.given) != test.taken {
 			t.Errorf("%s %q: %q", test.peer, test.given, got)
 		}
@@ -175,13 +178,8 @@ func TestPanicIs500InJSON(t *testing.T) {
 		panic("the inside")
 	})))
 	defer server.Close()
-	resp, err := http.Get(server.URL + "/boom")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	if resp.StatusCode != 500 || string(body) != `{"message":"Something went wrong on our side. Please try again later."}` {
+	resp, body := get(t, http.DefaultClient, server.URL+"/boom")
+	if resp.StatusCode != 500 || body != `{"message":"Something went wrong on our side. Please try again later."}` {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	if resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("ETag") != "" {
@@ -204,16 +202,11 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 	} {
 		server := httptest.NewServer(lines.plumbing().Wrap(one("GET /long", func(w http.ResponseWriter, _ *http.Request) error {
 			w.Write([]byte(`{"data":[`))
-			if err := http.NewResponseController(w).Flush(); err != nil {
-				t.Error(err)
-			}
+			succeed(t, http.NewResponseController(w).Flush())
 			return end()
 		})))
-		resp, err := http.Get(server.URL + "/long")
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		_, err = io.ReadAll(resp.Body)
+		resp := must(http.Get(server.URL + "/long"))(t)
+		_, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		server.Close()
 		if err == nil {
@@ -229,9 +222,7 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 
 func TestHandlersReachTheConnection(t *testing.T) {
 	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /stream", func(w http.ResponseWriter, _ *http.Request) error {
-		if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Error(err)
-		}
+		succeed(t, http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)))
 		w.(http.Flusher).Flush()
 		_, err := io.WriteString(w, "late")
 		return err
@@ -286,14 +277,8 @@ func TestConcurrentRequestsKeepTheirOwnAnswers(t *testing.T) {
 		group.Go(func() {
 			for j := range 50 {
 				id := strings.Repeat("x", 1+(i+j)%20)
-				resp, err := http.Get(server.URL + "/" + id)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, _ := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if string(body) != resp.Header.Get("X-Request-Id")+" "+id {
+				resp, body := get(t, http.DefaultClient, server.URL+"/"+id)
+				if body != resp.Header.Get("X-Request-Id")+" "+id {
 					t.Errorf("answer %q with id %q", body, resp.Header.Get("X-Request-Id"))
 				}
 			}

@@ -19,11 +19,7 @@ func requestFrom(peer string, header ...string) *http.Request {
 
 func mustProxies(t *testing.T, trusted []string, baseURL string) *Proxies {
 	t.Helper()
-	p, err := NewProxies(trusted, baseURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must(NewProxies(trusted, baseURL))(t)
 }
 
 func TestClientAddress(t *testing.T) {
@@ -98,8 +94,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		{"proxy elsewhere, half way", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
 		{"no proxy of ours", requestFrom("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
 	} {
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, test.r)
+		rec := try(handler, test.r)
 		if (rec.Code == 200) != test.ok {
 			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
 		}
@@ -110,8 +105,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 	for _, probe := range []string{"/healthz", "/readyz"} {
 		r := requestFrom("203.0.113.9:1")
 		r.URL.Path = probe
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, r)
+		rec := try(handler, r)
 		if rec.Code != 200 {
 			t.Errorf("%s: %d %s", probe, rec.Code, rec.Body)
 		}
@@ -173,8 +167,7 @@ func TestWeirdHostIsRefused(t *testing.T) {
 	} {
 		r := requestFrom("127.0.0.1:1")
 		r.Host = host
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, r)
+		rec := try(handler, r)
 		if rec.Code != status {
 			t.Errorf("%q: %d", host, rec.Code)
 		}
@@ -205,8 +198,7 @@ func TestStrictTransportSecurity(t *testing.T) {
 		if test.tls {
 			r.TLS = new(tls.ConnectionState)
 		}
-		rec := httptest.NewRecorder()
-		handler.ServeHTTP(rec, r)
+		rec := try(handler, r)
 		if got := rec.Header().Get("Strict-Transport-Security"); got != test.want || rec.Code != 200 {
 			t.Errorf("%q: %d, %q", test.host, rec.Code, got)
 		}

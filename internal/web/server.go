@@ -34,6 +34,8 @@ type Server struct {
 
 	// Listening is called once all listeners are open, with the addresses they really have.
 	Listening func(Addresses)
+
+	listen func(network, address string) (net.Listener, error) // nil is net.Listen
 }
 
 // Addresses is where a server listens; "" where it does not.
@@ -87,8 +89,8 @@ type endpoint struct {
 	listener      *limitedListener
 }
 
-func (d *endpoint) open(log *slog.Logger) error {
-	tcp, err := net.Listen("tcp", d.address)
+func (s *Server) openEndpoint(d *endpoint) error {
+	tcp, err := s.listen("tcp", d.address)
 	if err != nil {
 		var op *net.OpError
 		if errors.As(err, &op) && op.Err != nil {
@@ -96,7 +98,7 @@ func (d *endpoint) open(log *slog.Logger) error {
 		}
 		return fmt.Errorf("%s: cannot listen on %q: %w", d.flag, d.address, err)
 	}
-	d.listener = newLimitedListener(tcp, d.connections, d.http.TLSConfig == nil, log)
+	d.listener = newLimitedListener(tcp, d.connections, d.http.TLSConfig == nil, s.Log)
 	return nil
 }
 
@@ -123,6 +125,9 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.Health == nil {
 		s.Health = new(Health)
+	}
+	if s.listen == nil {
+		s.listen = net.Listen
 	}
 	if s.Connections == nil {
 		s.Connections = NewConnections(0, 0, nil, nil)
@@ -185,7 +190,7 @@ func (s *Server) open(secured certs.Certificates) ([]*endpoint, error) {
 		endpoints = append(endpoints, challenge)
 	}
 	for i, d := range endpoints {
-		if err := d.open(s.Log); err != nil {
+		if err := s.openEndpoint(d); err != nil {
 			for _, opened := range endpoints[:i] {
 				opened.listener.Close()
 			}

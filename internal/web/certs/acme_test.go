@@ -8,10 +8,8 @@ import (
 )
 
 func TestACMEModeOffersTheProtocols(t *testing.T) {
-	s, err := Settings{Mode: ACME, Dir: t.TempDir(), ACMEHosts: []string{"donors.example.org"}}.Open(":443", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := Settings{Mode: ACME, Dir: t.TempDir(), ACMEHosts: []string{"donors.example.org"}}
+	s := must(settings.Open(":443", slog.New(slog.DiscardHandler)))(t)
 	for _, proto := range []string{"h2", "http/1.1", "acme-tls/1"} {
 		if !slices.Contains(s.Config.NextProtos, proto) {
 			t.Errorf("%s is not offered: %v", proto, s.Config.NextProtos)

@@ -3,6 +3,7 @@ package certs
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"donorbook/internal/rig"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -19,27 +20,19 @@ func openAuthority(t *testing.T, data string, now time.Time, names ...string) *a
 	t.Helper()
 	slices.Sort(names)
 	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler)}
-	if err := a.open(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, a.open())
 	return a
 }
 
 func (a *authority) serves(t *testing.T) *x509.Certificate {
 	t.Helper()
-	pair, err := a.certificate(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must(a.certificate(nil))(t)
 	return pair.Leaf
 }
 
 func readFile(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(path...)))(t)
 	return string(text)
 }
 
@@ -97,9 +90,7 @@ func TestNewNameGetsANewCertificateFromTheSameAuthority(t *testing.T) {
 	openAuthority(t, data, now, "localhost")
 	ca := readFile(t, data, "tls", "ca.pem")
 	leaf := openAuthority(t, data, now, "localhost", "new.example.org").serves(t)
-	if err := verify(t, data, leaf, "new.example.org", now); err != nil {
-		t.Error(err)
-	}
+	succeed(t, verify(t, data, leaf, "new.example.org", now))
 	if readFile(t, data, "tls", "ca.pem") != ca {
 		t.Error("the authority changed: whoever trusts it must be asked again")
 	}
@@ -123,9 +114,7 @@ func TestOldCertificateIsRenewedAtStartAndWhileRunning(t *testing.T) {
 	if running.Equal(first) {
 		t.Error("not renewed with 29 days left")
 	}
-	if err := verify(t, data, running, "localhost", now); err != nil {
-		t.Error(err)
-	}
+	succeed(t, verify(t, data, running, "localhost", now))
 	now = now.Add(368 * 24 * time.Hour)
 	if openAuthority(t, data, now, "localhost").serves(t).Equal(running) {
 		t.Error("not renewed at start")
@@ -145,9 +134,7 @@ func TestAWrongClockLeavesNoUnusableCertificate(t *testing.T) {
 				t.Errorf("while the clock is wrong: %v", err)
 			}
 			restored := filepath.Join(t.TempDir(), "data")
-			if err := os.CopyFS(restored, os.DirFS(data)); err != nil {
-				t.Fatal(err)
-			}
+			succeed(t, os.CopyFS(restored, os.DirFS(data)))
 			if err := verify(t, restored, openAuthority(t, restored, right, "localhost").serves(t), "localhost", right); err != nil {
 				t.Errorf("started when the clock was right: %v", err)
 			}
@@ -184,16 +171,12 @@ func TestRenewalThatFailsKeepsTheOldCertificate(t *testing.T) {
 	a.now = func() time.Time { return now }
 	first := a.serves(t)
 	key := filepath.Join(data, "tls", "ca-key.pem")
-	if err := os.Rename(key, key+".away"); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Rename(key, key+".away"))
 	now = start.Add(380 * 24 * time.Hour)
 	if !a.serves(t).Equal(first) {
 		t.Error("the old certificate is gone")
 	}
-	if err := os.Rename(key+".away", key); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.Rename(key+".away", key))
 	now = now.Add(leafRetry)
 	if a.serves(t).Equal(first) {
 		t.Error("not tried again")
@@ -225,9 +208,7 @@ func TestDamagedAuthorityIsSaidSo(t *testing.T) {
 	for file, want := range map[string]string{"ca.pem": "ca.pem", "ca-key.pem": "ca-key.pem"} {
 		data := t.TempDir()
 		openAuthority(t, data, time.Now(), "localhost")
-		if err := os.WriteFile(filepath.Join(data, "tls", file), []byte("broken"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(filepath.Join(data, "tls", file), []byte("broken"), 0o600))
 		_, err := Settings{Dir: data, Names: []string{"other"}}.Open(":0", slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", file, err)
@@ -242,10 +223,7 @@ func TestDamagedAuthorityIsSaidSo(t *testing.T) {
 }
 
 func TestNamesOfTheCertificate(t *testing.T) {
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := must(os.Hostname())(t)
 	names := Settings{Names: []string{"Give.Example.ORG", "", "192.0.2.7", "not a name"}}.autoNames("office.example.org:8443")
 	for _, want := range []string{"localhost", "127.0.0.1", "::1", "give.example.org", "192.0.2.7", "office.example.org", strings.ToLower(host)} {
 		if !slices.Contains(names, want) {
@@ -259,4 +237,13 @@ func TestNamesOfTheCertificate(t *testing.T) {
 			}
 		}
 	}
+}
+
+// must and succeed are for calls that must succeed.
+
+func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+
+func succeed(t rig.Failer, err error) {
+	t.Helper()
+	rig.Succeed(t, err)
 }

@@ -16,9 +16,7 @@ func newFiles(t *testing.T, dir, name string) (cert, key string) {
 	openAuthority(t, made, time.Now(), name)
 	cert, key = filepath.Join(dir, "site.crt"), filepath.Join(dir, "site.key")
 	for from, to := range map[string]string{"cert.pem": cert, "key.pem": key} {
-		if err := os.WriteFile(to, []byte(readFile(t, made, "tls", from)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(to, []byte(readFile(t, made, "tls", from)), 0o600))
 	}
 	return cert, key
 }
@@ -28,14 +26,9 @@ func TestCertificateFilesAreReloaded(t *testing.T) {
 	cert, key := newFiles(t, dir, "one.example.org")
 	now := time.Now()
 	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(lines, nil))}
-	if err := f.open(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, f.open())
 	served := func() string {
-		pair, err := f.certificate(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pair := must(f.certificate(nil))(t)
 		return pair.Leaf.DNSNames[0]
 	}
 	newFiles(t, dir, "two.example.org")
@@ -49,9 +42,7 @@ func TestCertificateFilesAreReloaded(t *testing.T) {
 
 	good := readFile(t, key)
 	for _, broken := range []string{"nonsense", ""} {
-		if err := os.WriteFile(key, []byte(broken), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, os.WriteFile(key, []byte(broken), 0o600))
 		for range 3 {
 			now = now.Add(certCheckEvery)
 			if got := served(); got != "two.example.org" {
@@ -62,9 +53,7 @@ func TestCertificateFilesAreReloaded(t *testing.T) {
 	if n := strings.Count(lines.String(), "the old one stays"); n != 2 {
 		t.Errorf("two broken files were logged %d times", n)
 	}
-	if err := os.WriteFile(key, []byte(good), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, os.WriteFile(key, []byte(good), 0o600))
 	newFiles(t, dir, "three.example.org")
 	now = now.Add(certCheckEvery)
 	if got := served(); got != "three.example.org" {

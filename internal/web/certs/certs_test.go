@@ -20,10 +20,7 @@ func TestTheEndOfACertificateIsKnown(t *testing.T) {
 	}
 
 	cert, key := newFiles(t, t.TempDir(), "one.example.org")
-	files, err := Settings{Mode: Files, CertFile: cert, KeyFile: key}.Open(":0", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(Settings{Mode: Files, CertFile: cert, KeyFile: key}.Open(":0", slog.New(slog.DiscardHandler)))(t)
 	pair, _ := files.Config.GetCertificate(nil)
 	if ends := files.Ends(); !ends["server"].Equal(pair.Leaf.NotAfter) {
 		t.Errorf("files: %v", ends)
