@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -79,13 +78,9 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 		}
 		if _, end, _ := strings.Cut(route.Pattern, "{org}"); before != after && slices.Contains(creating, end) {
 			created = append(created, end)
-			if first.status != http.StatusSeeOther || second.status != http.StatusSeeOther {
-				t.Errorf("%s is answered %d and %d: %s", route.Pattern, first.status, second.status, second.words())
-			}
-			page := e.owner.get(second.location())
-			if page.status != http.StatusOK || !strings.Contains(page.words(), " was ") {
-				t.Errorf("%s, sent again, leads to %s: %d %s", route.Pattern, second.location(), page.status, page.words())
-			}
+			first.is(303)
+			second.is(303)
+			e.owner.get(second.location()).is(200).sees(" was ")
 		}
 	}
 	for _, end := range creating {
@@ -99,7 +94,7 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 func (s *site) filledForm(e estate, path string) (pairs []string) {
 	s.t.Helper()
 	succeed(s.t, s.store.EndSessions(s.t.Context(), e.owner.user.ID, ""))
-	typed := []string{"query", "tag=x", "seen", "", "note_date", today()}
+	typed := []string{"query", "tag=x", "seen", "", "note_date", today}
 	for i := 0; i < len(valid); i += 2 {
 		switch name := valid[i]; {
 		case strings.Contains(name, "password"), name == "seen", name == "status", name == "parent":
@@ -136,9 +131,7 @@ func TestConcurrentFormCreatesOneThing(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if a := e.owner.post(path, form...); a.status != http.StatusSeeOther {
-				t.Errorf("%d %s", a.status, a.words())
-			}
+			e.owner.post(path, form...).is(303)
 		})
 	}
 	all.Wait()
@@ -149,16 +142,15 @@ func TestConcurrentFormCreatesOneThing(t *testing.T) {
 
 // A form that was changed, or opened anew, is another one.
 func TestAnotherFormCreatesAnotherThing(t *testing.T) {
-	s := anySite(t)
-	p := s.member(s.organization("Harbor"), access.Editor)
+	s, p := signedIn(t, access.Editor)
 	contact := s.newcomer(p.account, "Amelia", "Okafor")
 	path := p.org(fmt.Sprint("/contacts/", contact.ID))
 	for i, note := range []string{"a", "a", "b"} {
 		fields, _ := controls(t, p.get(path), path+"/notes")
 		if i == 0 {
-			p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today()), "Note added.")
+			p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today).sees("Note added.")
 		}
-		p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today()), "Note added.")
+		p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today).sees("Note added.")
 	}
 	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID, crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
 	if err != nil || found.Total != 5 {

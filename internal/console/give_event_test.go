@@ -87,28 +87,26 @@ func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
 		path, signature, body string
 		status                int
 	}{
-		{path, "good", "evt_1", http.StatusNoContent},
-		{path, "good", "evt_1", http.StatusNoContent}, // once more
-		{path, "bad", "evt_2", http.StatusBadRequest},
-		{path, "", "", http.StatusBadRequest},
-		{path, "good", strings.Repeat("x", 256<<10), http.StatusNoContent},
-		{path, "good", strings.Repeat("x", 256<<10+1), http.StatusRequestEntityTooLarge},
-		{"/hooks/stripe/" + s.owner.account.ID, "good", "evt_3", http.StatusNotFound},
-		{"/hooks/pretend/" + strings.Repeat("x", 16), "good", "evt_3", http.StatusNotFound},
-		{"/hooks/pretend/" + s.organization("Other").ID, "good", "evt_3", http.StatusNotFound},
+		{path, "good", "evt_1", 204},
+		{path, "good", "evt_1", 204}, // once more
+		{path, "bad", "evt_2", 400},
+		{path, "", "", 400},
+		{path, "good", strings.Repeat("x", 256<<10), 204},
+		{path, "good", strings.Repeat("x", 256<<10+1), 413},
+		{"/hooks/stripe/" + s.owner.account.ID, "good", "evt_3", 404},
+		{"/hooks/pretend/" + strings.Repeat("x", 16), "good", "evt_3", 404},
+		{"/hooks/pretend/" + s.organization("Other").ID, "good", "evt_3", 404},
 	} {
-		if a := s.event(test.path, test.signature, test.body); a.status != test.status {
-			t.Errorf("%s %s %.20s: %d %s", test.path, test.signature, test.body, a.status, a.words())
-		}
+		s.event(test.path, test.signature, test.body).is(test.status)
 	}
 	settings, wrong := s.owner.org("/settings/donations"), "The clock of this server is about 12 minutes fast, so what the payment provider tells is refused"
-	s.owner.doesNotSee(s.owner.get(settings), wrong, "Delete test gifts")
+	s.owner.get(settings).lacks(wrong, "Delete test gifts")
 	s.event(path, "late", "evt_4")
-	s.owner.sees(s.owner.get(settings), wrong)
+	s.owner.get(settings).sees(wrong)
 	s.event(path, "bad", "evt_5")
-	s.owner.sees(s.owner.get(settings), wrong)
+	s.owner.get(settings).sees(wrong)
 	s.event(path, "good", "evt_6")
-	s.owner.doesNotSee(s.owner.get(settings), wrong)
+	s.owner.get(settings).lacks(wrong)
 	for i := range 40 { // the same decline again and again is one
 		s.event(path, "good", "declined once")
 		if i < 30 {
@@ -143,28 +141,27 @@ func TestAProviderThatFailsLeavesTheForm(t *testing.T) {
 		status int
 		says   []string
 	}{
-		{refused(form.Temporary), http.StatusServiceUnavailable, []string{"doesn’t answer at the moment", "Nothing was charged"}},
-		{refused(form.Definite), http.StatusUnprocessableEntity, []string{"could not be started", "No such card type."}},
-		{handover("javascript:alert(1)"), http.StatusBadGateway, []string{"named no page of its own"}},
-		{handover("http://evil.example/pay"), http.StatusBadGateway, []string{"named no page of its own"}},
-		{handover("https://a@evil.example/pay"), http.StatusBadGateway, []string{"named no page of its own"}},
-		{refused(form.NoKey), http.StatusServiceUnavailable, []string{"can’t take payments online", "Check by mail"}},
+		{refused(form.Temporary), 503, []string{"doesn’t answer at the moment", "Nothing was charged"}},
+		{refused(form.Definite), 422, []string{"could not be started", "No such card type."}},
+		{handover("javascript:alert(1)"), 502, []string{"named no page of its own"}},
+		{handover("http://evil.example/pay"), 502, []string{"named no page of its own"}},
+		{handover("https://a@evil.example/pay"), 502, []string{"named no page of its own"}},
+		{refused(form.NoKey), 503, []string{"can’t take payments online", "Check by mail"}},
 	} {
 		p := s.visitor()
 		typed := append(p.opens("/coats/donate"), append(ana, "way", "online")...)
 		desk.start = test.start
 		a := p.post("/coats/donate", typed...)
-		p.wantStatus(a, test.status)
-		p.sees(a, test.says...)
+		a.is(test.status).sees(test.says...)
 		if a.header.Get("Refresh") != "" {
 			t.Errorf("led to %s", a.header.Get("Refresh"))
 		}
-		if test.status != http.StatusBadGateway && (!strings.Contains(a.body, `value="Okafor"`) || !strings.Contains(a.body, `value="`+typed[1]+`"`)) {
+		if test.status != 502 && (!strings.Contains(a.body, `value="Okafor"`) || !strings.Contains(a.body, `value="`+typed[1]+`"`)) {
 			t.Errorf("the form is lost: %s", a.words())
 		}
 		s.now = s.now.Add(11 * time.Minute) // without a puzzle, two in ten minutes
 	}
-	s.visitor().doesNotSee(s.visitor().get("/coats/donate"), "Pay online") // the key was revoked
+	s.visitor().get("/coats/donate").lacks("Pay online") // the key was revoked
 }
 
 // A monthly gift is ended by the link of its thank-you: one mail, a page, a button.
@@ -174,17 +171,13 @@ func TestAMonthlyGiftIsEndedByItsThankYou(t *testing.T) {
 	s.store.UseRelay(new(mails.Shelf))
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
-	p.sees(p.get(p.post(p.gives(typed...), "do", "pay").location()), "Thank you!")
+	p.get(p.post(p.gives(typed...), "do", "pay").location()).sees("Thank you!")
 	thanks := s.mailed("Change or end my gift")
-	page := p.get(thanks.Path)
-	p.sees(page, "$25.00 every month", "Active", "End monthly gift", "Send me the link")
-	p.doesNotSee(page, "New amount", "Ana")
-	p.wantStatus(p.post(thanks.Path, "do", "amount", "amount", "400"), http.StatusNotFound) // no form of this page asks for it
-	p.sees(p.get(thanks.Path), "$25.00 every month")
-	p.sees(p.post(thanks.Path, "do", "end"), "Your monthly gift has ended.")
-	page = p.get(thanks.Path)
-	p.sees(page, "Ended")
-	p.doesNotSee(page, "End monthly gift")
+	p.get(thanks.Path).sees("$25.00 every month", "Active", "End monthly gift", "Send me the link").lacks("New amount", "Ana")
+	p.post(thanks.Path, "do", "amount", "amount", "400").is(404) // no form of this page asks for it
+	p.get(thanks.Path).sees("$25.00 every month")
+	p.post(thanks.Path, "do", "end").sees("Your monthly gift has ended.")
+	p.get(thanks.Path).sees("Ended").lacks("End monthly gift")
 }
 
 // mailed is the newest mail whose button says something.
@@ -208,25 +201,23 @@ func TestAPromiseIsConfirmedByTheButtonOfItsPage(t *testing.T) {
 	p := s.visitor()
 	sent := p.post("/coats/donate", append(p.opens("/coats/donate"), "way", "check", "once", "50", "first_name", "Ana",
 		"last_name", "Okafor", "email", "ana@example.org")...)
-	p.sees(p.get(sent.location()), "12 Wharf Street", "We emailed you these details.")
+	p.get(sent.location()).sees("12 Wharf Street", "We emailed you these details.")
 	letter := s.mailed("Confirm my gift")
 	if words := letter.Text(); letter.To.String() != "ana@example.org" || !strings.Contains(words, "12 Wharf Street") ||
 		!strings.Contains(words, "$50.00") || !strings.Contains(words, "RF") {
 		t.Errorf("%s is told %s", letter.To, words)
 	}
 	list := s.owner.org("/donations")
-	s.owner.sees(s.owner.get(list), "Ana Okafor", "Promised", "Not confirmed")
-	page := p.get(letter.Path)
-	p.sees(page, "Confirm your gift", "You promised a check for $50.00", "Confirm my gift")
-	p.doesNotSee(page, "Ana")
-	s.owner.sees(s.owner.get(list), "Not confirmed")
-	p.sees(p.get(letter.Path[:len(letter.Path)-1]), "Your monthly gift") // as any link that is wrong
-	p.sees(p.post(letter.Path), "Your gift of $50.00", "is confirmed")
-	p.sees(p.get(letter.Path), "is confirmed")
-	s.owner.doesNotSee(s.owner.get(list), "Not confirmed")
-	p.doesNotSee(p.get(sent.location()), "We emailed you")
+	s.owner.get(list).sees("Ana Okafor", "Promised", "Not confirmed")
+	p.get(letter.Path).sees("Confirm your gift", "You promised a check for $50.00", "Confirm my gift").lacks("Ana")
+	s.owner.get(list).sees("Not confirmed")
+	p.get(letter.Path[:len(letter.Path)-1]).sees("Your monthly gift") // as any link that is wrong
+	p.post(letter.Path).sees("Your gift of $50.00", "is confirmed")
+	p.get(letter.Path).sees("is confirmed")
+	s.owner.get(list).lacks("Not confirmed")
+	p.get(sent.location()).lacks("We emailed you")
 	s.now = s.now.Add(48 * time.Hour)
-	s.owner.sees(s.owner.get(list), "Ana Okafor")
+	s.owner.get(list).sees("Ana Okafor")
 }
 
 // A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has a fresh one sent to the address on file.
@@ -234,59 +225,48 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	s := takesGifts(t, rig.Engines[0], form.Settings{})
 	desk, shelf := s.strange(), new(mails.Shelf)
 	s.store.UseRelay(shelf)
-	s.owner.follow(s.owner.org("/settings/organization"), "name", "Harbor Light", "timezone", "America/New_York")
+	s.owner.follow("settings/organization", "name", "Harbor Light", "timezone", "America/New_York")
 	paid := s.now.UTC().Truncate(24 * time.Hour).Add(-22 * time.Hour) // at 2 AM, which is the day before in New York
 	s.desk.Now = func() time.Time { return paid }
 	p := s.visitor()
 	typed := append(remove(append(p.opens("/coats/donate"), ana...), "frequency"), "frequency", "monthly")
 	to := p.post(p.gives(typed...), "do", "pay").location()
-	p.sees(p.get(to), "Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
+	p.get(to).sees("Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
 		succeed(t, s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }))
 	}
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)
-		a := p.post(old)
-		p.sees(a, "a link is on its way")
+		p.post(old).sees("a link is on its way")
 		return s.mailed("See my monthly gift").Path
 	}
-	a := p.get(old)
-	p.sees(a, "we send you a link that works for 15 minutes", "Harbor Light")
-	p.doesNotSee(a, "$25.00", "Ana", "expired")
+	p.get(old).sees("we send you a link that works for 15 minutes", "Harbor Light").lacks("$25.00", "Ana", "expired")
 	for _, other := range []string{"/give/x", "/give/" + strings.Repeat("A", 16) + "." + strings.Repeat("B", 16) + ".C", "/give/" + form.ManageLink(s.owner.account.ID, strings.Repeat("B", 16), "")} {
-		p.sees(p.get(other), "Your monthly gift", "to the email address that we have")
-		p.sees(p.post(other), "a link is on its way")
+		p.get(other).sees("Your monthly gift", "to the email address that we have")
+		p.post(other).sees("a link is on its way")
 	}
 	link := fresh()
-	a = p.get(link)
-	p.sees(a, "$25.00 every month", "Active", "Pause", "Next payment "+paid.AddDate(0, 1, -1).Format("Jan 2, 2006"))
-	p.doesNotSee(a, "Ana", "Okafor")
-	p.sees(p.post(link, "do", "amount", "amount", ""), "Enter an amount, such as $25.00.")
-	a = p.post(link, "do", "amount", "amount", "2")
-	p.wantStatus(a, http.StatusUnprocessableEntity)
-	p.sees(a, "The smallest gift here is $5.")
-	a = p.post(link, "do", "amount", "amount", "40")
-	p.wantStatus(a, http.StatusOK)
-	p.sees(a, "Your monthly gift was changed.", "$40.00 every month", "Send me another link")
-	p.sees(p.get(link), "This link was used or has expired")
-	p.sees(p.post(fresh(), "do", "pause"), "Your monthly gift is paused", "Paused")
-	p.sees(p.post(fresh(), "do", "resume"), "goes on", "Active")
+	p.get(link).sees("$25.00 every month", "Active", "Pause", "Next payment "+paid.AddDate(0, 1, -1).Format("Jan 2, 2006")).lacks("Ana", "Okafor")
+	p.post(link, "do", "amount", "amount", "").sees("Enter an amount, such as $25.00.")
+	p.post(link, "do", "amount", "amount", "2").is(422).sees("The smallest gift here is $5.")
+	p.post(link, "do", "amount", "amount", "40").is(200).sees("Your monthly gift was changed.", "$40.00 every month", "Send me another link")
+	p.get(link).sees("This link was used or has expired")
+	p.post(fresh(), "do", "pause").sees("Your monthly gift is paused", "Paused")
+	p.post(fresh(), "do", "resume").sees("goes on", "Active")
 	link = fresh()
 	s.now = s.now.Add(16 * time.Minute)
-	a = p.get(link)
-	p.sees(a, "This link was used or has expired")
-	p.doesNotSee(a, "$40.00")
-	p.sees(p.post(link, "do", "end"), "a link is on its way") // and no more
+	p.get(link).sees("This link was used or has expired").lacks("$40.00")
+	p.post(link, "do", "end").sees("a link is on its way") // and no more
 	send()
 	desk.sees = func(is *form.Snapshot) { is.Plan.Status = giving.PastDue }
 	link = fresh()
-	p.sees(p.get(link), "The last payment failed. Another card may help.", "Use another card")
+	p.get(link).sees("The last payment failed. Another card may help.", "Use another card")
 	desk.sees = nil
 	if a := p.post(link, "do", "card"); !strings.HasSuffix(a.header.Get("Refresh"), link) { // the provider without money has nothing to ask
 		t.Errorf("%d %v", a.status, a.header)
 	}
-	p.sees(p.post(link, "do", "end"), "Your monthly gift has ended", "Ended")
+	p.post(link, "do", "end").sees("Your monthly gift has ended", "Ended")
 }
 
 // remove takes a field out of a form.

@@ -23,9 +23,9 @@ func TestTheLogOfAGiftNamesNoOne(t *testing.T) {
 	typed := append(p.opens("/coats/donate?amount=75&frequency=monthly"), ana...)
 	session := p.gives(typed...)
 	to := p.post(session, "do", "pay").location()
-	p.sees(p.get(to), "Thank you!")
+	p.get(to).sees("Thank you!")
 	p.get("/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "secret-of-a-link"))
-	p.wantStatus(s.event("/hooks/pretend/"+s.owner.account.ID, "bad", `{"email":"ana@example.org"}`), http.StatusBadRequest)
+	s.event("/hooks/pretend/"+s.owner.account.ID, "bad", `{"email":"ana@example.org"}`).is(400)
 	if n := strings.Count(log.String(), "msg=request"); n < 6 {
 		t.Fatalf("%d requests are logged: %s", n, log)
 	}
@@ -51,11 +51,11 @@ func TestEventsOfAnAddressAreBounded(t *testing.T) {
 		return w.Code
 	}
 	for i := range 1200 {
-		if status := send("192.0.2.1:80"); status != http.StatusBadRequest {
+		if status := send("192.0.2.1:80"); status != 400 {
 			t.Fatalf("event %d: %d", i, status)
 		}
 	}
-	if one, other := send("192.0.2.1:80"), send("192.0.2.2:80"); one != http.StatusTooManyRequests || other != http.StatusBadRequest {
+	if one, other := send("192.0.2.1:80"), send("192.0.2.2:80"); one != 429 || other != 400 {
 		t.Errorf("after 1,200 in a minute, another one gets %d, and that of someone else %d", one, other)
 	}
 }
