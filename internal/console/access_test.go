@@ -88,8 +88,8 @@ func TestAStrangersFormIsNotRepeated(t *testing.T) {
 
 // The largest form that the sign-in page keeps arrives complete.
 func TestALargeFormSurvivesTheEndOfTheSession(t *testing.T) {
-	s, p := signedIn(t, access.Editor)
-	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
+	_, p := signedIn(t, access.Editor)
+	p.post("/console/signout").is(303) // in another tab
 	form := []string{"first_name", "Amelia", "last_name", "Okafor", "note", strings.Repeat("n", 10_000)}
 	for i := range 2_500 { // most rows are empty, as on a form with many rows
 		form = append(form, fmt.Sprintf("tags.%d", i), strings.Repeat("t", max(0, 64-i)))

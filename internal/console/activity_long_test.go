@@ -12,13 +12,13 @@ import (
 	"donorbook/internal/store"
 )
 
-// largeContact is a contact with 100 emails and 400 tags, all of which are others in each round.
+// largeContact is a contact with 25 emails and 100 tags, all of which are others in each round.
 func largeContact(round int) string {
 	var emails, tags []string
-	for i := range 100 {
+	for i := range 25 {
 		emails = append(emails, fmt.Sprintf(`{"value":"somebody.with.a.long.name.%d.%d@example.org"}`, round, i))
 	}
-	for i := range 400 {
+	for i := range 100 {
 		tags = append(tags, fmt.Sprintf(`"a tag of round %d with number %d"`, round, i))
 	}
 	return `{"first_name":"Ada","emails":[` + strings.Join(emails, ",") + `],"tags":[` + strings.Join(tags, ",") + `]}`
@@ -46,10 +46,10 @@ func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 	p.follow(path+"/notes", "note_text", note, "note_date", "")
 	for _, address := range []string{path + "/history", p.org("/settings/history")} {
 		shown := p.get(address)
-		if len(shown.body) > 150_000 {
+		if len(shown.body) > 100_000 {
 			t.Errorf("%s has %d bytes", address, len(shown.body))
 		}
-		shown.sees("Show the whole change", "somebody.with.a.long.name.44.0@example.org", "“a tag of round 44 with number 0”").hides("name.44.99@").lacks(strings.TrimSpace(note))
+		shown.sees("Show the whole change", "somebody.with.a.long.name.44.0@example.org", "“a tag of round 44 with number 0”").hides("name.44.24@").lacks(strings.TrimSpace(note))
 	}
 	p.get(path + "/history?page=2").sees("added this contact.")
 	whole := 0
@@ -62,7 +62,7 @@ func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 		if whole++; whole == 1 {
 			shown.sees("History of Ada Lovelace", strings.TrimSpace(note))
 		} else {
-			shown.sees(fmt.Sprintf("name.%d.99@example.org", 46-whole), fmt.Sprintf("“a tag of round %d with number 399”", 46-whole))
+			shown.sees(fmt.Sprintf("name.%d.24@example.org", 46-whole), fmt.Sprintf("“a tag of round %d with number 99”", 46-whole))
 		}
 	}
 	if whole != 40 {

@@ -1,40 +1,21 @@
 package console_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/giving"
 )
-
-// gift records a gift of a new contact to a campaign.
-func (s *site) gift(owner access.Account, campaign int64, currency, amount string) {
-	s.t.Helper()
-	in, faults, err := giving.DecodeGift(doc.NewBody([]byte(fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check","transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`,
-		campaign, currency, amount))))
-	if err == nil {
-		err = in.Validate(faults, true, "US", now)
-	}
-	if err == nil {
-		_, err = s.store.CreateGift(s.t.Context(), owner.Number, in)
-	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
 
 // Every page that shows a campaign adds its opening balance and its gifts; its form has only the opening balance.
 func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
 	gala := s.campaign(owner.account, `{"title":"Gala","goal":100,"raised":10,"donors":2}`)
-	s.gift(owner.account, gala.ID, "USD", "20.50")
-	s.gift(owner.account, gala.ID, "EUR", "5")
-	s.gift(owner.account, gala.ID, "CHF", "6")
+	s.donation(owner.account, s.newcomer(owner.account, "Ana", "Lima").ID, `"campaign_id":%d,"currency":"USD","amount":20.50,"method":"check","transacted_at":"2026-01-15"`, gala.ID)
+	s.donation(owner.account, s.newcomer(owner.account, "Ana", "Lima").ID, `"campaign_id":%d,"currency":"EUR","amount":5,"method":"check","transacted_at":"2026-01-15"`, gala.ID)
+	s.donation(owner.account, s.newcomer(owner.account, "Ana", "Lima").ID, `"campaign_id":%d,"currency":"CHF","amount":6,"method":"check","transacted_at":"2026-01-15"`, gala.ID)
 	path := owner.campaignAddress(gala)
 	owner.get(path).sees("$30.50 30% of $100 · 3 donors", "Includes $10 raised before Donorbook.", "Gifts in CHF, EUR aren’t included.")
 	owner.get("campaigns").sees("30% $30.50 of $100")
@@ -43,9 +24,9 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 	s.visitor().get("/gala").lacks("before Donorbook", "EUR")
 	form := owner.get(path + "/edit")
 	form.sees("Raised before Donorbook", "Donors before Donorbook").has(`name="raised" type="text" value="10"`, `name="donors" type="text" value="2"`)
-	owner.follow(path, formValues(t, form.body)...).sees("“Gala” saved.", "$30.50")
+	owner.follow(path, form.fields()...).sees("“Gala” saved.", "$30.50")
 
-	owner.post(path, append([]string{"currency", "EUR"}, formValues(t, owner.get(path+"/edit").body)...)...).sees("Currency must stay USD, because there are already gifts.")
+	owner.post(path, append([]string{"currency", "EUR"}, owner.get(path+"/edit").fields()...)...).sees("Currency must stay USD, because there are already gifts.")
 
 	plain := s.campaign(owner.account, `{"title":"Plain","raised":7}`)
 	owner.get(owner.campaignAddress(plain)).lacks("before Donorbook", "not included")
@@ -98,7 +79,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	stranger.get("/gala").is(200).sees("This campaign is closed and no longer accepts donations.").hides("pay.example.org")
 
 	// The form of a campaign does not change its state.
-	editor.follow(path, formValues(t, editor.get(path+"/edit").body)...).sees("” saved.", "Closed")
+	editor.follow(path, editor.get(path+"/edit").fields()...).sees("” saved.", "Closed")
 	editor.follow(path + "/status/published").sees("“Gala” is live.")
 	stranger.get("/gala").has(donateLink)
 
@@ -110,18 +91,6 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 		t.Errorf("it became %q, %v", c.Status, err)
 	}
 
-}
-
-func TestAWrongPaymentLinkIsRefused(t *testing.T) {
-	s, p := signedIn(t, access.Editor)
-	for _, link := range []string{"http://pay.example.org", "javascript:alert(1)", "pay.example.org"} {
-		p.post("campaigns", "title", "Gala", "payment_link", link).is(422).sees("One thing needs your attention", "Payment link must be a full link that starts with https://.").has(`value="` + link + `"`)
-	}
-	c := s.campaign(p.account, `{"title":"Gala","payment_link":"https://pay.example.org"}`)
-	p.follow(p.campaignAddress(c), "title", "Gala")
-	if c, _ := s.stored(p.account, c.ID); c.PaymentLink != "" {
-		t.Errorf("a form without a link keeps %q", c.PaymentLink)
-	}
 }
 
 func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
@@ -139,16 +108,16 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 
 	// The deletion is refused if another user has changed the campaign meanwhile.
 	editor.follow(path, "title", "Gala 2")
-	editor.post(path+"/delete", formValues(t, question.body)...).is(409)
-	editor.follow(path+"/delete", formValues(t, editor.get(path+"/delete").body)...).sees("“Gala 2” deleted.", "Ball")
+	editor.post(path+"/delete", question.fields()...).is(409)
+	editor.follow(path+"/delete", editor.get(path+"/delete").fields()...).sees("“Gala 2” deleted.", "Ball")
 	editor.get(path).is(404)
 	editor.post(path + "/delete").is(404)
 	s.visitor().get("/gala").is(404)
 
 	path = editor.campaignAddress(ball)
 	question = editor.get(path + "/delete")
-	s.gift(account, ball.ID, "USD", "5")
-	refused := editor.post(path+"/delete", formValues(t, question.body)...)
+	s.donation(account, s.newcomer(account, "Ana", "Lima").ID, `"campaign_id":%d,"currency":"USD","amount":5,"method":"check","transacted_at":"2026-01-15"`, ball.ID)
+	refused := editor.post(path+"/delete", question.fields()...)
 	refused.is(422)
 	for _, a := range []answer{refused, editor.get(path + "/delete")} {
 		a.sees("This campaign has gifts, so it can’t be deleted. Close it instead", "Close campaign", "Back to campaign").lacks("Keep campaign")

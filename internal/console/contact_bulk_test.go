@@ -13,9 +13,6 @@ import (
 	"donorbook/internal/crm/access"
 )
 
-// contactID is the id in the address of a contact's page.
-func contactID(path string) string { return path[strings.LastIndex(path, "/")+1:] }
-
 // tagsOf are the tags of each contact, by last names.
 func (s *site) tagsOf(account access.Account) map[string]string {
 	s.t.Helper()
@@ -50,8 +47,8 @@ func (p *person) undo(a answer) answer {
 
 func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
-	a, b := contactID(s.contact(p, "Ana", "A", tagged("x"))), contactID(s.contact(p, "Bo", "B"))
-	c := contactID(s.contact(p, "Cy", "C"))
+	a, b := idIn(s.contact(p, "Ana", "A", tagged("x"))), idIn(s.contact(p, "Bo", "B"))
+	c := idIn(s.contact(p, "Cy", "C"))
 	p.follow("contacts/" + c + "/archive")
 	p.get("contacts?scope=all").has(`name="id" value="`+a+`" aria-label="Select Ana A"`, `name="query" value="scope=all"`, `value="restore">Restore<span class="visually-hidden"> contacts</span>`)
 	picked := []string{"query", "scope=all", "id", a, "id", b, "id", c}
@@ -167,7 +164,7 @@ func TestAnothersContactsCannotBeSelected(t *testing.T) {
 	viewer := s.member(e.account, access.Viewer)
 	before := s.state(e)
 	mallory := s.member(s.organization("Mallory"), access.Owner)
-	own := contactID(s.contact(mallory, "Own", "One"))
+	own := idIn(s.contact(mallory, "Own", "One"))
 	for _, id := range []int64{e.contact, e.archived} {
 		for _, action := range []string{"tag", "untag", "archive", "restore"} {
 			only := mallory.follow("contacts/bulk", "action", action, "tag", "stolen", "confirmed", "1", "id", strconv.FormatInt(id, 10))

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/url"
+	"path"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // idIn is the id at the end of a contact's address.
-func idIn(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+func idIn(address string) string { return path.Base(address) }
 
 // twoThomases are one person twice: the first one says less.
 func twoThomases(s *site, p *person) (short, long string) {
@@ -33,7 +34,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 	p.get(tom+"/merge?q=thomas").sees("Merge Tom REILLY with another contact", "Thomas Reilly", "Reilly Boats")
 	compare := p.get(tom + "/merge?with=" + idIn(thomas))
 	compare.is(200).sees("First name A Tom B Thomas", "Last name A REILLY B Reilly", "Emails All kept. Which first?", "Keep both, one below the other", "Company Kept. A – B Reilly Boats", "Tags All are kept.")
-	chosen := formValues(t, compare.body)
+	chosen := compare.fields()
 	picked := url.Values{}
 	for i := 0; i < len(chosen); i += 2 {
 		picked.Set(chosen[i], chosen[i+1])
@@ -52,9 +53,9 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 	}
 
 	p.follow(thomas+"/tags/add", "tag", "new since")
-	stale := p.post(tom+"/merge", formValues(t, preview.body)...)
+	stale := p.post(tom+"/merge", preview.fields()...)
 	stale.is(422).sees("One of the two contacts changed after you opened this page, so nothing was merged.", "new since", "Merge contacts")
-	p.follow(tom+"/merge", formValues(t, stale.body)...).sees("Merged Thomas Reilly into Tom REILLY.", "Undo", "Thomas Reilly", "Chair", "merged Thomas Reilly into this contact", "$50")
+	p.follow(tom+"/merge", stale.fields()...).sees("Merged Thomas Reilly into Tom REILLY.", "Undo", "Thomas Reilly", "Chair", "merged Thomas Reilly into this contact", "$50")
 	led := p.get(thomas)
 	led.is(303).leads(tom)
 	p.get(led.location()).sees("Thomas Reilly was merged into this contact.")
@@ -69,7 +70,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 
 	p.get("merges").sees("Thomas Reilly into Thomas Reilly (ID "+idIn(tom)+") By hand Person 1", "Merged Undo")
 	p.follow(tom+"/tags/add", "tag", "later")
-	edited := formValues(t, p.get(tom+"/edit").body)
+	edited := p.get(tom + "/edit").fields()
 	for i := 0; i < len(edited); i += 2 {
 		if edited[i] == "first_name" {
 			edited[i+1] = "Tommy"
@@ -97,7 +98,7 @@ func TestTheOtherContactCanStay(t *testing.T) {
 	led.is(303)
 	a := p.get(led.location())
 	a.sees("Merge Tom REILLY into Thomas Reilly?", "Title Chair")
-	p.follow(thomas+"/merge", formValues(t, a.body)...).sees("Merged Tom REILLY into Thomas Reilly.")
+	p.follow(thomas+"/merge", a.fields()...).sees("Merged Tom REILLY into Thomas Reilly.")
 }
 
 func TestWhatCannotBeMergedIsSaid(t *testing.T) {
@@ -126,7 +127,7 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 
 	looks := viewer.get(tom + "/merge?with=" + idIn(thomas) + "&preview=1")
 	looks.is(200).hides("Merge contacts")
-	viewer.post(tom+"/merge", formValues(t, looks.body)...).is(403)
+	viewer.post(tom+"/merge", looks.fields()...).is(403)
 	if n := len(s.contacts(p.account)); n != 4 {
 		t.Errorf("%d contacts", n)
 	}
@@ -156,7 +157,7 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 	a := p.get("merges")
 	a.sees("Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz", "First name Bob Zachary", "Split", "Keep merged")
 	keep := between(t, a.body, `action="`+p.org("/merges/"), `/keep"`)
-	keep = keep[strings.LastIndex(keep, "/")+1:]
+	keep = idIn(keep)
 	p.follow("merges/"+keep+"/keep").sees("The merge stays.", "Please review 1")
 	a = p.get("merges")
 	apart := between(t, a.body, `<ul class="review-list">`, `/undo"`)

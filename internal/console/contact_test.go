@@ -24,16 +24,22 @@ func (s *site) contacts(account access.Account) []crm.Contact {
 	return contacts
 }
 
-// contact creates a contact without the pages, and returns the address of its page.
+// create makes a contact without the pages.
+func (s *site) create(account access.Account, in crm.ContactInput) crm.Contact {
+	s.t.Helper()
+	succeed(s.t, in.Validate(nil, true, "US", now))
+	made := must(s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force))(s.t)
+	return must(s.store.ContactRecord(s.t.Context(), account.Number, made.ID))(s.t)
+}
+
+// contact makes a contact, and returns the address of its page.
 func (s *site) contact(p *person, first, last string, change ...func(*crm.ContactInput)) string {
 	s.t.Helper()
 	in := crm.ContactInput{FirstName: &first, LastName: &last}
 	for _, c := range change {
 		c(&in)
 	}
-	succeed(s.t, in.Validate(nil, true, "US", now))
-	d := must(s.store.CreateContact(s.t.Context(), p.account.Number, in, crm.Force))(s.t)
-	return p.org(fmt.Sprintf("/contacts/%d", d.ID))
+	return p.org(fmt.Sprint("/contacts/", s.create(p.account, in).ID))
 }
 
 func tagged(tags ...string) func(*crm.ContactInput) {
@@ -116,7 +122,7 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	path := s.contact(p, "Ana", "Diaz")
 	typed := func(form answer, first, last string) []string {
-		return append([]string{"first_name", first, "last_name", last}, formValues(t, form.body)...) // the first value of a name counts
+		return append([]string{"first_name", first, "last_name", last}, form.fields()...) // the first value of a name counts
 	}
 	mine, theirs := p.get(path+"/edit"), p.get(path+"/edit")
 	p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...).sees("Changes saved.") // within the second in which it was added
@@ -128,8 +134,8 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" || !strings.Contains(a.body, `value="Anna"`) {
 		t.Error("it was saved, or what was typed is gone")
 	}
-	p.follow(path, formValues(t, a.body)...).sees("Changes saved.", "Anna Diaz")
-	p.post(path, formValues(t, a.body)...).is(422)
+	p.follow(path, a.fields()...).sees("Changes saved.", "Anna Diaz")
+	p.post(path, a.fields()...).is(422)
 
 }
 
@@ -249,25 +255,6 @@ func TestContactsAreSearched(t *testing.T) {
 
 }
 
-func TestASearchIsPagedBothWays(t *testing.T) {
-	s, p := signedIn(t, access.Viewer)
-	for i := range 51 {
-		s.contact(p, "Maria", fmt.Sprintf("N%02d", i), tagged("all"))
-	}
-	for _, query := range []string{"q=maria", "tag=all", "q=maria&scope=all"} {
-		first := p.get("contacts?" + query)
-		second := p.get(first.link(t, "Next"))
-		first.sees("51 contacts", "Maria N50")
-		second.sees("51 contacts", "Maria N00")
-		first.lacks("N00")
-		second.lacks("N01", "Next")
-		if back := p.get(second.link(t, "Previous")); back.words() != first.words() || strings.Contains(back.words(), "Previous") {
-			t.Errorf("%s: the way back leads to %s", query, back.words())
-		}
-	}
-
-}
-
 // link is the target of the link with these words.
 func (a answer) link(t *testing.T, words string) string {
 	t.Helper()
@@ -278,19 +265,6 @@ func (a answer) link(t *testing.T, words string) string {
 	}
 	address, _, _ := strings.Cut(before[at+len(`href="`):], `"`)
 	return strings.ReplaceAll(address, "&amp;", "&")
-}
-
-func TestAViewerSeesNoControlsOfContacts(t *testing.T) {
-	s, p := signedIn(t, access.Viewer)
-	p.get("contacts").sees("No contacts yet")
-	path := s.contact(p, "Ana", "Diaz", tagged("a"))
-	for _, page := range []string{p.org("/contacts"), path} {
-		body := p.get(page).body
-		main := body[strings.Index(body, "<main"):]
-		if strings.Contains(main, `method="post"`) || strings.Contains(main, "/new") || strings.Contains(main, "/edit") {
-			t.Errorf("%s shows a viewer what only editors may do", page)
-		}
-	}
 }
 
 // States and countries may be typed by name: no field cuts what is typed to another state, and what is not understood is said.

@@ -47,17 +47,6 @@ func TestOwnersManageCustomFields(t *testing.T) {
 
 }
 
-func TestOnlyOwnersManageCustomFields(t *testing.T) {
-	s, owner := signedIn(t, access.Owner)
-	f := s.field(owner, "Age", custom.NumberField)
-	p := s.member(owner.account, access.Editor)
-	p.get("settings").sees("Custom fields Managed by owners")
-	for _, path := range []string{"", fmt.Sprint("/", f.ID), fmt.Sprint("/", f.ID, "/end"), fmt.Sprint("/", f.ID, "/up"), fmt.Sprint("/", f.ID, "/resume")} {
-		p.post("settings/fields"+path, "title", "x", "type", "text").is(403)
-	}
-	p.get("settings/fields").is(403)
-}
-
 func TestCustomFieldsAreFilledIn(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	shirt, age := s.field(p, "Shirt size", custom.SelectField, "S", "M"), s.field(p, "Age", custom.NumberField)

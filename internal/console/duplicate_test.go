@@ -71,7 +71,7 @@ func TestSureDuplicatesAreMergedTogether(t *testing.T) {
 			continue
 		}
 		ask.sees("Merge 1 certain match?")
-		a := p.post("duplicates/merge", formValues(t, ask.body)...)
+		a := p.post("duplicates/merge", ask.fields()...)
 		a.is(303)
 		p.done(a.location(), "Done")
 		p.get(a.location()).sees("Merge certain matches", "1 contact merged into others.", "Undo this change")
@@ -104,7 +104,7 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 
 	other := s.contact(p, "Nobody", "Else")
 	edit := p.get(other + "/edit")
-	values := formValues(t, edit.body)
+	values := edit.fields()
 	for i := 0; i < len(values); i += 2 {
 		switch values[i] {
 		case "first_name":

@@ -19,7 +19,7 @@ func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
 	path, other := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ann", "Lee")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	gift := p.org(giftAddress.FindString(p.get(path).body))
-	p.follow(gift, "contact_id", other[strings.LastIndex(other, "/")+1:])
+	p.follow(gift, "contact_id", idIn(other))
 	p.get(gift).sees("changed contact from Zoë Okafor to Ann Lee.")
 
 	conn := must(sqlite3.Open(filepath.Join(s.data, "donorbook.db")))(t)

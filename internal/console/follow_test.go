@@ -186,36 +186,6 @@ func wordsOf(n *html.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// filled is what a form would send as it stands, of all controls of the page that belong to it.
-func filled(root, form *html.Node) url.Values {
-	sent := url.Values{}
-	var look func(n *html.Node, inside bool)
-	look = func(n *html.Node, inside bool) {
-		inside = inside || n == form
-		name := attribute(n, "name")
-		if owner := attribute(n, "form"); name != "" && (owner == "" && inside || owner != "" && owner == attribute(form, "id")) {
-			switch {
-			case n.Data == "select":
-				sent.Add(name, chosen(n))
-			case n.Data == "input" && attribute(n, "type") != "checkbox" || has(n, "checked"):
-				sent.Add(name, attribute(n, "value"))
-			}
-		}
-		for child := n.FirstChild; child != nil; child = child.NextSibling {
-			look(child, inside)
-		}
-	}
-	look(root, false)
-	return sent
-}
-
-func rootOf(n *html.Node) *html.Node {
-	for n.Parent != nil {
-		n = n.Parent
-	}
-	return n
-}
-
 func (f *follower) followAll() {
 	t := f.p.site.t
 	t.Helper()
@@ -287,7 +257,7 @@ func (f *follower) understood(target string) {
 func (f *follower) followForm(e element, path string) {
 	t, p := f.p.site.t, f.p
 	t.Helper()
-	sent := filled(rootOf(e.node), e.node)
+	sent := filled(e.node)
 	get := func() answer { return p.get(p.org(path + "?" + sent.Encode())) }
 	switch {
 	case path == f.list: // the search and the filters
@@ -344,7 +314,7 @@ func (f *follower) bulk(sent url.Values) {
 	f.printed(do("print").location())
 	for _, e := range elementsOf(t, do("export").body) {
 		if e.node.Data == "form" {
-			f.exported(p.get(e.attribute("action") + "?" + filled(rootOf(e.node), e.node).Encode()))
+			f.exported(p.get(e.attribute("action") + "?" + filled(e.node).Encode()))
 		}
 	}
 	if mustURL(t, f.address).Query().Get("scope") != "" { // those who are archived get no tags
@@ -368,7 +338,7 @@ func (f *follower) printed(target string) {
 		if e.node.Data != "form" {
 			continue
 		}
-		sent := filled(rootOf(e.node), e.node)
+		sent := filled(e.node)
 		kept := maps.Clone(sent)
 		for _, own := range []string{"what", "year", "order", "paper", "archived"} {
 			kept.Del(own)
@@ -383,7 +353,7 @@ func (f *follower) printed(target string) {
 		for _, ask := range elementsOf(t, question.body) {
 			if ask.node.Data == "form" && ask.attribute("method") == "post" {
 				asked++
-				sent := filled(rootOf(ask.node), ask.node)
+				sent := filled(ask.node)
 				if sent.Get("seen") != fmt.Sprint(len(f.want)) {
 					t.Errorf("%s: the question is about %s contacts, want %d", f.address, sent.Get("seen"), len(f.want))
 				}
@@ -403,7 +373,7 @@ func (f *follower) thanked(target string) {
 		if e.node.Data != "form" {
 			continue
 		}
-		sent := filled(rootOf(e.node), e.node)
+		sent := filled(e.node)
 		if sent.Get("seen") != fmt.Sprint(len(f.want)) {
 			t.Errorf("%s: the question is about %s gifts, want %d", f.address, sent.Get("seen"), len(f.want))
 		}

@@ -43,7 +43,7 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses), len(c.Tags))
 	}
 	path := p.org(fmt.Sprintf("/contacts/%d", c.ID))
-	p.follow(path, formValues(t, p.get(path+"/edit").body)...).sees("Changes saved.")
+	p.follow(path, p.get(path+"/edit").fields()...).sees("Changes saved.")
 	if after := s.contacts(p.account)[0]; after.Version() != c.Version() {
 		t.Errorf("the edit lost something: %+v", after)
 	}

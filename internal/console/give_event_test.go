@@ -234,7 +234,7 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	p.get(to).sees("Thank you!", "$25.00 every month", "A thank-you is on its way to your email. It has a link to change or stop your gift.")
 	old := "/give/" + form.ManageLink(s.owner.account.ID, mustURL(t, to).Query().Get("d")[:16], "")
 	send := func() {
-		succeed(t, s.store.SendDue(t.Context(), s.http.URL, func(err error) { t.Error(err) }))
+		s.send()
 	}
 	fresh := func() string {
 		s.now = s.now.Add(2 * time.Minute)

@@ -15,11 +15,7 @@ import (
 func (s *site) newcomer(account access.Account, first, last string, tags ...string) crm.Contact {
 	s.t.Helper()
 	email := []crm.Email{{Value: strings.ToLower(first+"."+last) + "@example.org"}}
-	in := crm.ContactInput{FirstName: &first, LastName: &last, Emails: &email, Tags: &tags}
-	succeed(s.t, in.Validate(nil, true, "US", now))
-	made := must(s.store.CreateContact(s.t.Context(), account.Number, in, crm.Force))(s.t)
-	contact := must(s.store.ContactRecord(s.t.Context(), account.Number, made.ID))(s.t)
-	return contact
+	return s.create(account, crm.ContactInput{FirstName: &first, LastName: &last, Emails: &email, Tags: &tags})
 }
 
 func TestHomeShowsOneOrganizationAtAGlance(t *testing.T) {

@@ -1,8 +1,10 @@
 package console_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
@@ -42,111 +44,58 @@ func (s *site) estate(name string) estate {
 	s.t.Helper()
 	e := estate{account: s.organization(name)}
 	e.owner = s.member(e.account, access.Owner)
-	ctx := s.t.Context()
-	must := func(err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	ctx, t, number := s.t.Context(), s.t, e.account.Number
 	contact := func(first string) int64 {
-		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"}, Custom: []custom.Input{custom.Written(e.field.ID, name)}}
-		must(in.Validate(nil, true, "US", now))
-		d, err := s.store.CreateContact(ctx, e.account.Number, in, crm.Dedupe)
-		must(err)
-		return d.ID
+		in := crm.ContactInput{FirstName: &first, LastName: &name, Tags: &[]string{name + " friends"},
+			Custom: []custom.Input{custom.Written(e.field.ID, name)}}
+		return s.create(e.account, in).ID
 	}
 	e.field = s.field(e.owner, name+" field", custom.SelectField, name)
 	e.contact, e.archived = contact("Active"), contact("Archived")
-	must(s.store.ArchiveContact(ctx, e.account.Number, e.archived))
+	succeed(t, s.store.ArchiveContact(ctx, number, e.archived))
 	e.change = s.latestChange(e)
-	twin := contact("Twin")
-	merged, err := s.store.Merge(ctx, e.account.Number, e.contact, crm.MergeInput{Contact: twin}, "US")
-	must(err)
-	e.merge = merged.Merge
-	bulk, err := s.store.BulkChange(ctx, e.account.Number, jobs.Selection{IDs: []int64{e.contact}}, crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}})
-	must(err)
-	e.job = bulk.Job
-	title := name + " appeal"
-	in := campaign.Input{Title: &title}
-	must(in.Validate(nil, true))
-	campaign, err := s.store.CreateCampaign(ctx, e.account, in)
-	must(err)
-	e.campaign = campaign.ID
-	e.donation = s.promise(e.account, campaign, donate.Wish{FirstName: name, LastName: "Promised", Email: "promised@example.org"}).ID
-	key, _, err := s.store.CreateKey(ctx, e.account.Number, access.KeyInput{Name: name + " key", Permissions: access.AllPermissions})
-	must(err)
+	e.merge = must(s.store.Merge(ctx, number, e.contact, crm.MergeInput{Contact: contact("Twin")}, "US"))(t).Merge
+	e.job = must(s.store.BulkChange(ctx, number, jobs.Selection{IDs: []int64{e.contact}},
+		crm.BulkAction{Kind: crm.BulkTag, Tags: []string{name + " bulk"}}))(t).Job
+	appeal := s.campaign(e.account, fmt.Sprintf(`{"title":%q}`, name+" appeal"))
+	e.campaign = appeal.ID
+	e.donation = s.promise(e.account, appeal,
+		donate.Wish{FirstName: name, LastName: "Promised", Email: "promised@example.org"}).ID
+	key, _ := must2(s.store.CreateKey(ctx, number, access.KeyInput{Name: name + " key", Permissions: access.AllPermissions}))(t)
 	e.key = key.ID
-	invitation, _, err := s.store.Invite(ctx, e.account, e.owner.user, access.Viewer, "guest@example.org")
-	must(err)
+	invitation, _ := must2(s.store.Invite(ctx, e.account, e.owner.user, access.Viewer, "guest@example.org"))(t)
 	e.invitation = invitation.ID
-	amount, method, frequency, day := int64(500_000), "card", "monthly", "2026-01-31"
-	plan := giving.PlanInput{GiftInput: giving.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Amount: &amount, Method: &method}, Frequency: &frequency, StartAt: &day}
-	must(plan.Validate(nil, true, "US", now))
-	madePlan, err := s.store.CreatePlan(ctx, e.account.Number, plan)
-	must(err)
-	e.plan = madePlan.Code
-	gift := giving.GiftInput{Contact: &e.contact, Campaign: &e.campaign, Plan: &e.plan, Amount: &amount, Method: &method, GivenAt: &day, Note: &name}
-	must(gift.Validate(nil, true, "US", now))
-	madeGift, err := s.store.CreateGift(ctx, e.account.Number, gift)
-	must(err)
-	e.gift = madeGift.Code
-	receipted, err := s.store.IssueReceipt(ctx, e.account.Number, e.gift)
-	must(err)
-	e.receipt = receipted.Receipt
-	upload, err := s.store.UploadImport(ctx, e.account.Number, jobs.ImportContacts, name+".csv", "US", strings.NewReader("first_name,last_name,"+strings.ReplaceAll(name, `"`, "")+"\nAda,Lovelace,x\n"))
-	must(err)
-	e.upload = upload.ID
-	segment, err := find.NewSegment(name, "first_name=Active", "US")
-	must(err)
-	segment, err = s.store.CreateSegment(ctx, e.account.Number, segment)
-	must(err)
-	e.segment = segment.ID
-	e.chapter, err = s.store.CreateChapter(ctx, e.account, e.owner.user.ID, e.account.ID, name+" North")
-	must(err)
+	e.plan = s.plan(e.account, e.contact, "monthly")
+	e.gift = s.donation(e.account, e.contact, `"campaign_id":%d,"plan_id":%q,"amount":50,"method":"card",`+
+		`"transacted_at":"2026-01-31","note":%q`, e.campaign, e.plan, name).Code
+	e.receipt = must(s.store.IssueReceipt(ctx, number, e.gift))(t).Receipt
+	rows := strings.NewReader("first_name,last_name," + strings.ReplaceAll(name, `"`, "") + "\nAda,Lovelace,x\n")
+	e.upload = must(s.store.UploadImport(ctx, number, jobs.ImportContacts, name+".csv", "US", rows))(t).ID
+	segment := must(find.NewSegment(name, "first_name=Active", "US"))(t)
+	e.segment = must(s.store.CreateSegment(ctx, number, segment))(t).ID
+	e.chapter = s.chapter(e.owner, name+" North")
 	return e
 }
+
+var hundred = crm.PageRequest{Page: 1, PerPage: 100}
 
 // state is everything about an organization that a request could have changed.
 func (s *site) state(e estate) string {
 	s.t.Helper()
-	ctx := s.t.Context()
-	var b strings.Builder
-	add := func(value any, err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		fmt.Fprintf(&b, "%+v\n", value)
-	}
-	contacts, _, err := s.store.Contacts(ctx, e.account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
-	add(string(contacts), err)
-	campaigns, _, err := s.store.Campaigns(ctx, e.account.Number, campaign.AllCampaigns, crm.PageRequest{Page: 1, PerPage: 100}, "", nil, nil)
-	add(string(campaigns), err)
-	gifts, _, err := s.store.Gifts(ctx, e.account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil)
-	add(string(gifts), err)
-	plans, _, err := s.store.Plans(ctx, e.account.Number, giving.PlanFilter{}, crm.PageRequest{Page: 1, PerPage: 100})
-	add(plans, err)
-	keys, err := s.store.Keys(ctx, e.account.Number)
-	add(keys, err)
-	fields, err := s.store.CustomFields(ctx, e.account.Number)
-	add(fields.All, err)
-	members, err := s.store.Members(ctx, e.account.Number)
+	ctx, t, number := s.t.Context(), s.t, e.account.Number
+	contacts, _ := must2(s.store.Contacts(ctx, number, crm.All, hundred, nil, nil))(t)
+	campaigns, _ := must2(s.store.Campaigns(ctx, number, campaign.AllCampaigns, hundred, "", nil, nil))(t)
+	gifts, _ := must2(s.store.Gifts(ctx, number, campaign.OwnCampaigns, giving.GiftFilter{}, hundred, nil, nil))(t)
+	plans, _ := must2(s.store.Plans(ctx, number, giving.PlanFilter{}, hundred))(t)
+	given, _ := must2(s.store.Donations(ctx, number, donate.Filter{}, hundred))(t)
+	members := must(s.store.Members(ctx, number))(t)
 	for i := range members {
 		members[i].SeenAt = time.Time{}
 	}
-	add(members, err)
-	invitations, err := s.store.Invitations(ctx, e.account.Number)
-	add(invitations, err)
-	account, err := s.store.Account(ctx, e.account.ID)
-	add(account, err)
-	settings, err := s.store.AccountSettings(ctx, e.account.Number)
-	add(settings, err)
-	chapters, err := s.store.Chapters(ctx, e.account)
-	add(chapters, err)
-	given, _, err := s.store.Donations(ctx, e.account.Number, donate.Filter{}, crm.PageRequest{Page: 1, PerPage: 100})
-	add(given, err)
-	return b.String()
+	return fmt.Sprintf("%s\n%s\n%s\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v", contacts, campaigns, gifts, plans, given, members,
+		must(s.store.Keys(ctx, number))(t), must(s.store.CustomFields(ctx, number))(t).All,
+		must(s.store.Invitations(ctx, number))(t), must(s.store.Account(ctx, e.account.ID))(t),
+		must(s.store.AccountSettings(ctx, number))(t), must(s.store.Chapters(ctx, e.account))(t))
 }
 
 // address fills in a pattern with the ids of an organization. A restore uses what is archived.
@@ -272,6 +221,42 @@ func TestRolesAreAskedByTheServer(t *testing.T) {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
 
+}
+
+// No page offers a link or a form to a person who may not take it.
+func TestNoPageOffersWhatARoleMayNotDo(t *testing.T) {
+	s := anySite(t)
+	e := s.estate("Harbor")
+	roles, mux := map[string]access.Role{}, http.NewServeMux()
+	for _, route := range console.MemberRoutes() {
+		roles[route.Pattern] = route.Role
+		mux.Handle(route.Pattern, http.NotFoundHandler())
+	}
+	for _, role := range []access.Role{access.Viewer, access.Editor} {
+		p, offered := s.member(e.account, role), 0
+		for pattern, needed := range roles {
+			if !strings.HasPrefix(pattern, "GET ") || needed > role {
+				continue
+			}
+			at := address(pattern, e.account.ID, e)
+			for _, element := range elementsOf(t, p.get(at).body) {
+				method, target := "GET", element.attribute("href")
+				if element.node.Data == "form" {
+					method, target = strings.ToUpper(cmp.Or(element.attribute("method"), "get")), element.attribute("action")
+				}
+				if !strings.HasPrefix(target, "/console/o/") {
+					continue
+				}
+				_, taken := mux.Handler(httptest.NewRequest(method, target, nil))
+				if offered++; roles[taken] > role && !strings.HasSuffix(target, fmt.Sprintf("/%d/remove", p.user.ID)) {
+					t.Errorf("%s offers %s %s to the role %s", pattern, method, target, role)
+				}
+			}
+		}
+		if offered < 100 {
+			t.Errorf("only %d links and forms were found for the role %s", offered, role)
+		}
+	}
 }
 
 // A viewer can leave the organization, but can do nothing else to its members.
@@ -428,6 +413,13 @@ func TestStoredScriptStaysText(t *testing.T) {
 			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query", "q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}
+		c, _ := s.stored(e.account, e.campaign)
+		public := s.visitor().get("/" + c.Slug).is(200)
+		harmless(t, c.Slug, public.body)
+		if scripts := strings.Count(public.body, "<script"); strings.Count(public.body, "<title>") != 1 ||
+			scripts != strings.Count(public.body, `<script src="/console/static/public.js?v=`) {
+			t.Errorf("%q: %s", text, public.body)
+		}
 		harmless(t, "sign-in", s.visitor().post("/console/signin", "email", text, "password", "x", "next", text).body)
 	}
 }
@@ -502,7 +494,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	s.store.UseRelay(new(mails.Shelf))
 	p.post("/console/signin", "email", "ana@example.org", "password", testPassword).sees("Or go back and choose “Forgot your password?”")
 	p.post("/console/forgot", "email", "ana@example.org")
-	succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
+	s.send()
 	_, link, _ := strings.Cut(p.get("/console/mails").body, `href="/console/reset/`)
 	token, _, _ := strings.Cut(link, `"`)
 	p.post("/console/reset/"+token, "password", "another good password").is(303)

@@ -60,7 +60,7 @@ func TestOwnersTryTheMail(t *testing.T) {
 	if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") || !strings.Contains(words, "Waiting") {
 		t.Error(words)
 	}
-	succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
+	s.send()
 	if words := anna.get(path).words(); !strings.Contains(words, "Sent") {
 		t.Error(words)
 	}
@@ -77,7 +77,7 @@ func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 	owner := s.clockIn("America/New_York", access.Owner)
 	s.store.UseRelay(new(mails.Shelf))
 	owner.post("settings/people/invite", "email", "bob@example.org", "role", "viewer")
-	succeed(t, s.store.SendDue(t.Context(), "https://donors.example", func(err error) { t.Error(err) }))
+	s.send()
 	owner.get("/console/mails").sees(owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and campaigns.", "The link works once and until November 23, 2026.")
 	owner.get("settings/people").sees("Nov 23, 2026")
 

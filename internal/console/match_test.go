@@ -19,7 +19,7 @@ func reachable(email, phone string) func(*crm.ContactInput) {
 // answerQuestion sends the form of a question with the button that was pressed.
 func (p *person) answerQuestion(path string, question answer, decision string) answer {
 	p.site.t.Helper()
-	return p.post(path, append(formValues(p.site.t, question.body), "decision", decision)...)
+	return p.post(path, append(question.fields(), "decision", decision)...)
 }
 
 func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
@@ -37,7 +37,7 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 
 	back := p.answerQuestion(p.org("/contacts"), a, "back")
 	back.is(200).has(`value="Ana"`, `value="Marta@example.org"`, `<option value="work" selected>`, `value="ana@example.org"`, `value="&#43;1 (212) 555 0100"`, `value="vip"`, `value="board"`, "One\nTwo &lt;&amp;&gt; &#34;three&#34;</textarea>")
-	a = p.post("contacts", formValues(t, back.body)...)
+	a = p.post("contacts", back.fields()...)
 	a.is(409)
 
 	kept := p.answerQuestion(p.org("/contacts"), a, "keep")
@@ -82,7 +82,7 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 	p.follow(path + "/archive")
 	gone := p.answerQuestion(p.org("/contacts"), a, "merge")
 	gone.is(422).sees("The other contact no longer has this email or phone, so nothing was added to it.", "New contact")
-	p.follow("contacts", formValues(t, gone.body)...).sees("Amelia Okafor-Reyes was added.")
+	p.follow("contacts", gone.fields()...).sees("Amelia Okafor-Reyes was added.")
 
 }
 
@@ -101,7 +101,7 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 	marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 	path := s.contact(p, "Ana", "Diaz", reachable("ana@example.org", "212-555-0199"))
 	typed := func(form answer) []string {
-		return append([]string{"last_name", "Diaz-Ruiz", "phones.0.value", "(212) 555-0100"}, formValues(t, form.body)...) // the first value of a name counts
+		return append([]string{"last_name", "Diaz-Ruiz", "phones.0.value", "(212) 555-0100"}, form.fields()...) // the first value of a name counts
 	}
 	a := p.post(path, typed(p.get(path+"/edit"))...)
 	a.is(409).sees("Another contact has this email or phone", "Nothing was saved yet. Marta Lopez already has the phone (212) 555-0100", "Save anyway", "Back to form").has(`href="` + marta + `" target="_blank"`).lacks("Add to Marta")
@@ -113,7 +113,7 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 	saved := p.answerQuestion(path, a, "keep")
 	saved.is(303)
 	p.get(saved.location()).sees("Changes saved.", "Ana Diaz-Ruiz", "(212) 555-0100")
-	p.follow(path, formValues(t, p.get(path+"/edit").body)...).sees("Changes saved.") // it has the phone by now
+	p.follow(path, p.get(path+"/edit").fields()...).sees("Changes saved.") // it has the phone by now
 	p.get(marta).sees("Marta Lopez", "(212) 555-0100")
 
 }

@@ -198,20 +198,6 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	stranger.get("/console/nothing").has(`href="/console/signin">Sign in</a>`)
 }
 
-func TestHostileTextOfACampaignStaysTextInPublic(t *testing.T) {
-	s := anySite(t)
-	for _, text := range hostile {
-		e := s.hostileEstate(text)
-		c, _ := s.stored(e.account, e.campaign)
-		a := s.visitor().get("/" + c.Slug)
-		a.is(200)
-		harmless(t, c.Slug, a.body)
-		if strings.Count(a.body, "<title>") != 1 || strings.Count(a.body, "</title>") != 1 || strings.Count(a.body, "<script") != strings.Count(a.body, `<script src="/console/static/public.js?v=`) {
-			t.Errorf("%q: %s", text, a.body)
-		}
-	}
-}
-
 // The page does not keep the headers of the first handler's error; the log names the route, not the path.
 func TestAPublicPageForgetsTheErrorBeforeItAndIsLoggedByItsRoute(t *testing.T) {
 	s := anySite(t)

@@ -53,17 +53,6 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 	p.get("/console/signin").leads("/console")
 }
 
-// A form that is sent after the session has ended is not lost: the user signs in again, and the form is there with what was typed.
-func TestWhatWasTypedSurvivesTheEndOfTheSession(t *testing.T) {
-	s, p := signedIn(t, access.Editor)
-	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
-	lost := p.post("contacts", "first_name", "Amelia", "last_name", `O"Kafor`, "tags.0", "vip", "tags.1", "gala")
-	lost.is(401).sees("You were signed out, so nothing was saved")
-	again := p.post("/console/signin", append(hiddenFields(lost), "email", p.user.Email, "password", testPassword)...)
-	again.is(200).sees("You were signed out before this was saved", "New contact")
-	p.resend(again, p.org("/contacts")).sees(`Amelia O"Kafor was added`, "vip", "gala")
-}
-
 // A password must be typed again, and a form that another site made up leads nowhere else.
 func TestASignInPageCarriesNoPassword(t *testing.T) {
 	s := anySite(t)
@@ -152,11 +141,6 @@ func TestTheBareAddressLeadsToTheConsole(t *testing.T) {
 	if a := p.get("/favicon.ico"); a.status != 200 || a.header.Get("Content-Type") != "image/svg+xml" {
 		t.Errorf("the icon: %d %q", a.status, a.header.Get("Content-Type"))
 	}
-}
-
-func TestAFormThatIsTooLargeIsRefusedInWords(t *testing.T) {
-	p := anySite(t).visitor()
-	p.post("/console/signin", "email", strings.Repeat("a", 1<<20)).is(413).sees("larger than 16 KiB")
 }
 
 func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
