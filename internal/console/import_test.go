@@ -63,7 +63,7 @@ func withZoe(t *testing.T, role access.Role) *person {
 	t.Helper()
 	s, p := signedIn(t, role)
 	s.newcomer(p.account, "Zoë", "Okafor", "known")
-	p.follow(p.org(fmt.Sprint("/contacts/", s.contacts(p.account)[0].ID)),
+	p.follow(fmt.Sprint("contacts/", s.contacts(p.account)[0].ID),
 		"first_name", "Zoë", "last_name", "Okafor", "emails.0.value", "zoe@example.org")
 	return p
 }

@@ -137,11 +137,7 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
-	a := p.do(http.MethodGet, "tags?tag=a", nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}})
-	a.is(401)
-	if a.header.Get("HX-Redirect") != "" {
-		t.Errorf("%d, the page changes to %q", a.status, a.header.Get("HX-Redirect"))
-	}
+	p.do(http.MethodGet, "tags?tag=a", nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}}).is(401).with("HX-Redirect", "")
 }
 
 // What is not kept is said, with what to do, and signing in leads to the page of the form.

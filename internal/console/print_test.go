@@ -28,7 +28,8 @@ func TestPrintingAndThankingMany(t *testing.T) {
 	p.get("contacts?deceased=true").sees("Gone Gone", "1 of 2 contacts")
 	for _, what := range []string{"letters", "5160", "l7160", "3474"} {
 		a = p.get("contacts/print/file?what=" + what)
-		if a.is(200); a.header.Get("Content-Type") != "application/pdf" || !strings.HasPrefix(a.body, "%PDF-") || !strings.Contains(a.header.Get("Content-Disposition"), ".pdf") {
+		a.is(200).with("Content-Type", "application/pdf")
+		if !strings.HasPrefix(a.body, "%PDF-") || !strings.Contains(a.header.Get("Content-Disposition"), ".pdf") {
 			t.Errorf("%s: %v %.20q", what, a.header, a.body)
 		}
 	}

@@ -35,9 +35,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	if signedIn := owner.get("/winter-gala"); signedIn.body != a.body {
 		t.Error("who is signed in sees another page")
 	}
-	if a.header.Get("Cache-Control") != "private, max-age=60" || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Set-Cookie") != "" {
-		t.Errorf("%v", a.header)
-	}
+	a.with("Cache-Control", "private, max-age=60", "Content-Type", "text/html; charset=utf-8", "Set-Cookie", "")
 	guarded := owner.get("/console/profile").header
 	for _, name := range []string{"Content-Security-Policy", "X-Frame-Options", "Referrer-Policy", "Cross-Origin-Opener-Policy", "X-Content-Type-Options"} {
 		if got, want := a.header.Get(name), guarded.Get(name); got != want || want == "" {
@@ -45,8 +43,8 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 		}
 	}
 	head := stranger.do(http.MethodHead, "/winter-gala", nil, nil)
-	head.is(200)
-	if head.body != "" || head.header.Get("Content-Length") != a.header.Get("Content-Length") {
+	head.is(200).with("Content-Length", a.header.Get("Content-Length"))
+	if head.body != "" {
 		t.Errorf("HEAD: %d %v", head.status, head.header)
 	}
 
@@ -155,8 +153,8 @@ func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 		{"POST", "/winter-gala"}, {"DELETE", "/winter-gala"}, {"POST", "/nothing"}, {"GET", "/v1/nothing"},
 	} {
 		a := p.do(request.method, request.path, nil, nil)
-		a.is(404)
-		if a.body != `{"message":"Not found."}` || a.header.Get("Content-Type") != "application/json" || a.header.Get("Cache-Control") != "no-store" || a.header.Get("Content-Security-Policy") != "" {
+		a.is(404).with("Content-Type", "application/json", "Cache-Control", "no-store", "Content-Security-Policy", "")
+		if a.body != `{"message":"Not found."}` {
 			t.Errorf("%s %s: %d %s %v", request.method, request.path, a.status, a.body, a.header)
 		}
 	}
@@ -176,8 +174,8 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 		{stranger, "GET", "/nothing"}, {stranger, "GET", "/winter-gala/more"}, {stranger, "GET", "/" + owner.account.ID}, {stranger, "GET", "/v2"}, {stranger, "GET", "/V1/contacts"}, {stranger, "POST", "/nothing"}, {owner, "GET", "/nothing"},
 	} {
 		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
-		a.is(404).sees("Page not found", "There’s no page at this address.", "Work here? Sign in").has(`href="/console"`)
-		if a.body != page.body || a.header.Get("Content-Type") != "text/html; charset=utf-8" || a.header.Get("Cache-Control") != "no-store" || a.header.Get("Content-Security-Policy") != owner.get("/console/profile").header.Get("Content-Security-Policy") {
+		a.is(404).sees("Page not found", "There’s no page at this address.", "Work here? Sign in").has(`href="/console"`).with("Content-Type", "text/html; charset=utf-8", "Cache-Control", "no-store", "Content-Security-Policy", owner.get("/console/profile").header.Get("Content-Security-Policy"))
+		if a.body != page.body {
 			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)
 		}
 	}
@@ -189,8 +187,8 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 		{"/v1", browserAccepts}, {"/v1/nothing", browserAccepts}, {"/v1/contacts/x", browserAccepts}, {"/openapi.xml", browserAccepts}, {"/healthz/more", browserAccepts}, {"/readyz/more", browserAccepts},
 	} {
 		a := stranger.do("GET", request.path, nil, http.Header{"Accept": {request.accept}})
-		a.is(404)
-		if a.body != `{"message":"Not found."}` || a.header.Get("Content-Type") != "application/json" {
+		a.is(404).with("Content-Type", "application/json")
+		if a.body != `{"message":"Not found."}` {
 			t.Errorf("%s for %s: %d %s", request.path, request.accept, a.status, a.body)
 		}
 	}

@@ -138,9 +138,7 @@ func TestTheBareAddressLeadsToTheConsole(t *testing.T) {
 	p := anySite(t).visitor()
 	p.get("/").is(303).leads("/console")
 	p.get("/console").leads("/console/signin")
-	if a := p.get("/favicon.ico"); a.status != 200 || a.header.Get("Content-Type") != "image/svg+xml" {
-		t.Errorf("the icon: %d %q", a.status, a.header.Get("Content-Type"))
-	}
+	p.get("/favicon.ico").is(200).with("Content-Type", "image/svg+xml")
 }
 
 func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {

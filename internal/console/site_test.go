@@ -390,6 +390,17 @@ func (a answer) leads(address string) answer {
 	return a
 }
 
+// with fails if a header has another value: names and values alternate.
+func (a answer) with(headers ...string) answer {
+	a.t.Helper()
+	for pair := range slices.Chunk(headers, 2) {
+		if got := a.header.Get(pair[0]); got != pair[1] {
+			a.t.Errorf("%s is %q, want %q (%d)", pair[0], got, pair[1], a.status)
+		}
+	}
+	return a
+}
+
 // sees fails if the page does not say all of it, and lacks if it says any of it.
 func (a answer) sees(words ...string) answer  { a.t.Helper(); return a.holds(a.words(), true, words) }
 func (a answer) lacks(words ...string) answer { a.t.Helper(); return a.holds(a.words(), false, words) }
