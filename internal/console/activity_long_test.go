@@ -2,10 +2,8 @@ package console_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -14,13 +12,13 @@ import (
 	"donorbook/internal/store"
 )
 
-// largeContact is a contact with 100 emails and 400 tags, all of which are others in each round.
+// largeContact is a contact with 25 emails and 100 tags, all of which are others in each round.
 func largeContact(round int) string {
 	var emails, tags []string
-	for i := range 100 {
+	for i := range 25 {
 		emails = append(emails, fmt.Sprintf(`{"value":"somebody.with.a.long.name.%d.%d@example.org"}`, round, i))
 	}
-	for i := range 400 {
+	for i := range 100 {
 		tags = append(tags, fmt.Sprintf(`"a tag of round %d with number %d"`, round, i))
 	}
 	return `{"first_name":"Ada","emails":[` + strings.Join(emails, ",") + `],"tags":[` + strings.Join(tags, ",") + `]}`
@@ -28,52 +26,48 @@ func largeContact(round int) string {
 
 // However much each change did, a page of a history is short. Whoever wants it all follows a link.
 func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), access.Owner)
-		p.follow(p.org("/contacts"), "first_name", "Ada", "last_name", "Lovelace")
-		id := s.contacts(p.account)[0].ID
-		path := p.org(fmt.Sprintf("/contacts/%d", id))
-		for round := range 45 {
-			in, faults, err := crm.DecodeContact(doc.NewBody([]byte(largeContact(round))))
-			if err == nil {
-				err = in.Validate(faults, false, "US", time.Now())
-			}
-			if err == nil {
-				_, err = s.store.UpdateContact(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, id, in)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+	s, p := signedIn(t, access.Owner)
+	p.follow("contacts", "first_name", "Ada", "last_name", "Lovelace")
+	id := s.contacts(p.account)[0].ID
+	path := p.org(fmt.Sprintf("/contacts/%d", id))
+	for round := range 45 {
+		in, faults, err := crm.DecodeContact(doc.NewBody([]byte(largeContact(round))))
+		if err == nil {
+			err = in.Validate(faults, false, "US", now)
 		}
-		note := strings.Repeat("A long note. ", 700)
-		p.follow(path+"/notes", "note_text", note, "note_date", "")
-		for _, address := range []string{path + "/history", p.org("/settings/history")} {
-			shown := p.get(address)
-			if len(shown.body) > 150_000 {
-				t.Errorf("%s has %d bytes", address, len(shown.body))
-			}
-			p.sees(shown, "Show the whole change", "somebody.with.a.long.name.44.0@example.org", "“a tag of round 44 with number 0”")
-			if strings.Contains(shown.body, "name.44.99@") || strings.Contains(shown.words(), strings.TrimSpace(note)) {
-				t.Errorf("%s shows everything", address)
-			}
+		if err == nil {
+			_, err = s.store.UpdateContact(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, id, in)
 		}
-		p.sees(p.get(path+"/history?page=2"), "added this contact.")
-		whole := 0
-		for _, link := range strings.Split(p.get(path+"/history").body, `<a href="`)[1:] {
-			address, rest, _ := strings.Cut(link, `"`)
-			if !strings.HasPrefix(rest, ">Show the whole change") {
-				continue
-			}
-			shown := p.get(address)
-			if whole++; whole == 1 {
-				p.sees(shown, "History of Ada Lovelace", strings.TrimSpace(note))
-			} else {
-				p.sees(shown, fmt.Sprintf("name.%d.99@example.org", 46-whole), fmt.Sprintf("“a tag of round %d with number 399”", 46-whole))
-			}
+		if err != nil {
+			t.Fatal(err)
 		}
-		if whole != 40 {
-			t.Errorf("%d of 40 changes are shown whole", whole)
+	}
+	note := strings.Repeat("A long note. ", 700)
+	p.follow(path+"/notes", "note_text", note, "note_date", "")
+	for _, address := range []string{path + "/history", p.org("/settings/history")} {
+		shown := p.get(address)
+		if len(shown.body) > 100_000 {
+			t.Errorf("%s has %d bytes", address, len(shown.body))
 		}
-		p.wantStatus(p.get(path+"/history/999999"), http.StatusNotFound)
-	})
+		shown.sees("Show the whole change", "somebody.with.a.long.name.44.0@example.org", "“a tag of round 44 with number 0”").hides("name.44.24@").lacks(strings.TrimSpace(note))
+	}
+	p.get(path + "/history?page=2").sees("added this contact.")
+	whole := 0
+	for _, link := range strings.Split(p.get(path+"/history").body, `<a href="`)[1:] {
+		address, rest, _ := strings.Cut(link, `"`)
+		if !strings.HasPrefix(rest, ">Show the whole change") {
+			continue
+		}
+		shown := p.get(address)
+		if whole++; whole == 1 {
+			shown.sees("History of Ada Lovelace", strings.TrimSpace(note))
+		} else {
+			shown.sees(fmt.Sprintf("name.%d.24@example.org", 46-whole), fmt.Sprintf("“a tag of round %d with number 99”", 46-whole))
+		}
+	}
+	if whole != 40 {
+		t.Errorf("%d of 40 changes are shown whole", whole)
+	}
+	p.get(path + "/history/999999").is(404)
+
 }

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,25 +11,21 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"donorbook/internal/crm/access"
-	"donorbook/internal/rig"
-	"donorbook/internal/store"
 )
 
 // A page that lacks a part because the database failed says so, and is not shown without it.
 func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
-	directory, _ := withTables(t, rig.Engines[0])
-	s := newSite(t, store.Options{Data: directory})
-	p := s.member(s.organization("Harbor"), access.Editor)
+	s, p := signedIn(t, access.Editor)
 	path, other := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ann", "Lee")
 	p.follow(path+"/gifts", "amount", "50", "transacted_at", "2026-01-31", "method", "check")
 	gift := p.org(giftAddress.FindString(p.get(path).body))
-	p.follow(gift, "contact_id", other[strings.LastIndex(other, "/")+1:])
-	p.sees(p.get(gift), "changed contact from Zoë Okafor to Ann Lee.")
+	p.follow(gift, "contact_id", idIn(other))
+	p.get(gift).sees("changed contact from Zoë Okafor to Ann Lee.")
 
-	conn := must(sqlite3.Open(filepath.Join(directory, "donorbook.db")))(t)
+	conn := must(sqlite3.Open(filepath.Join(s.data, "donorbook.db")))(t)
 	defer conn.Close()
 	succeed(t, conn.Exec("ALTER TABLE contact RENAME TO lost"))
-	p.wantStatus(p.get(gift), http.StatusInternalServerError)
+	p.get(gift).is(500)
 }
 
 // No page takes an error of the store for nothing found. What may fail unnoticed is named here, with its reason at its place.

@@ -49,7 +49,7 @@ func (s *site) followed() *person {
 	give(56, fmt.Sprintf(`"amount":75.5,"method":"check","thanks":"waiting","campaign_id":%d`, gala.ID))
 	give(57, `"amount":20,"method":"cash","thanks":"waiting"`)
 	give(58, `"amount":30,"method":"cash","status":"pending"`)
-	p.post(p.org(fmt.Sprintf("/contacts/%d/archive", doc.MakeID(p.account.Number, 58))))
+	p.post(fmt.Sprintf("contacts/%d/archive", doc.MakeID(p.account.Number, 58)))
 	s.plan(p.account, doc.MakeID(p.account.Number, 56), "monthly")
 	s.plan(p.account, doc.MakeID(p.account.Number, 57), "yearly")
 	for _, name := range []string{"Ada", "Eve"} {
@@ -80,22 +80,23 @@ var lists = []struct {
 // TestEveryLinkOfAListIsAboutWhatTheListShows follows every link and form of every list with each kind of filter: the records that
 // arrive are those that the page shows. A link that carries a filter and that this test does not know is a failure, too.
 func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
-	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
-		p := s.followed()
-		s.store.UseRelay(new(mails.Shelf))
-		gala := regexp.MustCompile(`/campaigns/(\d+)"`).FindStringSubmatch(p.get(p.org("/campaigns")).body)[1]
-		fill := strings.NewReplacer("GALA", gala, "CONTACT", fmt.Sprint(doc.MakeID(p.account.Number, 56)))
-		for _, list := range lists {
-			for _, query := range list.queries {
-				f := &follower{p: p, list: list.path, row: list.row, column: list.column, query: fill.Replace(query)}
-				f.address = p.org(strings.TrimSuffix(list.path+"?"+f.query, "?"))
-				if f.want = f.listed(f.address); len(f.want) == 0 {
-					t.Errorf("%s shows nothing", f.address)
-				}
-				f.followAll()
+	s := anySite(t)
+
+	p := s.followed()
+	s.store.UseRelay(new(mails.Shelf))
+	gala := regexp.MustCompile(`/campaigns/(\d+)"`).FindStringSubmatch(p.get("campaigns").body)[1]
+	fill := strings.NewReplacer("GALA", gala, "CONTACT", fmt.Sprint(doc.MakeID(p.account.Number, 56)))
+	for _, list := range lists {
+		for _, query := range list.queries {
+			f := &follower{p: p, list: list.path, row: list.row, column: list.column, query: fill.Replace(query)}
+			f.address = p.org(strings.TrimSuffix(list.path+"?"+f.query, "?"))
+			if f.want = f.listed(f.address); len(f.want) == 0 {
+				t.Errorf("%s shows nothing", f.address)
 			}
+			f.followAll()
 		}
-	})
+	}
+
 }
 
 // follower follows the links and forms of one list.
@@ -113,10 +114,10 @@ func (f *follower) listed(address string) []string {
 	row := regexp.MustCompile(`<a class="main" href="` + f.p.org(f.row) + `(\w+)"`)
 	for next := address; next != ""; {
 		a := f.p.get(next)
-		if a.status == http.StatusSeeOther {
+		if a.status == 303 {
 			a = f.p.get(a.location())
 		}
-		if a.status != http.StatusOK {
+		if a.status != 200 {
 			f.p.site.t.Fatalf("%s is answered with %d: %s", next, a.status, a.words())
 		}
 		_, list, _ := strings.Cut(a.body, `id="list">`)
@@ -183,36 +184,6 @@ func wordsOf(n *html.Node) string {
 		b.WriteString(wordsOf(child))
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// filled is what a form would send as it stands, of all controls of the page that belong to it.
-func filled(root, form *html.Node) url.Values {
-	sent := url.Values{}
-	var look func(n *html.Node, inside bool)
-	look = func(n *html.Node, inside bool) {
-		inside = inside || n == form
-		name := attribute(n, "name")
-		if owner := attribute(n, "form"); name != "" && (owner == "" && inside || owner != "" && owner == attribute(form, "id")) {
-			switch {
-			case n.Data == "select":
-				sent.Add(name, chosen(n))
-			case n.Data == "input" && attribute(n, "type") != "checkbox" || has(n, "checked"):
-				sent.Add(name, attribute(n, "value"))
-			}
-		}
-		for child := n.FirstChild; child != nil; child = child.NextSibling {
-			look(child, inside)
-		}
-	}
-	look(root, false)
-	return sent
-}
-
-func rootOf(n *html.Node) *html.Node {
-	for n.Parent != nil {
-		n = n.Parent
-	}
-	return n
 }
 
 func (f *follower) followAll() {
@@ -286,7 +257,7 @@ func (f *follower) understood(target string) {
 func (f *follower) followForm(e element, path string) {
 	t, p := f.p.site.t, f.p
 	t.Helper()
-	sent := filled(rootOf(e.node), e.node)
+	sent := filled(e.node)
 	get := func() answer { return p.get(p.org(path + "?" + sent.Encode())) }
 	switch {
 	case path == f.list: // the search and the filters
@@ -297,7 +268,7 @@ func (f *follower) followForm(e element, path string) {
 	case path == f.list+"/export":
 		f.exported(get())
 	case path == "/segments":
-		sent.Set("name", fmt.Sprintf("Segment %d", len(p.get(p.org("/segments")).body)))
+		sent.Set("name", fmt.Sprintf("Segment %d", len(p.get("segments").body)))
 		a := p.do(http.MethodPost, p.org(path), sent, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 		f.same("the segment", f.listed(a.location()))
 	case path == "/contacts/bulk":
@@ -306,7 +277,7 @@ func (f *follower) followForm(e element, path string) {
 		sent.Set("all", "1")
 		f.thanked(p.org(path + "?" + sent.Encode()))
 	case path == "/statements":
-		p.sees(get(), fmt.Sprintf("%d donor", len(f.want)))
+		get().sees(fmt.Sprintf("%d donor", len(f.want)))
 	case path == "/donors", path == "/gifts", path == "/reports": // asks for another year
 	default:
 		t.Errorf("%s: nobody says what the form to %s carries", f.address, path)
@@ -338,21 +309,21 @@ func (f *follower) bulk(sent url.Values) {
 		for i := 0; i < len(pairs); i += 2 {
 			form.Set(pairs[i], pairs[i+1])
 		}
-		return p.do(http.MethodPost, p.org("/contacts/bulk"), form, http.Header{"Sec-Fetch-Site": {"same-origin"}})
+		return p.do(http.MethodPost, "contacts/bulk", form, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 	}
 	f.printed(do("print").location())
 	for _, e := range elementsOf(t, do("export").body) {
 		if e.node.Data == "form" {
-			f.exported(p.get(e.attribute("action") + "?" + filled(rootOf(e.node), e.node).Encode()))
+			f.exported(p.get(e.attribute("action") + "?" + filled(e.node).Encode()))
 		}
 	}
 	if mustURL(t, f.address).Query().Get("scope") != "" { // those who are archived get no tags
 		return
 	}
 	number := fmt.Sprint(len(f.want))
-	p.wantStatus(do("tag", "tag", "followed", "confirmed", "1", "seen", number), http.StatusSeeOther)
+	do("tag", "tag", "followed", "confirmed", "1", "seen", number).is(303)
 	f.same("the tag", f.listed(p.org("/contacts?tag=followed")))
-	p.wantStatus(do("untag", "tag", "followed", "confirmed", "1", "seen", number), http.StatusSeeOther)
+	do("untag", "tag", "followed", "confirmed", "1", "seen", number).is(303)
 }
 
 // printed follows what leads to the page that prints: the numbers on it, its files, and the question before statements are sent.
@@ -361,13 +332,13 @@ func (f *follower) printed(target string) {
 	t.Helper()
 	target += map[bool]string{true: "&", false: "?"}[strings.Contains(target, "?")] + "what=statements&year=2025&archived=1"
 	a := p.get(target)
-	p.sees(a, "Print for "+page.Plural(int64(len(f.want)), "contact"))
+	a.sees("Print for " + page.Plural(int64(len(f.want)), "contact"))
 	sends, asked := 0, 0
 	for _, e := range elementsOf(t, a.body) {
 		if e.node.Data != "form" {
 			continue
 		}
-		sent := filled(rootOf(e.node), e.node)
+		sent := filled(e.node)
 		kept := maps.Clone(sent)
 		for _, own := range []string{"what", "year", "order", "paper", "archived"} {
 			kept.Del(own)
@@ -378,11 +349,11 @@ func (f *follower) printed(target string) {
 		}
 		sends++
 		question := p.get(e.attribute("action") + "?" + sent.Encode())
-		p.sees(question, "Send giving statements for 2025?", "An example.")
+		question.sees("Send giving statements for 2025?", "An example.")
 		for _, ask := range elementsOf(t, question.body) {
 			if ask.node.Data == "form" && ask.attribute("method") == "post" {
 				asked++
-				sent := filled(rootOf(ask.node), ask.node)
+				sent := filled(ask.node)
 				if sent.Get("seen") != fmt.Sprint(len(f.want)) {
 					t.Errorf("%s: the question is about %s contacts, want %d", f.address, sent.Get("seen"), len(f.want))
 				}
@@ -402,7 +373,7 @@ func (f *follower) thanked(target string) {
 		if e.node.Data != "form" {
 			continue
 		}
-		sent := filled(rootOf(e.node), e.node)
+		sent := filled(e.node)
 		if sent.Get("seen") != fmt.Sprint(len(f.want)) {
 			t.Errorf("%s: the question is about %s gifts, want %d", f.address, sent.Get("seen"), len(f.want))
 		}
@@ -413,28 +384,26 @@ func (f *follower) thanked(target string) {
 // Statements for more than one contact are sent after a question: how many, to whom, and what one of them says. What is confirmed
 // is what was shown, and an action on a list that is not understood in full is about no one.
 func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
-	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
-		p := s.followed()
-		s.store.UseRelay(new(mails.Shelf))
-		s.contact(p, "Cy", "Crane", tagged("vip"), func(in *crm.ContactInput) { in.Emails = &[]crm.Email{{Value: "cy@example.org"}} })
-		s.donation(p.account, doc.MakeID(p.account.Number, 59), `"amount":40,"method":"card","transacted_at":"2025-05-05"`)
-		filter := []string{"tag", "vip", "has", "email", "what", "statements", "year", "2025"}
-		address := p.org("/contacts/print/send?tag=vip&has=email&what=statements&year=2025")
-		question := p.get(address)
-		p.sees(question, "Send giving statements for 2025?", "2 emails to: Active contacts · Tagged vip · Has email", "2 emails to send.", "To Ann & Co Abel",
-			"Your giving statement for 2025 from Harbor", "$75.50", "Send 2 emails")
-		p.doesNotSee(question, "pledges are not.Harbor")
-		p.sees(p.follow(p.org("/contacts/print/send"), filter...), "Nothing was sent yet.", "Send 2 emails")
-		p.sees(p.follow(p.org("/contacts/print/send"), append(filter, "seen", "58")...), "the list now has 2 contacts", "Send 2 emails")
-		p.sees(p.get(p.org("/jobs")), "No background work yet")
-		for _, target := range []string{"/contacts/print?tag%3dvip", "/contacts/print/file?tag%3dvip", "/contacts/print/send?tag%3dvip", "/contacts/export?tag%3dvip", "/gifts/export?method%3dcash", "/gifts/thank?query=method%253dcash"} {
-			if a := p.get(p.org(target)); a.status < 300 || strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
-				t.Errorf("%s is answered with %d", target, a.status)
-			}
+	s := anySite(t)
+
+	p := s.followed()
+	s.store.UseRelay(new(mails.Shelf))
+	s.contact(p, "Cy", "Crane", tagged("vip"), func(in *crm.ContactInput) { in.Emails = &[]crm.Email{{Value: "cy@example.org"}} })
+	s.donation(p.account, doc.MakeID(p.account.Number, 59), `"amount":40,"method":"card","transacted_at":"2025-05-05"`)
+	filter := []string{"tag", "vip", "has", "email", "what", "statements", "year", "2025"}
+	address := p.org("/contacts/print/send?tag=vip&has=email&what=statements&year=2025")
+	p.get(address).sees("Send giving statements for 2025?", "2 emails to: Active contacts · Tagged vip · Has email", "2 emails to send.", "To Ann & Co Abel",
+		"Your giving statement for 2025 from Harbor", "$75.50", "Send 2 emails").lacks("pledges are not.Harbor")
+	p.follow("contacts/print/send", filter...).sees("Nothing was sent yet.", "Send 2 emails")
+	p.follow("contacts/print/send", append(filter, "seen", "58")...).sees("the list now has 2 contacts", "Send 2 emails")
+	p.get("jobs").sees("No background work yet")
+	for _, target := range []string{"/contacts/print?tag%3dvip", "/contacts/print/file?tag%3dvip", "/contacts/print/send?tag%3dvip", "/contacts/export?tag%3dvip", "/gifts/export?method%3dcash", "/gifts/thank?query=method%253dcash"} {
+		if a := p.get(p.org(target)); a.status < 300 || strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
+			t.Errorf("%s is answered with %d", target, a.status)
 		}
-		s.works()
-		job := p.post(p.org("/contacts/print/send"), append(filter, "seen", "2")...)
-		p.wantStatus(job, http.StatusSeeOther)
-		p.sees(p.until(job.location(), "Done"), "Giving statements 2025 for 2 contacts")
-	})
+	}
+	job := p.post("contacts/print/send", append(filter, "seen", "2")...)
+	job.is(303)
+	p.done(job.location(), "Done").sees("Giving statements 2025 for 2 contacts")
+
 }

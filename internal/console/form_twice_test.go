@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -18,36 +17,17 @@ import (
 // things is how many there are of everything that a form can create.
 func (s *site) things(e estate) string {
 	s.t.Helper()
-	ctx, number, all := s.t.Context(), e.account.Number, crm.PageRequest{Page: 1, PerPage: 100}
-	var told []string
-	add := func(what string, n int, err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(what, err)
-		}
-		told = append(told, fmt.Sprint(what, " ", n))
-	}
-	_, found, err := s.store.Contacts(ctx, number, crm.All, all, nil, nil)
-	add("contacts", int(found.Total), err)
-	_, found, err = s.store.Campaigns(ctx, number, campaign.AllCampaigns, all, "", nil, nil)
-	add("campaigns", int(found.Total), err)
-	_, found, err = s.store.Gifts(ctx, number, campaign.OwnCampaigns, giving.GiftFilter{}, all, nil, nil)
-	add("gifts", int(found.Total), err)
-	_, found, err = s.store.Plans(ctx, number, giving.PlanFilter{}, all)
-	add("plans", int(found.Total), err)
-	_, found, err = s.store.Activities(ctx, number, e.contact, all, false, nil, nil)
-	add("activities", int(found.Total), err)
-	keys, err := s.store.Keys(ctx, number)
-	add("keys", len(keys), err)
-	fields, err := s.store.CustomFields(ctx, number)
-	add("fields", len(fields.All), err)
-	invitations, err := s.store.Invitations(ctx, number)
-	add("invitations", len(invitations), err)
-	chapters, err := s.store.Chapters(ctx, e.account)
-	add("chapters", len(chapters), err)
-	segments, err := s.store.Segments(ctx, number)
-	add("segments", len(segments), err)
-	return strings.Join(told, ", ")
+	ctx, t, number := s.t.Context(), s.t, e.account.Number
+	_, contacts := must2(s.store.Contacts(ctx, number, crm.All, hundred, nil, nil))(t)
+	_, campaigns := must2(s.store.Campaigns(ctx, number, campaign.AllCampaigns, hundred, "", nil, nil))(t)
+	_, gifts := must2(s.store.Gifts(ctx, number, campaign.OwnCampaigns, giving.GiftFilter{}, hundred, nil, nil))(t)
+	_, plans := must2(s.store.Plans(ctx, number, giving.PlanFilter{}, hundred))(t)
+	_, activities := must2(s.store.Activities(ctx, number, e.contact, hundred, false, nil, nil))(t)
+	return fmt.Sprintf("contacts %d, campaigns %d, gifts %d, plans %d, activities %d, keys %d, fields %d, invitations %d, "+
+		"chapters %d, segments %d", contacts.Total, campaigns.Total, gifts.Total, plans.Total, activities.Total,
+		len(must(s.store.Keys(ctx, number))(t)), len(must(s.store.CustomFields(ctx, number))(t).All),
+		len(must(s.store.Invitations(ctx, number))(t)), len(must(s.store.Chapters(ctx, e.account))(t)),
+		len(must(s.store.Segments(ctx, number))(t)))
 }
 
 // creating are the forms that create something, as far as the test below must find them.
@@ -79,13 +59,9 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 		}
 		if _, end, _ := strings.Cut(route.Pattern, "{org}"); before != after && slices.Contains(creating, end) {
 			created = append(created, end)
-			if first.status != http.StatusSeeOther || second.status != http.StatusSeeOther {
-				t.Errorf("%s is answered %d and %d: %s", route.Pattern, first.status, second.status, second.words())
-			}
-			page := e.owner.get(second.location())
-			if page.status != http.StatusOK || !strings.Contains(page.words(), " was ") {
-				t.Errorf("%s, sent again, leads to %s: %d %s", route.Pattern, second.location(), page.status, page.words())
-			}
+			first.is(303)
+			second.is(303)
+			e.owner.get(second.location()).is(200).sees(" was ")
 		}
 	}
 	for _, end := range creating {
@@ -99,7 +75,7 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 func (s *site) filledForm(e estate, path string) (pairs []string) {
 	s.t.Helper()
 	succeed(s.t, s.store.EndSessions(s.t.Context(), e.owner.user.ID, ""))
-	typed := []string{"query", "tag=x", "seen", "", "note_date", today()}
+	typed := []string{"query", "tag=x", "seen", "", "note_date", today}
 	for i := 0; i < len(valid); i += 2 {
 		switch name := valid[i]; {
 		case strings.Contains(name, "password"), name == "seen", name == "status", name == "parent":
@@ -114,16 +90,11 @@ func (s *site) filledForm(e estate, path string) (pairs []string) {
 		typed = append(typed, "type", "text")
 	}
 	page := e.owner.signBackIn(e.owner.post(path, typed...))
-	fields, found := controls(s.t, page, path)
+	fields, found := controls(page, path)
 	if !found {
 		return nil
 	}
-	for name, values := range fields {
-		for _, value := range values {
-			pairs = append(pairs, name, value)
-		}
-	}
-	return pairs
+	return flat(fields)
 }
 
 // Two that arrive at once create one thing, too.
@@ -136,9 +107,7 @@ func TestConcurrentFormCreatesOneThing(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if a := e.owner.post(path, form...); a.status != http.StatusSeeOther {
-				t.Errorf("%d %s", a.status, a.words())
-			}
+			e.owner.post(path, form...).is(303)
 		})
 	}
 	all.Wait()
@@ -149,16 +118,15 @@ func TestConcurrentFormCreatesOneThing(t *testing.T) {
 
 // A form that was changed, or opened anew, is another one.
 func TestAnotherFormCreatesAnotherThing(t *testing.T) {
-	s := anySite(t)
-	p := s.member(s.organization("Harbor"), access.Editor)
+	s, p := signedIn(t, access.Editor)
 	contact := s.newcomer(p.account, "Amelia", "Okafor")
 	path := p.org(fmt.Sprint("/contacts/", contact.ID))
 	for i, note := range []string{"a", "a", "b"} {
-		fields, _ := controls(t, p.get(path), path+"/notes")
+		fields, _ := controls(p.get(path), path+"/notes")
 		if i == 0 {
-			p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today()), "Note added.")
+			p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today).sees("Note added.")
 		}
-		p.sees(p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today()), "Note added.")
+		p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today).sees("Note added.")
 	}
 	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID, crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
 	if err != nil || found.Total != 5 {

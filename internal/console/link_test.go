@@ -62,51 +62,52 @@ func unknownParameters(path string, q url.Values) string {
 
 // TestEveryLinkIsUnderstood follows the links of all pages that can be reached: the page at the other end knows each parameter.
 func TestEveryLinkIsUnderstood(t *testing.T) {
-	onSiteAt(t, givingNow, func(t *testing.T, s *site) {
-		p := s.followed()
-		editor := *p
-		p = s.member(editor.account, access.Owner)
-		seen := map[string]int{}
-		waiting := []string{p.org(""), p.org("/contacts?tag=" + url.QueryEscape(oddTag)), p.org("/gifts?thanks=waiting")}
-		for len(waiting) > 0 {
-			at := waiting[0]
-			waiting = waiting[1:]
-			a := p.get(at)
-			if a.status == http.StatusSeeOther || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+	s := anySite(t)
+
+	p := s.followed()
+	editor := *p
+	p = s.member(editor.account, access.Owner)
+	seen := map[string]int{}
+	waiting := []string{p.org(""), p.org("/contacts?tag=" + url.QueryEscape(oddTag)), p.org("/gifts?thanks=waiting")}
+	for len(waiting) > 0 {
+		at := waiting[0]
+		waiting = waiting[1:]
+		a := p.get(at)
+		if a.status == 303 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
+			continue
+		}
+		a.is(200)
+		for _, e := range elementsOf(t, a.body) {
+			target := e.attribute("href")
+			sent := url.Values{}
+			if e.node.Data == "form" {
+				if target = e.attribute("action"); e.attribute("method") != "post" {
+					sent = filled(e.node)
+				}
+			}
+			u := mustURL(t, target)
+			path, ours := strings.CutPrefix(u.Path, p.org(""))
+			if !ours || strings.HasPrefix(path, "/columns/") {
 				continue
 			}
-			p.wantStatus(a, http.StatusOK)
-			for _, e := range elementsOf(t, a.body) {
-				target := e.attribute("href")
-				sent := url.Values{}
-				if e.node.Data == "form" {
-					if target = e.attribute("action"); e.attribute("method") != "post" {
-						sent = filled(rootOf(e.node), e.node)
-					}
-				}
-				u := mustURL(t, target)
-				path, ours := strings.CutPrefix(u.Path, p.org(""))
-				if !ours || strings.HasPrefix(path, "/columns/") {
-					continue
-				}
-				for name, values := range u.Query() {
-					sent[name] = append(sent[name], values...)
-				}
-				if e.attribute("method") != "post" || path == "/contacts/bulk" {
-					if said := unknownParameters(path, sent); said != "" && path != "/contacts/bulk" {
-						t.Errorf("%s: the link %q to %s: %s", at, e.words, target, said)
-					}
-				}
-				kind := fmt.Sprint(code.ReplaceAllString(path, "/{id}$2"), slices.Sorted(maps.Keys(sent)))
-				if seen[kind]++; e.node.Data == "a" && seen[kind] <= 2 && !strings.Contains(path, "/export") && len(target) < 2000 {
-					waiting = append(waiting, target)
+			for name, values := range u.Query() {
+				sent[name] = append(sent[name], values...)
+			}
+			if e.attribute("method") != "post" || path == "/contacts/bulk" {
+				if said := unknownParameters(path, sent); said != "" && path != "/contacts/bulk" {
+					t.Errorf("%s: the link %q to %s: %s", at, e.words, target, said)
 				}
 			}
+			kind := fmt.Sprint(code.ReplaceAllString(path, "/{id}$2"), slices.Sorted(maps.Keys(sent)))
+			if seen[kind]++; e.node.Data == "a" && seen[kind] <= 2 && !strings.Contains(path, "/export") && len(target) < 2000 {
+				waiting = append(waiting, target)
+			}
 		}
-		if len(seen) < 50 {
-			t.Errorf("only %d kinds of links were followed", len(seen))
-		}
-	})
+	}
+	if len(seen) < 50 {
+		t.Errorf("only %d kinds of links were followed", len(seen))
+	}
+
 }
 
 // An address in a template is one value that the program has made: what is written behind a "?" there is escaped for a place that
@@ -137,40 +138,39 @@ func TestNoTemplateWritesAQuery(t *testing.T) {
 // A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing that a person has
 // chosen. An address that is typed or bookmarked does, and one in a browser that does not say where a link stands.
 func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		e := s.estate("Harbor")
-		files := 0
-		for _, route := range console.MemberRoutes() {
-			if !strings.HasPrefix(route.Pattern, "GET ") {
-				continue
-			}
-			path := address(route.Pattern, e.account.ID, e)
-			from := func(site string) answer {
-				return e.owner.do(http.MethodGet, path, nil, http.Header{"Sec-Fetch-Site": {site}})
-			}
-			here := from("same-origin")
-			starts := here.header.Get("Content-Disposition") != "" || strings.Contains(here.header.Get("Set-Cookie"), "columns") ||
-				slices.Contains([]string{"rejected", "letters", "file"}, path[strings.LastIndex(path, "/")+1:]) // of which the estate has none
-			before := s.state(e)
-			elsewhere := from("cross-site")
-			if after := s.state(e); after != before {
-				t.Errorf("%s changes something for a link on another site", route.Pattern)
-			}
-			if refused := elsewhere.status == http.StatusForbidden; refused != starts {
-				t.Errorf("%s: a link on another site is answered with %d", route.Pattern, elsewhere.status)
-			}
-			if starts {
-				files++
-				e.owner.sees(elsewhere, "A link on another site led here, so nothing was done.")
-				for _, site := range []string{"none", "same-site"} {
-					if a := from(site); a.status != here.status {
-						t.Errorf("%s: %s is answered with %d, want %d", route.Pattern, site, a.status, here.status)
-					}
-				}
+	s := anySite(t)
+
+	e := s.estate("Harbor")
+	files := 0
+	for _, route := range console.MemberRoutes() {
+		if !strings.HasPrefix(route.Pattern, "GET ") {
+			continue
+		}
+		path := address(route.Pattern, e.account.ID, e)
+		from := func(site string) answer {
+			return e.owner.do(http.MethodGet, path, nil, http.Header{"Sec-Fetch-Site": {site}})
+		}
+		here := from("same-origin")
+		starts := here.header.Get("Content-Disposition") != "" || strings.Contains(here.header.Get("Set-Cookie"), "columns") ||
+			slices.Contains([]string{"rejected", "letters", "file"}, idIn(path)) // of which the estate has none
+		before := s.state(e)
+		elsewhere := from("cross-site")
+		if after := s.state(e); after != before {
+			t.Errorf("%s changes something for a link on another site", route.Pattern)
+		}
+		if refused := elsewhere.status == 403; refused != starts {
+			t.Errorf("%s: a link on another site is answered with %d", route.Pattern, elsewhere.status)
+		}
+		if starts {
+			files++
+			elsewhere.sees("A link on another site led here, so nothing was done.")
+			for _, site := range []string{"none", "same-site"} {
+				from(site).is(here.status)
 			}
 		}
-		if files < 10 {
-			t.Errorf("only %d routes make files", files)
-		}
-	})
+	}
+	if files < 10 {
+		t.Errorf("only %d routes make files", files)
+	}
+
 }

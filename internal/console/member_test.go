@@ -1,7 +1,6 @@
 package console_test
 
 import (
-	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -23,68 +22,58 @@ func (p *person) role() access.Role {
 }
 
 func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), access.Owner)
-		if form := p.get(p.org("/settings/people")); !strings.Contains(form.body, `<option value="viewer" selected>Viewer: can view`) {
-			t.Error("the form does not propose a viewer")
-		}
-		sent := p.post(p.org("/settings/people/invite"), "email", "bo@example.org", "role", "viewer")
-		p.wantStatus(sent, http.StatusSeeOther)
-		made := p.get(sent.location())
-		p.sees(made, "Invitation link", "Send this link to bo@example.org", "joins as a viewer", "Open invitations")
-		link := shownLink.FindStringSubmatch(made.body)[1]
-		s.visitor().wantStatus(s.visitor().get(link), http.StatusOK)
-		again, list := p.get(sent.location()), p.get(p.org("/settings/people"))
-		p.sees(again, "The invitation link was shown once", "Open invitations")
-		p.sees(list, "bo@example.org", p.user.Name)
-		if strings.Contains(again.body+list.body+sent.location(), link[len("/console/invite/"):]) {
-			t.Error("the link is shown again")
-		}
-		invitations, err := s.store.Invitations(t.Context(), p.account.Number)
-		if err != nil || len(invitations) != 1 {
-			t.Fatalf("%v: %+v", err, invitations)
-		}
-		back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
-		p.sees(p.follow(back), "Invitation canceled")
-		s.visitor().wantStatus(s.visitor().get(link), http.StatusGone)
-		p.wantStatus(p.post(back), http.StatusNotFound)
+	s, p := signedIn(t, access.Owner)
+	p.get("settings/people").has(`<option value="viewer" selected>Viewer: can view`)
+	sent := p.post("settings/people/invite", "email", "bo@example.org", "role", "viewer")
+	sent.is(303)
+	made := p.get(sent.location())
+	made.sees("Invitation link", "Send this link to bo@example.org", "joins as a viewer", "Open invitations")
+	link := shownLink.FindStringSubmatch(made.body)[1]
+	s.visitor().get(link).is(200)
+	again, list := p.get(sent.location()), p.get("settings/people")
+	again.sees("The invitation link was shown once", "Open invitations")
+	list.sees("bo@example.org", p.user.Name)
+	if strings.Contains(again.body+list.body+sent.location(), link[len("/console/invite/"):]) {
+		t.Error("the link is shown again")
+	}
+	invitations, err := s.store.Invitations(t.Context(), p.account.Number)
+	if err != nil || len(invitations) != 1 {
+		t.Fatalf("%v: %+v", err, invitations)
+	}
+	back := p.org("/settings/people/invitations/" + invitations[0].ID + "/revoke")
+	p.follow(back).sees("Invitation canceled")
+	s.visitor().get(link).is(410)
+	p.post(back).is(404)
 
-		wrong := p.post(p.org("/settings/people/invite"), "email", "bo", "role", "viewer")
-		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "Email must be a valid email address")
-		p.wantStatus(p.post(p.org("/settings/people/invite"), "role", "boss"), http.StatusUnprocessableEntity)
-	})
+	p.post("settings/people/invite", "email", "bo", "role", "viewer").is(422).sees("Email must be a valid email address")
+	p.post("settings/people/invite", "role", "boss").is(422)
+
 }
 
 func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organization("Harbor"), access.Owner)
-		bo := s.member(ana.account, access.Viewer)
-		ana.sees(ana.follow(ana.about(bo, "role"), "role", "editor"), bo.user.Name+"’s role is now editor")
-		if bo.role() != access.Editor {
-			t.Errorf("the role is %s", bo.role())
-		}
-		wrong := ana.post(ana.about(bo, "role"), "role", "boss")
-		ana.wantStatus(wrong, http.StatusUnprocessableEntity)
-		ana.sees(wrong, "must be one of owner, editor, viewer")
-		ana.sees(ana.follow(ana.about(bo, "remove")), bo.user.Name+" removed.")
-		bo.wantStatus(bo.get(bo.org("")), http.StatusNotFound)
-		ana.wantStatus(ana.post(ana.about(bo, "remove")), http.StatusNotFound)
-		ana.wantStatus(ana.post(ana.about(bo, "role"), "role", "owner"), http.StatusNotFound)
-		for _, nobody := range []string{"0", "x", "-1"} {
-			ana.wantStatus(ana.post(ana.org("/settings/people/"+nobody+"/remove")), http.StatusNotFound)
-		}
-	})
+	s, ana := signedIn(t, access.Owner)
+	bo := s.member(ana.account, access.Viewer)
+	ana.follow(ana.about(bo, "role"), "role", "editor").sees(bo.user.Name + "’s role is now editor")
+	if bo.role() != access.Editor {
+		t.Errorf("the role is %s", bo.role())
+	}
+	ana.post(ana.about(bo, "role"), "role", "boss").is(422).sees("must be one of owner, editor, viewer")
+	ana.follow(ana.about(bo, "remove")).sees(bo.user.Name + " removed.")
+	bo.get("").is(404)
+	ana.post(ana.about(bo, "remove")).is(404)
+	ana.post(ana.about(bo, "role"), "role", "owner").is(404)
+	for _, nobody := range []string{"0", "x", "-1"} {
+		ana.post("settings/people/" + nobody + "/remove").is(404)
+	}
+
 }
 
 func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
+	s, ana := signedIn(t, access.Owner)
 	s.member(ana.account, access.Editor)
-	ana.sees(ana.get(ana.org("/settings/people")), "Only owner")
+	ana.get("settings/people").sees("Only owner")
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
-		ana.wantStatus(a, http.StatusUnprocessableEntity)
-		ana.sees(a, "An organization needs at least one owner. Make someone else an owner first.")
+		a.is(422).sees("An organization needs at least one owner. Make someone else an owner first.")
 	}
 	if ana.role() != access.Owner {
 		t.Errorf("the role is %s", ana.role())
@@ -92,17 +81,10 @@ func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 }
 
 func TestAnybodyMayLeave(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
+	s, ana := signedIn(t, access.Owner)
 	bo := s.member(ana.account, access.Viewer)
-	page := bo.get(bo.org("/settings/people"))
-	bo.sees(page, ana.user.Name, "Leave")
-	for _, control := range []string{"/role", "/invite", "Remove"} {
-		if strings.Contains(page.body, control) {
-			t.Errorf("a viewer is offered %s", control)
-		}
-	}
-	bo.sees(bo.follow(bo.about(bo, "remove")), "You left Harbor.", "You aren’t a member of any organization")
+	bo.get("settings/people").sees(ana.user.Name, "Leave").hides("/role", "/invite", "Remove")
+	bo.follow(bo.about(bo, "remove")).sees("You left Harbor.", "You aren’t a member of any organization")
 	if bo.role() != 0 {
 		t.Errorf("the role is %s", bo.role())
 	}

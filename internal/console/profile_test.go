@@ -1,8 +1,6 @@
 package console_test
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	"donorbook/internal/crm/access"
@@ -13,85 +11,72 @@ func (p *person) again(password string) *person {
 	p.site.t.Helper()
 	other := p.site.visitor()
 	other.user, other.account = p.user, p.account
-	if a := other.post("/console/signin", "email", p.user.Email, "password", password); a.status != http.StatusSeeOther {
+	if a := other.post("/console/signin", "email", p.user.Email, "password", password); a.status != 303 {
 		p.site.t.Fatalf("signing in answered %d", a.status)
 	}
 	return other
 }
 
-func (p *person) isIn() bool { return p.get("/console/profile").status == http.StatusOK }
+func (p *person) isIn() bool { return p.get("/console/profile").status == 200 }
 
 func TestSomebodyIsRenamed(t *testing.T) {
-	s := anySite(t)
-	p := s.member(s.organization("Harbor"), access.Viewer)
-	p.sees(p.follow("/console/profile/name", "name", " Zoë "), "Your name is now Zoë.")
-	wrong := p.post("/console/profile/name", "name", " ")
-	p.wantStatus(wrong, http.StatusUnprocessableEntity)
-	p.sees(wrong, "name is required")
-	p.sees(p.get(p.org("/settings/people")), "Zoë")
+	_, p := signedIn(t, access.Viewer)
+	p.follow("/console/profile/name", "name", " Zoë ").sees("Your name is now Zoë.")
+	p.post("/console/profile/name", "name", " ").is(422).sees("name is required")
+	p.get("settings/people").sees("Zoë")
 }
 
 func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), access.Viewer)
-		other := p.again(testPassword)
-		wrong := p.post("/console/profile/password", "current_password", "not this one", "password", "short")
-		p.wantStatus(wrong, http.StatusUnprocessableEntity)
-		p.sees(wrong, "2 things need your attention", "The current password is wrong", "New password must have at least 10 characters")
-		if strings.Contains(wrong.body, "not this one") || strings.Contains(wrong.body, `value="short"`) {
-			t.Error("a password is shown")
-		}
-		if !other.isIn() {
-			t.Error("what was refused has ended a session")
-		}
-		p.sees(p.follow("/console/profile/password", "current_password", testPassword, "password", "another password"), "Password changed")
-		if other.isIn() || !p.isIn() {
-			t.Error("not exactly the other session has ended")
-		}
-		p.again("another password")
-	})
+	_, p := signedIn(t, access.Viewer)
+	other := p.again(testPassword)
+	p.post("/console/profile/password", "current_password", "not this one", "password", "short").is(422).sees("2 things need your attention", "The current password is wrong", "New password must have at least 10 characters").hides("not this one", `value="short"`)
+	if !other.isIn() {
+		t.Error("what was refused has ended a session")
+	}
+	p.follow("/console/profile/password", "current_password", testPassword, "password", "another password").sees("Password changed")
+	if other.isIn() || !p.isIn() {
+		t.Error("not exactly the other session has ended")
+	}
+	p.again("another password")
+
 }
 
 // A browser that was left open must not help anyone guess the password.
 func TestGuessingTheCurrentPasswordIsThrottled(t *testing.T) {
-	s := anySite(t)
-	p := s.member(s.organization("Harbor"), access.Viewer)
+	_, p := signedIn(t, access.Viewer)
 	for range 10 {
-		p.wantStatus(p.post("/console/profile/password", "current_password", "guess", "password", "another password"), http.StatusUnprocessableEntity)
+		p.post("/console/profile/password", "current_password", "guess", "password", "another password").is(422)
 	}
-	p.wantStatus(p.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusTooManyRequests)
+	p.post("/console/profile/password", "current_password", testPassword, "password", "another password").is(429)
 }
 
 func TestSessionsAreListedAndEnded(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		p := s.member(s.organization("Harbor"), access.Viewer)
-		second, third := p.again(testPassword), p.again(testPassword)
-		stranger := s.member(p.account, access.Viewer)
-		sessions, err := s.store.Sessions(t.Context(), p.user.ID)
-		if err != nil || len(sessions) != 3 {
-			t.Fatalf("%v: %d sessions", err, len(sessions))
-		}
-		end := func(id string) string { return "/console/profile/sessions/" + id + "/end" }
-		mine := must(s.store.Session(t.Context(), cookieOf(t, second)))(t)
-		stranger.wantStatus(stranger.post(end(mine.ID)), http.StatusNotFound)
-		stranger.wantStatus(stranger.post(end("x")), http.StatusNotFound)
-		p.sees(p.get("/console/profile"), "This browser", "Sign out everywhere else", "127.0.0.1")
-		p.sees(p.follow(end(mine.ID)), "Browser signed out.")
-		if second.isIn() || !third.isIn() || !p.isIn() {
-			t.Error("not exactly that session has ended")
-		}
-		p.sees(p.follow("/console/profile/sessions/end", "which", "others"), "You were signed out everywhere else.")
-		if third.isIn() || !p.isIn() {
-			t.Error("not exactly the others have ended")
-		}
-		last := p.again(testPassword)
-		if a := p.post("/console/profile/sessions/end", "which", "all"); a.location() != "/console/signin" {
-			t.Errorf("it leads to %q", a.location())
-		}
-		if p.isIn() || last.isIn() || !stranger.isIn() {
-			t.Error("not exactly all of one's own sessions have ended")
-		}
-	})
+	s, p := signedIn(t, access.Viewer)
+	second, third := p.again(testPassword), p.again(testPassword)
+	stranger := s.member(p.account, access.Viewer)
+	sessions, err := s.store.Sessions(t.Context(), p.user.ID)
+	if err != nil || len(sessions) != 3 {
+		t.Fatalf("%v: %d sessions", err, len(sessions))
+	}
+	end := func(id string) string { return "/console/profile/sessions/" + id + "/end" }
+	mine := must(s.store.Session(t.Context(), cookieOf(t, second)))(t)
+	stranger.post(end(mine.ID)).is(404)
+	stranger.post(end("x")).is(404)
+	p.get("/console/profile").sees("This browser", "Sign out everywhere else", "127.0.0.1")
+	p.follow(end(mine.ID)).sees("Browser signed out.")
+	if second.isIn() || !third.isIn() || !p.isIn() {
+		t.Error("not exactly that session has ended")
+	}
+	p.follow("/console/profile/sessions/end", "which", "others").sees("You were signed out everywhere else.")
+	if third.isIn() || !p.isIn() {
+		t.Error("not exactly the others have ended")
+	}
+	last := p.again(testPassword)
+	p.post("/console/profile/sessions/end", "which", "all").leads("/console/signin")
+	if p.isIn() || last.isIn() || !stranger.isIn() {
+		t.Error("not exactly all of one's own sessions have ended")
+	}
+
 }
 
 func cookieOf(t *testing.T, p *person) string {
@@ -106,8 +91,7 @@ func cookieOf(t *testing.T, p *person) string {
 }
 
 func TestBrowsersAreCalledByTheirNames(t *testing.T) {
-	s := anySite(t)
-	p := s.member(s.organization("Harbor"), access.Viewer)
+	s, p := signedIn(t, access.Viewer)
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":           "Edge on Windows",
 		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                   "Safari on Mac",
@@ -119,6 +103,6 @@ func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 		"":               "Unknown browser",
 	} {
 		must(s.store.StartSession(t.Context(), p.user.ID, access.Device{Agent: agent}))(t)
-		p.sees(p.get("/console/profile"), want)
+		p.get("/console/profile").sees(want)
 	}
 }

@@ -29,9 +29,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 	for n := range 120 {
 		browser := s.visitor()
 		group.Go(func() {
-			if a := browser.signIn(people[n%len(people)].user.Email, testPassword); a.status != http.StatusSeeOther {
-				t.Errorf("browser %d: %d %s", n, a.status, a.words())
-			}
+			browser.signIn(people[n%len(people)].user.Email, testPassword).is(303)
 		})
 	}
 	group.Wait()
@@ -42,68 +40,63 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 
 // A correct password is not a guess, no matter how often it is typed.
 func TestSigningInOftenIsNotThrottled(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
+	_, ana := signedIn(t, access.Owner)
 	for range 12 {
-		ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+		ana.signIn(ana.user.Email, testPassword).is(303)
 	}
 }
 
 // A stranger's guesses do not lock out a user who has signed in from this browser before, until the password changes.
 func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		ana := s.member(s.organization("Harbor"), access.Owner)
-		known, other := s.visitor(), s.visitor()
-		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
-		known.wantStatus(known.post("/console/signout"), http.StatusSeeOther)
-		lock := func() {
-			t.Helper()
-			stranger := s.visitor()
-			for range 11 {
-				stranger.signIn(ana.user.Email, "wrong password")
-			}
-			other.wantStatus(other.signIn(ana.user.Email, testPassword), http.StatusTooManyRequests)
+	s, ana := signedIn(t, access.Owner)
+	known, other := s.visitor(), s.visitor()
+	known.signIn(ana.user.Email, testPassword).is(303)
+	known.post("/console/signout").is(303)
+	lock := func() {
+		t.Helper()
+		stranger := s.visitor()
+		for range 11 {
+			stranger.signIn(ana.user.Email, "wrong password")
 		}
-		lock()
-		known.wantStatus(known.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
-		known.wantStatus(known.signIn("someone.else@example.org", testPassword), http.StatusUnprocessableEntity) // like any stranger
-		for outcome, want := range []int64{2, 11, 2} {
-			if n := s.signIns[outcome].Load(); n != want {
-				t.Errorf("%d sign-ins have the outcome %d, want %d", n, outcome, want)
-			}
+		other.signIn(ana.user.Email, testPassword).is(429)
+	}
+	lock()
+	known.signIn(ana.user.Email, testPassword).is(303)
+	known.signIn("someone.else@example.org", testPassword).is(422) // like any stranger
+	for outcome, want := range []int64{2, 11, 2} {
+		if n := s.signIns[outcome].Load(); n != want {
+			t.Errorf("%d sign-ins have the outcome %d, want %d", n, outcome, want)
 		}
+	}
 
-		succeed(t, s.store.ResetPassword(t.Context(), ana.user.Email, "another password"))
-		known.wantStatus(known.signIn(ana.user.Email, "another password"), http.StatusTooManyRequests)
-	})
+	succeed(t, s.store.ResetPassword(t.Context(), ana.user.Email, "another password"))
+	known.signIn(ana.user.Email, "another password").is(429)
+
 }
 
 // The browser in which a password was changed stays known.
 func TestABrowserThatChangedThePasswordIsKnown(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
-	ana.wantStatus(ana.post("/console/profile/password", "current_password", testPassword, "password", "another password"), http.StatusSeeOther)
+	s, ana := signedIn(t, access.Owner)
+	ana.post("/console/profile/password", "current_password", testPassword, "password", "another password").is(303)
 	stranger := s.visitor()
 	for range 11 {
 		stranger.signIn(ana.user.Email, "wrong password")
 	}
-	ana.wantStatus(ana.signIn(ana.user.Email, "another password"), http.StatusSeeOther)
+	ana.signIn(ana.user.Email, "another password").is(303)
 }
 
 // A known browser cannot guess without limit either.
 func TestAKnownBrowserMayNotGuessWithoutEnd(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
-	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusSeeOther)
+	_, ana := signedIn(t, access.Owner)
+	ana.signIn(ana.user.Email, testPassword).is(303)
 	for n := range 10 {
-		ana.wantStatus(ana.signIn(ana.user.Email, fmt.Sprint("wrong password ", n)), http.StatusUnprocessableEntity)
+		ana.signIn(ana.user.Email, fmt.Sprint("wrong password ", n)).is(422)
 	}
-	ana.wantStatus(ana.signIn(ana.user.Email, testPassword), http.StatusTooManyRequests)
+	ana.signIn(ana.user.Email, testPassword).is(429)
 }
 
 func TestTheDeviceCookieIsGuarded(t *testing.T) {
-	s := anySite(t)
-	ana := s.member(s.organization("Harbor"), access.Owner)
+	_, ana := signedIn(t, access.Owner)
 	a := ana.signIn(ana.user.Email, testPassword)
 	for _, line := range a.header.Values("Set-Cookie") {
 		cookie := must(http.ParseSetCookie(line))(t)
@@ -119,29 +112,28 @@ func TestTheDeviceCookieIsGuarded(t *testing.T) {
 
 // Only a server that no one uses yet says how it is set up.
 func TestTheSignInPageNamesNoCommandsOnceThereAreUsers(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		visitor := s.visitor()
-		visitor.sees(visitor.get("/console/signin"), "Open the setup link that donorbook serve printed")
-		ana := s.member(s.organization("Harbor"), access.Owner)
-		for _, page := range []answer{visitor.get("/console/signin"), visitor.signIn(ana.user.Email, "wrong password"), visitor.post(ana.org("/contacts"), "first_name", "Ada")} {
-			visitor.sees(page, "Ask an owner of your organization for an invitation.")
-			visitor.doesNotSee(page, "donorbook serve", "donorbook user", "setup link")
-		}
-	})
+	s := anySite(t)
+
+	visitor := s.visitor()
+	visitor.get("/console/signin").sees("Open the setup link that donorbook serve printed")
+	ana := s.member(s.organization("Harbor"), access.Owner)
+	for _, page := range []answer{visitor.get("/console/signin"), visitor.signIn(ana.user.Email, "wrong password"), visitor.post(ana.org("/contacts"), "first_name", "Ada")} {
+		page.sees("Ask an owner of your organization for an invitation.").lacks("donorbook serve", "donorbook user", "setup link")
+	}
+
 }
 
 // The reference of the API is for those who have keys; the settings lead everyone to it.
 func TestTheMenuHasTheReferenceForPeopleWithKeys(t *testing.T) {
-	onSite(t, func(t *testing.T, s *site) {
-		owner := s.member(s.organization("Harbor"), access.Owner)
-		editor := s.member(owner.account, access.Editor)
-		inMenu := func(p *person) bool { return strings.Contains(p.get(p.org("/contacts")).body, `href="/docs"`) }
-		if inMenu(owner) {
-			t.Error("without a key the reference is in the menu")
-		}
-		owner.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
-		if !inMenu(owner) || inMenu(editor) {
-			t.Errorf("the menu has the reference: of the owner %v, of an editor %v", inMenu(owner), inMenu(editor))
-		}
-	})
+	s, owner := signedIn(t, access.Owner)
+	editor := s.member(owner.account, access.Editor)
+	inMenu := func(p *person) bool { return strings.Contains(p.get("contacts").body, `href="/docs"`) }
+	if inMenu(owner) {
+		t.Error("without a key the reference is in the menu")
+	}
+	owner.makeKey("name", "K", "permission", "contacts:read", "expires", "never")
+	if !inMenu(owner) || inMenu(editor) {
+		t.Errorf("the menu has the reference: of the owner %v, of an editor %v", inMenu(owner), inMenu(editor))
+	}
+
 }

@@ -7,21 +7,25 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
+	"donorbook/internal/store/jobs"
 	"donorbook/internal/web"
 )
 
@@ -30,35 +34,44 @@ func TestMain(m *testing.M) {
 	rig.Main(m)
 }
 
+// now is the time of every test that chooses no other: no test depends on the day on which it runs.
+var now = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
+
+const today = "2026-11-16"
+
 // site is the console behind a real listener, with an empty database.
 type site struct {
 	t     *testing.T
 	store *book.Book
 	pages *console.Console
 	http  *httptest.Server
+	data  string    // the directory of the database
+	now   time.Time // the clock, which stands still until a test moves it
 
 	created, merged atomic.Int64 // what the metrics would count
 	signIns         [3]atomic.Int64
-	busy            int64  // the account whose memory is held by other requests while files are sent
-	keys            string // the file with the key to the secrets of payment providers
+	busy            int64        // the account whose memory is held by other requests while files are sent
+	keys            string       // the file with the key to the secrets of payment providers
+	reading         atomic.Value // a channel that is told of each body of which a handler reads the beginning
 }
 
-// onSite runs a test with an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on both;
+// anySite is an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on both;
 // TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
-func onSite(t *testing.T, test func(t *testing.T, s *site)) {
+func anySite(t *testing.T) *site { t.Helper(); return siteOn(t, rig.SQLite) }
+
+// siteAt is a site at another time.
+func siteAt(t *testing.T, at time.Time) *site {
 	t.Helper()
-	test(t, anySite(t))
+	s := anySite(t)
+	s.now = at
+	return s
 }
 
-func anySite(t *testing.T) *site {
+// signedIn is a site with an organization called Harbor, and a member of it.
+func signedIn(t *testing.T, role access.Role) (*site, *person) {
 	t.Helper()
-	return siteOn(t, rig.Engines[0])
-}
-
-func siteOn(t *testing.T, e rig.Engine) *site {
-	t.Helper()
-	directory, url := withTables(t, e)
-	return newSite(t, store.Options{Data: directory, Database: url})
+	s := anySite(t)
+	return s, s.member(s.organization("Harbor"), role)
 }
 
 // withTables is a database without rows.
@@ -70,36 +83,107 @@ var withTables = rig.Template(func(directory, url string) error {
 	return s.Close()
 })
 
-func newSite(t *testing.T, o store.Options, settings ...func(*console.Options)) *site {
+func siteOn(t *testing.T, e rig.Engine, settings ...func(*console.Options)) *site {
 	t.Helper()
-	s := must(book.Open(context.Background(), o))(t)
-	made := &site{t: t, store: s}
-	options := console.Options{Region: "US", Created: made.count, SignIn: func(o console.SignInOutcome) { made.signIns[o].Add(1) }}
+	directory, url := withTables(t, e)
+	made := &site{t: t, data: directory, now: now}
+	clock := func() time.Time { return made.now }
+	made.store = must(book.Open(context.Background(), store.Options{Data: directory, Database: url, Now: clock}))(t)
+	options := console.Options{Region: "US", Now: clock, Created: made.count}
+	options.SignIn = func(o console.SignInOutcome) { made.signIns[o].Add(1) }
 	for _, set := range settings {
 		set(&options)
 	}
-	pages := must(console.New(s, options))(t)
-	made.pages = pages
+	made.pages = must(console.New(made.store, options))(t)
 	mux := web.NewMux()
-	pages.Routes(mux)
+	made.pages.Routes(mux)
 	plumbing := web.Plumbing{Log: slog.New(slog.NewTextHandler(testLog{t}, nil))}
-	serve := pages.Fallback(mux.Serve)
+	serve := made.pages.Fallback(mux.Serve)
 	made.http = httptest.NewTLSServer(plumbing.Wrap(func(w http.ResponseWriter, r *http.Request) error {
-		if account, _ := strconv.ParseInt(r.Header.Get("X-Busy"), 10, 64); account != 0 { // other requests of the account hold all the memory that it may have
+		// Other requests of the account hold all the memory that it may have.
+		if account, _ := strconv.ParseInt(r.Header.Get("X-Busy"), 10, 64); account != 0 {
 			web.Note(w, account, 0)
 			if err := web.Hold(w, 8<<20); err != nil {
 				return err
 			}
 		}
+		if told, _ := made.reading.Load().(chan struct{}); told != nil && r.Method == http.MethodPost {
+			r.Body = &noticedBody{ReadCloser: r.Body, told: told}
+		}
 		return serve(w, r)
 	}))
 	t.Cleanup(func() {
 		made.http.Close()
-		if err := s.Close(); err != nil {
+		if err := made.store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return made
+}
+
+// noticedBody tells when its first byte was read.
+type noticedBody struct {
+	io.ReadCloser
+	told chan struct{}
+}
+
+func (b *noticedBody) Read(into []byte) (n int, err error) {
+	n, err = b.ReadCloser.Read(into)
+	if b.told != nil && n > 0 {
+		b.told <- struct{}{}
+		b.told = nil
+	}
+	return n, err
+}
+
+// bodies is a channel that is told of each body, from now on, whose first byte has reached its handler.
+func (s *site) bodies() chan struct{} {
+	told := make(chan struct{}, 1000)
+	s.reading.Store(told)
+	return told
+}
+
+// work does all that waits in the background, in the test's goroutine.
+func (s *site) work() {
+	s.t.Helper()
+	s.workWhile(func() bool { return true })
+}
+
+// done is a page, once all work in the background is done.
+func (p *person) done(path string, words ...string) answer {
+	p.site.t.Helper()
+	p.site.work()
+	return p.get(path).sees(words...)
+}
+
+// workWhile does what waits in the background until nothing is left, or a test has enough.
+func (s *site) workWhile(goOn func() bool) {
+	s.t.Helper()
+	w := jobs.NewJobWorker(s.store.JobStore)
+	defer w.Forget(nil)
+	for goOn() {
+		busy, err := w.Round(s.t.Context(), func(err error) { s.t.Error(err) })
+		succeed(s.t, err)
+		if busy {
+			continue
+		}
+		if len(w.Runs) == 0 {
+			return
+		}
+		select {
+		case <-w.Ready: // a file was read on
+		case <-time.After(rig.Patience):
+			s.t.Fatal("a job neither goes on nor ends")
+		}
+	}
+}
+
+// send delivers the mails that wait.
+func (s *site) send() {
+	s.t.Helper()
+	for range 10 {
+		succeed(s.t, s.store.SendDue(s.t.Context(), s.http.URL, func(err error) { s.t.Error(err) }))
+	}
 }
 
 func (s *site) count(merged bool) {
@@ -126,11 +210,9 @@ func (l testLog) Write(line []byte) (int, error) {
 // organization makes an account.
 func (s *site) organization(name string) access.Account {
 	s.t.Helper()
-	account := must(s.store.CreateAccount(s.t.Context(), name, ""))(s.t)
-	return account
+	return must(s.store.CreateAccount(s.t.Context(), name, ""))(s.t)
 }
 
-// people is a counter, so that each person has a different email.
 const testPassword = "correct horse battery"
 
 // member creates a user with a role in an account, and signs them in.
@@ -142,12 +224,10 @@ func (s *site) member(account access.Account, role access.Role) *person {
 	user := must(s.store.CreateUser(s.t.Context(), account, role, in))(s.t)
 	p := s.visitor()
 	p.user, p.account = user, account
-	token, err := s.store.StartSession(s.t.Context(), user.ID, access.Device{}) // checking a password takes time
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	token := must(s.store.StartSession(s.t.Context(), user.ID, access.Device{}))(s.t) // checking a password takes time
 	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{
-		{Name: "__Host-session", Value: token, Path: "/", Secure: true}, {Name: "__Host-user", Value: strconv.FormatInt(user.ID, 10), Path: "/", Secure: true},
+		{Name: "__Host-session", Value: token, Path: "/", Secure: true},
+		{Name: "__Host-user", Value: strconv.FormatInt(user.ID, 10), Path: "/", Secure: true},
 	})
 	return p
 }
@@ -173,6 +253,7 @@ func (s *site) visitor() *person {
 
 // answer is the server's answer.
 type answer struct {
+	t      *testing.T
 	status int
 	header http.Header
 	body   string // as it was sent
@@ -195,25 +276,71 @@ var (
 // org is the address of a page of the person's organization.
 func (p *person) org(rest string) string { return "/console/o/" + p.account.ID + rest }
 
+// at is the address of a path: one without a slash at its beginning is below the person's organization.
+func (p *person) at(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return path
+	}
+	return strings.TrimSuffix(p.org("/"+path), "/")
+}
+
 func (p *person) get(path string) answer {
 	p.site.t.Helper()
 	return p.do(http.MethodGet, path, nil, nil)
 }
 
-// post sends a form: names and values alternate.
-func (p *person) post(path string, pairs ...string) answer {
-	p.site.t.Helper()
+// pairs are the fields of a form whose names and values alternate.
+func pairs(all []string) url.Values {
 	form := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		form.Add(pairs[i], pairs[i+1])
+	for pair := range slices.Chunk(all, 2) {
+		form.Add(pair[0], pair[1])
 	}
-	return p.do(http.MethodPost, path, form, http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}})
+	return form
+}
+
+// post sends a form: names and values alternate.
+func (p *person) post(path string, fields ...string) answer {
+	p.site.t.Helper()
+	return p.do(http.MethodPost, path, pairs(fields), http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}})
+}
+
+// sends posts a form with files, as a browser does. Each is called as its field, a space and the name of the file.
+func (p *person) sends(path string, files map[string]io.Reader, fields ...string) answer {
+	p.site.t.Helper()
+	var text bytes.Buffer
+	var body []io.Reader
+	arriving := false
+	form := multipart.NewWriter(&text)
+	for pair := range slices.Chunk(fields, 2) {
+		succeed(p.site.t, form.WriteField(pair[0], pair[1]))
+	}
+	for name, file := range files {
+		field, called, _ := strings.Cut(name, " ")
+		must(form.CreateFormFile(field, called))(p.site.t)
+		body = append(body, bytes.NewReader(slices.Clone(text.Bytes())), file)
+		text.Reset()
+		_, arriving = file.(*io.PipeReader)
+	}
+	succeed(p.site.t, form.Close())
+	whole := io.MultiReader(append(body, &text)...)
+	if !arriving { // browsers tell how long a form is
+		whole = bytes.NewReader(must(io.ReadAll(whole))(p.site.t))
+	}
+	r := p.request(http.MethodPost, path, whole)
+	r.Header = http.Header{"Content-Type": {form.FormDataContentType()}, "X-Busy": {fmt.Sprint(p.site.busy)}}
+	return p.send(fromHere(r))
+}
+
+// fromHere says that a form stands on a page of the console.
+func fromHere(r *http.Request) *http.Request {
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return r
 }
 
 // follow posts a form, which must be accepted, and gets the page that it leads to.
-func (p *person) follow(path string, pairs ...string) answer {
+func (p *person) follow(path string, fields ...string) answer {
 	p.site.t.Helper()
-	a := p.post(path, pairs...)
+	a := p.post(path, fields...)
 	if a.status != http.StatusSeeOther {
 		p.site.t.Fatalf("POST %s answered %d: %s", path, a.status, a.words())
 	}
@@ -222,56 +349,79 @@ func (p *person) follow(path string, pairs ...string) answer {
 
 func (p *person) do(method, path string, form url.Values, header http.Header) answer {
 	p.site.t.Helper()
-	request, err := http.NewRequestWithContext(p.site.t.Context(), method, p.site.http.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		p.site.t.Fatal(err)
-	}
+	r := p.request(method, path, strings.NewReader(form.Encode()))
 	for key, values := range header {
-		request.Header[key] = values
+		r.Header[key] = values
 	}
 	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	return p.send(request)
+	return p.send(r)
+}
+
+func (p *person) request(method, path string, body io.Reader) *http.Request {
+	p.site.t.Helper()
+	return must(http.NewRequestWithContext(p.site.t.Context(), method, p.site.http.URL+p.at(path), body))(p.site.t)
 }
 
 func (p *person) send(request *http.Request) answer {
 	p.site.t.Helper()
-	response, err := p.client.Do(request)
-	if err != nil {
-		p.site.t.Fatal(err)
-	}
+	response := must(p.client.Do(request))(p.site.t)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		p.site.t.Fatal(err)
-	}
-	return answer{status: response.StatusCode, header: response.Header, body: string(body)}
+	body := must(io.ReadAll(response.Body))(p.site.t)
+	return answer{p.site.t, response.StatusCode, response.Header, string(body)}
 }
 
-// sees fails if the page does not contain all the words.
-func (p *person) sees(a answer, words ...string) {
-	p.site.t.Helper()
-	text := a.words()
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			p.site.t.Errorf("the page (%d) does not say %q: %s", a.status, w, text)
+// is fails if the answer has another status.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Errorf("status %d, want %d: %s", a.status, status, a.words())
+	}
+	return a
+}
+
+// leads fails if the answer does not lead to an address.
+func (a answer) leads(address string) answer {
+	a.t.Helper()
+	if a.location() != address {
+		a.t.Errorf("it (%d) leads to %q, want %q: %s", a.status, a.location(), address, a.words())
+	}
+	return a
+}
+
+// with fails if a header has another value: names and values alternate.
+func (a answer) with(headers ...string) answer {
+	a.t.Helper()
+	for pair := range slices.Chunk(headers, 2) {
+		if got := a.header.Get(pair[0]); got != pair[1] {
+			a.t.Errorf("%s is %q, want %q (%d)", pair[0], got, pair[1], a.status)
 		}
 	}
+	return a
 }
 
-// wantStatus fails if the answer has another status.
-func (p *person) wantStatus(a answer, status int) {
-	p.site.t.Helper()
-	if a.status != status {
-		p.site.t.Errorf("status %d, want %d: %s", a.status, status, a.words())
+// sees fails if the page does not say all of it, and lacks if it says any of it.
+func (a answer) sees(words ...string) answer  { a.t.Helper(); return a.holds(a.words(), true, words) }
+func (a answer) lacks(words ...string) answer { a.t.Helper(); return a.holds(a.words(), false, words) }
+
+// has fails if the source of the page does not have all the parts, and hides if it has any of them.
+func (a answer) has(parts ...string) answer   { a.t.Helper(); return a.holds(a.body, true, parts) }
+func (a answer) hides(parts ...string) answer { a.t.Helper(); return a.holds(a.body, false, parts) }
+
+func (a answer) holds(text string, want bool, parts []string) answer {
+	a.t.Helper()
+	for _, part := range parts {
+		if strings.Contains(text, part) != want {
+			a.t.Errorf("the page (%d) has %q: %v, want %v: %s", a.status, part, !want, want, text)
+		}
 	}
+	return a
 }
 
 func mustURL(t *testing.T, text string) *url.URL {
 	t.Helper()
-	u := must(url.Parse(text))(t)
-	return u
+	return must(url.Parse(text))(t)
 }
 
 // must, must2 and succeed are for calls that must succeed.

@@ -8,7 +8,7 @@ import (
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/store"
+	"donorbook/internal/rig"
 	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 )
@@ -17,15 +17,13 @@ import (
 func TestAForgedHostReachesNobodyElse(t *testing.T) {
 	for base, cached := range map[string]string{"": "private, max-age=60", "https://donors.example.org": "public, max-age=60"} {
 		proxies := must(web.NewProxies(nil, base))(t)
-		s := newSite(t, store.Options{Data: t.TempDir()}, func(o *console.Options) { o.Proxies = proxies })
+		s := siteOn(t, rig.SQLite, func(o *console.Options) { o.Proxies = proxies })
 		s.campaign(s.organization("Harbor"), `{"title":"Gala"}`)
 		for _, path := range []string{"/gala", "/gala/qr.svg"} {
 			request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+path, nil))(t)
 			request.Host = "evil.example"
 			a := s.visitor().send(request)
-			if a.status != http.StatusOK || a.header.Get("Cache-Control") != cached {
-				t.Errorf("base URL %q, %s: %d %q", base, path, a.status, a.header.Get("Cache-Control"))
-			}
+			a.is(200).with("Cache-Control", cached)
 			if base != "" && strings.Contains(a.body, "evil.example") {
 				t.Errorf("%s has the forged host", path)
 			}
@@ -35,7 +33,7 @@ func TestAForgedHostReachesNobodyElse(t *testing.T) {
 
 // The mails of a demo hold links that let anyone in: they are for programs on this machine, and not for whom a proxy on this machine asks for.
 func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
-	s := newSite(t, store.Options{Data: t.TempDir()})
+	s := anySite(t)
 	s.store.UseRelay(new(mails.Shelf))
 	member := s.member(s.organization("Harbor"), access.Viewer)
 	for name, c := range map[string]struct {
@@ -54,18 +52,16 @@ func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
 		for key, values := range c.header {
 			request.Header[key] = values
 		}
-		if a := s.visitor().send(request); (a.status == http.StatusOK) != c.seen {
+		if a := s.visitor().send(request); (a.status == 200) != c.seen {
 			t.Errorf("%s: %d", name, a.status)
 		}
 	}
-	if a := member.do(http.MethodGet, "/console/mails", nil, http.Header{"X-Forwarded-For": {"203.0.113.9"}}); a.status != http.StatusOK {
-		t.Errorf("a member who is elsewhere: %d", a.status)
-	}
+	member.do(http.MethodGet, "/console/mails", nil, http.Header{"X-Forwarded-For": {"203.0.113.9"}}).is(200)
 }
 
 // Each address may look at public pages as often as anyone else may ask for something, and no more.
 func TestLooksAtPublicPagesAreCounted(t *testing.T) {
-	s := newSite(t, store.Options{Data: t.TempDir()}, func(o *console.Options) { o.RateLimit = 5 })
+	s := siteOn(t, rig.SQLite, func(o *console.Options) { o.RateLimit = 5 })
 	account := s.organization("Harbor")
 	s.campaign(account, `{"title":"Gala"}`)
 	member := s.member(account, access.Viewer)
@@ -75,14 +71,14 @@ func TestLooksAtPublicPagesAreCounted(t *testing.T) {
 		}
 		from := fmt.Sprintf("192.0.2.%d", i)
 		for range 5 {
-			if a := look(from); a.status == http.StatusTooManyRequests {
+			if a := look(from); a.status == 429 {
 				t.Errorf("%s: an address may not look 5 times", path)
 			}
 		}
-		if a := look(from); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+		if a := look(from); a.status != 429 || a.header.Get("Retry-After") == "" {
 			t.Errorf("%s: the sixth look is answered %d", path, a.status)
 		}
-		if a := look("198.51.100." + fmt.Sprint(i)); a.status == http.StatusTooManyRequests {
+		if a := look("198.51.100." + fmt.Sprint(i)); a.status == 429 {
 			t.Errorf("%s: somebody else may not look", path)
 		}
 	}
