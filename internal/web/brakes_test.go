@@ -126,8 +126,10 @@ func TestBrakesCountByAddress(t *testing.T) {
 func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 	t.Run("a /48 sends 50,010 forms", func(t *testing.T) {
 		b := NewBrakes()
-		if got := asks(b, 50_010, func(i int) Start { return formFrom(oneOf(0, i), i,
-			false) }); got[AskNothing] > crowdOfPage {
+		if got := asks(b, 50_010, func(i int) Start {
+			return formFrom(oneOf(0, i), i,
+				false)
+		}); got[AskNothing] > crowdOfPage {
 			t.Errorf("without a puzzle: %v", got)
 		}
 		wantAllGive(t, b, brakesNow.Add(time.Minute))
@@ -152,8 +154,10 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 	})
 	t.Run("everything comes with a puzzle", func(t *testing.T) {
 		b := NewBrakes()
-		if got := asks(b, 50_010, func(i int) Start { return formFrom(oneOf(0, i), i,
-			true) }); got[AskNothing] > 16*startsOfAddress {
+		if got := asks(b, 50_010, func(i int) Start {
+			return formFrom(oneOf(0, i), i,
+				true)
+		}); got[AskNothing] > 16*startsOfAddress {
 			t.Errorf("a /48 with puzzles: %v", got)
 		}
 		wantAllGive(t, b, brakesNow)
@@ -275,8 +279,10 @@ func TestLinksAreBounded(t *testing.T) {
 		t.Errorf("%d links to one recipient", sent)
 	}
 	b.Crowd(1, brakesNow)
-	if got := asks(b, 50_010, func(i int) Start { return formFrom(oneOf(0, i), i,
-		false) }); got[AskLink] != 16*linksOfAddress {
+	if got := asks(b, 50_010, func(i int) Start {
+		return formFrom(oneOf(0, i), i,
+			false)
+	}); got[AskLink] != 16*linksOfAddress {
 		t.Errorf("a /48 had links sent: %v", got)
 	}
 	if ask, _, _ := b.Begin(formFrom(oneOf(1, 1), 60_000, false), brakesNow); ask != AskLink {
