@@ -201,7 +201,7 @@ func holdWriters(t *testing.T, d *DB, accounts int64) (free func()) {
 }
 
 // One change holds the writer, and two more wait behind it.
-func TestStatsTellHowTheDatabaseIsDoing(t *testing.T) {
+func TestConcurrentStatsTellHowTheDatabaseIsDoing(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
 		var passed atomic.Int64 // of the clock
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(passed.Load())) }

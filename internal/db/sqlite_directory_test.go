@@ -11,7 +11,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What only SQLite's data directory has: files that may be missing, empty, or of another database.
+// What only SQLite's data directory has: files that may be missing, empty, or of another database. These tests run before those that start
+// PostgreSQL: until its process has begun, it has the lock of a directory that is open at that moment.
 
 // serve opens the database of a directory as a server does.
 func serve(t *testing.T, dir string) *DB {
@@ -86,7 +87,6 @@ func wantNotOpened(t *testing.T, what, dir string, words ...string) {
 }
 
 func TestTheLogOfACrashIsApplied(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	for round := range int64(3) { // each round uses the directory that the previous one left
 		d := serve(t, dir)
@@ -107,7 +107,6 @@ func TestTheLogOfACrashIsApplied(t *testing.T) {
 }
 
 func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
-	t.Parallel()
 	dir, copies := t.TempDir(), t.TempDir()
 	d := serve(t, dir)
 	put(t, d, 1)
@@ -148,7 +147,6 @@ func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 
 // If another connection reads while a server starts, the new mark stays in the log for a while.
 func TestConcurrentMarkOnItsWayIsRight(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	d := serve(t, dir)
 	put(t, d, 1)
@@ -167,7 +165,6 @@ func TestConcurrentMarkOnItsWayIsRight(t *testing.T) {
 }
 
 func TestALostDatabaseIsRefused(t *testing.T) {
-	t.Parallel()
 	used := func() string {
 		dir := t.TempDir()
 		succeed(t, serve(t, dir).Close())
@@ -205,7 +202,6 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 }
 
 func TestASecondServerIsRefused(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	first := serve(t, dir)
 	put(t, first, 1)
