@@ -1,140 +1,19 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/testscript"
 
 	"donorbook/internal/api"
 	"donorbook/internal/assistant"
-	"donorbook/internal/rig"
 )
-
-// TestMain lets the test binary be donorbook: scripts and tests of the server start it as a process of its own.
-func TestMain(m *testing.M) {
-	testscript.Main(undisturbed{m}, map[string]func(){
-		"donorbook": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
-}
-
-// undisturbed runs tests without any settings from the environment of the person who runs them.
-type undisturbed struct{ *testing.M }
-
-func (u undisturbed) Run() int {
-	for _, variable := range os.Environ() {
-		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "DONORBOOK_") {
-			os.Unsetenv(name)
-		}
-	}
-	syscall.Umask(0o077) // as Main sets it: directories of tests are those of an operator who has taken care
-	return rig.Run(u.M)
-}
-
-// TestScripts runs what a user could have typed; testdata doubles as a manual of the command line.
-func TestScripts(t *testing.T) { eachEngine(t, runScripts) }
-
-func runScripts(t *testing.T, e engine) {
-	testscript.Run(t, testscript.Params{
-		Files:               e.scripts(t),
-		RequireExplicitExec: true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TABBED", "One\tTwo")
-			return e.setUp(env)
-		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"keep":   keep,
-			"prints": prints,
-			"expand": expand,
-		},
-	})
-}
-
-// exits runs a command that must end with an exit code for a kind of failure: exits 3 donorbook ...
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits CODE COMMAND [ARGUMENT]...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
-}
-
-// keep stores what the last command printed in a variable, as NAME=$(...) does in a shell.
-func keep(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: keep NAME")
-	}
-	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
-}
-
-// expand replaces variables in a file.
-func expand(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: expand FILE")
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
-}
-
-// prints compares standard output with a file in which variables are expanded and values that differ from run to run have names.
-func prints(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: prints FILE")
-	}
-	got := varying.ReplaceAllStringFunc(ts.ReadFile("stdout"), func(text string) string {
-		switch {
-		case strings.HasPrefix(text, "dbk_"):
-			return "HINT"
-		default:
-			return "TIME"
-		}
-	})
-	if diff := cmp.Diff(os.Expand(ts.ReadFile(args[0]), ts.Getenv), got); diff != "" {
-		ts.Fatalf("standard output differs from %s (-want +got):\n%s", args[0], diff)
-	}
-}
-
-var varying = regexp.MustCompile(`\b(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\dZ?|dbk_\w{8}\.\.\.\w{4})\b`)
-
-// runLine runs a command line in this process.
-func runLine(t *testing.T, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code = run(t.Context(), slices.Concat(args, databaseFlags(args)), strings.NewReader(""), &out, &errs)
-	return code, out.String(), errs.String()
-}
-
-// result is the output of a command that must succeed.
-func result(t *testing.T, args ...string) string {
-	t.Helper()
-	code, stdout, stderr := runLine(t, args...)
-	if code != exitOK {
-		t.Fatalf("donorbook %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
-	}
-	return strings.TrimSpace(stdout)
-}
 
 // TestWrongUsage checks flags and settings only: nothing is opened, and the message names the mistake.
 func TestWrongUsage(t *testing.T) {
@@ -413,4 +292,11 @@ func importOfALargeFile(t *testing.T, e engine) {
 	if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "is larger than 64 MiB") {
 		t.Errorf("a giant file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
+}
+
+// newParser knows the whole command line.
+func newParser() (*kong.Kong, error) {
+	var c commands
+	c.addData(func(string) bool { return true })
+	return kong.New(&c, kong.Name("donorbook"))
 }

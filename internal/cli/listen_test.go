@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/ecdsa"
@@ -10,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -20,22 +20,26 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/client"
 )
 
 const httpsOnly = `{"message":"This service only answers over HTTPS."}`
 
 func TestTLSAuto(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data)
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
-	if _, err := new(http.Client).Get(p.url + "/healthz"); err == nil {
-		t.Error("a client that does not know ca.pem trusts the server")
+	stranger := must(client.New(p.url, key, client.WithRetries(0)))(t) // who does not know ca.pem
+	var untrusted *tls.CertificateVerificationError
+	if _, err := stranger.Contacts.Get(t.Context(), 1); !errors.As(err, &untrusted) {
+		t.Errorf("a client that does not know ca.pem: %v", err)
 	}
-	client := p.newClient()
-	client.Transport.(*http.Transport).ForceAttemptHTTP2 = true
-	response := must(client.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz"))(t)
+	browser := p.newClient()
+	browser.Transport.(*http.Transport).ForceAttemptHTTP2 = true
+	response := must(browser.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz"))(t)
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
 		t.Errorf("the server answered a client that can do HTTP/2 with %s", response.Proto)
@@ -60,28 +64,10 @@ func TestTLSAuto(t *testing.T) {
 	}
 }
 
-// sendPlain sends bytes without TLS and reads an answer.
-func sendPlain(t *testing.T, addr, request string) answer {
-	t.Helper()
-	conn := must(net.Dial("tcp", addr))(t)
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	must(io.WriteString(conn, request))(t)
-	return readAnswer(t, conn)
-}
-
-func readAnswer(t *testing.T, conn net.Conn) answer {
-	t.Helper()
-	response := must(http.ReadResponse(bufio.NewReader(conn), nil))(t)
-	defer response.Body.Close()
-	body := must(io.ReadAll(response.Body))(t)
-	return answer{response.StatusCode, response.Header, body}
-}
-
 // TestTLSOff: behind a proxy, the server takes the scheme from a trusted proxy and from no other client.
 func TestTLSOff(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data, "--tls", "off", "--trusted-proxy", "127.0.0.2/32")
 	p.waitFor("the log to say that TLS is off", func() bool { return strings.Contains(p.stderr.String(), "TLS is off") })
@@ -124,7 +110,7 @@ func TestTLSOff(t *testing.T) {
 
 func TestTLSFiles(t *testing.T) {
 	t.Parallel()
-	dir, data := onlySQLite(t), onlySQLite(t)
+	dir, data := t.TempDir(), t.TempDir()
 	cert, key := writeCertificate(t, dir, "one")
 	_, otherKey := writeCertificate(t, dir, "two")
 	p := serve(t, data, "--tls", "files", "--tls-cert", cert, "--tls-key", key)
@@ -196,7 +182,7 @@ func TestPortInUse(t *testing.T) {
 // TestRudeClients: slow and oversized requests do not affect other clients.
 func TestRudeClients(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data)
 	ctx, cancel := context.WithCancel(t.Context())

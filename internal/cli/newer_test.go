@@ -72,26 +72,3 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 		t.Errorf("a command has written %v", left)
 	}
 }
-
-// A link among the files of an account is not followed, wherever it leads.
-func TestAnAccountImportFollowsNoLink(t *testing.T) {
-	data, files := filepath.Join(t.TempDir(), "data"), t.TempDir()
-	account := result(t, "account", "create", "--data", data, "--name", "Harbor Light")
-	for _, name := range []string{"manifest.json", "contacts.jsonl"} {
-		for _, target := range []string{"inside", filepath.Join(files, "outside")} {
-			dir := filepath.Join(files, "exported")
-			result(t, "account", "export", account, dir, "--data", data)
-			to := target
-			if !filepath.IsAbs(to) {
-				to = filepath.Join(dir, target)
-			}
-			succeed(t, os.Rename(filepath.Join(dir, name), to))
-			succeed(t, os.Symlink(target, filepath.Join(dir, name)))
-			code, _, stderr := runLine(t, "account", "import", dir, "--data", filepath.Join(files, "other"))
-			if code == exitOK || !strings.Contains(stderr, name+" is not a regular file") && !strings.Contains(stderr, name+": is not a regular file") {
-				t.Errorf("%s is a link to %s: exit code %d: %s", name, target, code, stderr)
-			}
-			succeed(t, os.RemoveAll(dir))
-		}
-	}
-}
