@@ -400,10 +400,11 @@ func waitForMails(a *person) {
 // imports are files of some hundred rows, and when the command that imports them dies: see diesAt.
 var imports = []struct {
 	noun, moment, headings string
+	rows                   int
 	row                    func(i int) string
 	says                   string
 }{
-	{"contact", "contact 2", "First Name,Last Name,Email,Tags", func(i int) string {
+	{"contact", "contact 2", "First Name,Last Name,Email,Tags", 820, func(i int) string {
 		switch {
 		case i%100 == 1:
 			return ",,,rejected"
@@ -414,13 +415,13 @@ var imports = []struct {
 		}
 		return fmt.Sprintf("Ann,P%d,p%[1]d@example.org,all", i)
 	}, "rows were rejected, see "},
-	{"gift", "gift 3", "amount,date,method,first_name,last_name,email,campaign,external_id", func(i int) string {
+	{"gift", "gift 3", "amount,date,method,first_name,last_name,email,campaign,external_id", 320, func(i int) string {
 		amount := fmt.Sprint(5 + i%7)
 		if i%100 == 7 {
 			amount = "much" // rejected
 		}
 		return fmt.Sprintf("%s,2026-%02d-%02d,card,Ann,P%[4]d,p%[4]d@example.org,%s,%s",
-			amount, 1+i%9, 1+i%28, i%350, []string{"", "coats"}[i%2], []string{"", fmt.Sprint("row-", i)}[i%2])
+			amount, 1+i%9, 1+i%28, i%150, []string{"", "coats"}[i%2], []string{"", fmt.Sprint("row-", i)}[i%2])
 	}, "rows were rejected, see "},
 }
 
@@ -430,7 +431,7 @@ func TestAnImportThatIsKilledGoesOn(t *testing.T) {
 	for i, in := range imports {
 		t.Run(in.noun, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, e engine) {
-				importKilled(t, e.data(t), i, 900, 1, func(p *process) { p.ended(-1) })
+				importKilled(t, e.data(t), i, in.rows, 1, func(p *process) { p.ended(-1) })
 			})
 		})
 	}
@@ -475,7 +476,7 @@ var numbered = regexp.MustCompile(`coats-\d+`)
 
 // TestAnAccountImportGoesOnAfterKill: until it is complete, the account is not there, and it can be given again.
 func TestAnAccountImportGoesOnAfterKill(t *testing.T) {
-	eachEngine(t, func(t *testing.T, e engine) { accountImportKilled(t, e, 300, 1, func(p *process) { p.ended(-1) }) })
+	eachEngine(t, func(t *testing.T, e engine) { accountImportKilled(t, e, 60, 1, func(p *process) { p.ended(-1) }) })
 }
 
 func accountImportKilled(t *testing.T, e engine, rows, kills int, die func(*process)) {

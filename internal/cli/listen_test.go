@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -11,7 +10,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -176,45 +174,5 @@ func TestPortInUse(t *testing.T) {
 	code, _, stderr := runLine(t, "serve", "--data", t.TempDir(), "--listen", "192.0.2.1:8443")
 	if code != exitFailed || !strings.Contains(stderr, `--listen: cannot listen on "192.0.2.1:8443"`) {
 		t.Errorf("a host that is not ours: exit code %d, stderr %q", code, stderr)
-	}
-}
-
-// TestRudeClients: slow and oversized requests do not affect other clients.
-func TestRudeClients(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	_, key := newKey(t, data)
-	p := serve(t, data)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range 30 {
-		conn := p.dial()
-		must(io.WriteString(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\n"))(t)
-		go func() { // one character of a header at a time
-			for ctx.Err() == nil {
-				_, _ = io.WriteString(conn, "X")
-				time.Sleep(50 * time.Millisecond)
-			}
-		}()
-	}
-	start := time.Now()
-	for i := range 10 {
-		p.call(key, http.StatusCreated, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Quick","last_name":"%d"}`, i))
-	}
-	if took := time.Since(start); took > patience {
-		t.Errorf("ten requests beside slow clients took %s", took)
-	}
-
-	conn := p.dial()
-	fmt.Fprintf(conn, "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 100<<10))
-	if got := readAnswer(t, conn); got.status != http.StatusRequestHeaderFieldsTooLarge || !strings.HasPrefix(string(got.body), `{"message":`) {
-		t.Errorf("an oversized header was answered with %s", got)
-	}
-	large := `{"first_name":"Large","last_name":"Body","note":"` + strings.Repeat("x", 1<<20) + `"}`
-	if got := p.call(key, http.StatusRequestEntityTooLarge, "POST", "/v1/contacts", large); string(got.body) != `{"message":"The request body must not be larger than 1 MiB."}` {
-		t.Errorf("an oversized body was answered with %s", got)
-	}
-	if n := len(p.contacts(key, "all")); n != 10 {
-		t.Errorf("%d contacts are there, want 10", n)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -21,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"donorbook/client"
-	"donorbook/internal/rig/drill"
 )
 
 // TestServeLeavesNothingRunning is not parallel: the goroutines of other tests would look like a leak.
@@ -188,56 +186,6 @@ func TestASecondServerIsRefused(t *testing.T) {
 	next.call(key, http.StatusOK, "GET", "/v1/contacts", "")
 	next.stop()
 	checkIntegrity(t, data)
-}
-
-// TestTwoServersOnOneDatabase: both work, and a person who is posted to both at once becomes one contact.
-func TestTwoServersOnOneDatabase(t *testing.T) {
-	if !drill.On {
-		t.Skip("needs PostgreSQL")
-	}
-	t.Parallel()
-	data := postgres.data(t)
-	_, key := newKey(t, data)
-	nodes := []*process{serve(t, data, "--rate-limit", "0"), serve(t, data, "--rate-limit", "0")}
-	const people, posts = 4, 16
-	var group sync.WaitGroup
-	for i := range people * posts {
-		group.Go(func() {
-			a, err := nodes[i%2].send(key, "POST", "/v1/contacts", fmt.Sprintf(
-				`{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"ada.%d@example.org","type":"work"}],"tags":["tag %d"]}`, i%people, i/people))
-			if err != nil || a.status != http.StatusCreated {
-				t.Errorf("create: %v %v", a, err)
-			}
-		})
-	}
-	group.Wait()
-	for _, node := range nodes {
-		all := node.contacts(key, "all")
-		if len(all) != people {
-			t.Errorf("%d contacts are there, want %d", len(all), people)
-		}
-		for _, c := range all {
-			slices.Sort(c.Tags)
-			if len(slices.Compact(c.Tags)) != posts {
-				t.Errorf("contact %d has %d of %d tags", c.ID, len(c.Tags), posts)
-			}
-		}
-	}
-	// A contact that one server archives is archived for the other.
-	first := nodes[0].contacts(key, "active")[0]
-	succeed(t, nodes[0].api(key).Contacts.Archive(t.Context(), first.ID))
-	var refused *client.Error
-	if _, err := nodes[1].api(key).Contacts.Get(t.Context(), first.ID); !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
-		t.Errorf("the other server answers %v for the archived contact", err)
-	}
-	nodes[0].stop()
-	if restored, err := nodes[1].api(key).Contacts.Restore(t.Context(), first.ID); err != nil || !restored.ArchivedAt.IsZero() {
-		t.Errorf("restored: %+v, %v", restored, err)
-	}
-	nodes[1].stop()
-	if strings.Contains(nodes[1].stderr.String(), "level=ERROR") {
-		t.Error("the second server logged an error")
-	}
 }
 
 // heldRequest is a request whose body lacks its last byte, so that its handler waits.
