@@ -57,11 +57,11 @@ func TestDrillKills(t *testing.T) {
 	}
 	for i, in := range imports {
 		t.Run("import of "+in.noun+"s", func(t *testing.T) {
-			eachEngine(t, func(t *testing.T, e engine) { importKilled(t, e.data(t), i, 6000, kills, anyTime(chance(t), 400)) })
+			eachEngine(t, func(t *testing.T, e engine) { importKilled(t, e.data(t), i, 6000, kills, "", anyTime(chance(t), 400)) })
 		})
 	}
 	t.Run("import of an account", func(t *testing.T) {
-		eachEngine(t, func(t *testing.T, e engine) { accountImportKilled(t, e, 6000, kills, anyTime(chance(t), 400)) })
+		eachEngine(t, func(t *testing.T, e engine) { accountImportKilled(t, e, 6000, kills, "", anyTime(chance(t), 400)) })
 	})
 	t.Run("donations", func(t *testing.T) {
 		given := fromEnvironment(t, "DONATIONS", 100)
