@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"donorbook/internal/backup"
+	"donorbook/internal/rig"
 	"donorbook/internal/web"
 )
 
@@ -31,7 +32,7 @@ func filesIn(t *testing.T, dir string) (names []string) {
 // server that starts from the backup has everything, including its certificate.
 func TestAServerBacksItselfUp(t *testing.T) {
 	t.Parallel()
-	data, dir := onlySQLite(t), filepath.Join(t.TempDir(), "backups")
+	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "backups")
 	_, key := newKey(t, data)
 	first := serve(t, data)
 	first.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
@@ -75,7 +76,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	}
 
 	from := filepath.Join(t.TempDir(), "new")
-	wantTyped(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
+	says(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
 	back := serve(t, from)
 	back.client = p.client // trusts the authority of the server that was backed up
 	if list := back.call(key, http.StatusOK, "GET", "/v1/contacts", ""); !strings.Contains(string(list.body), "King") {
@@ -86,12 +87,12 @@ func TestAServerBacksItselfUp(t *testing.T) {
 // TestARestoreTellsWhatIsWrong: what was changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
 func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	data, dir := onlySQLite(t), t.TempDir()
+	data, dir := t.TempDir(), t.TempDir()
 	account, _ := newKey(t, data)
 	backedUp := func(name, sql string) string {
 		damage(t, data, sql)
 		file := filepath.Join(dir, name)
-		wantTyped(t, exitOK, "", "backup", file, "--data", data)
+		says(t, exitOK, "", "backup", file, "--data", data)
 		return file
 	}
 	file, target := backedUp("changed", "UPDATE account_tally SET contact_active = 7"), filepath.Join(dir, "new")
@@ -107,15 +108,15 @@ func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	if code != exitOK || !strings.Contains(stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target) || !strings.HasPrefix(stderr, problem) {
 		t.Errorf("%d: %s%s", code, stdout, stderr)
 	}
-	wantTyped(t, exitOK, "", "check", "--repair", "--data", target)
+	says(t, exitOK, "", "check", "--repair", "--data", target)
 	damage(t, data, "UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
-	wantTyped(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)
+	says(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)
 }
 
 func TestAServerWithPostgreSQLTakesNoBackupDirectory(t *testing.T) {
 	t.Parallel()
-	url := newDatabase(t, cluster(t))
-	wantTyped(t, exitUsage, "--backup-dir: the database is in PostgreSQL", "serve", "--database", url, "--data", t.TempDir(), "--backup-dir", t.TempDir())
+	url := rig.Database(t)
+	says(t, exitUsage, "--backup-dir: the database is in PostgreSQL", "serve", "--database", url, "--data", t.TempDir(), "--backup-dir", t.TempDir())
 }
 
 // testBackups is a schedule with a clock of the test's own, that writes empty files.

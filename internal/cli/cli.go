@@ -296,9 +296,13 @@ func (t *terminal) withStoreAt(now func() time.Time, do func(*book.Book) error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	opened(s)
 	s.UseDesk(&pay.Desk{Stripe: t.storage.StripeAddress}, t.storage.PaymentKeys(), "US")
 	return do(s)
 }
+
+// opened is told of each database that a command opens, so that tests can choose the moment at which a process ends.
+var opened = func(*book.Book) {}
 
 // withAccount opens the database for a command about one account.
 func (t *terminal) withAccount(id string, do func(*book.Book, access.Account) error) error {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -102,6 +103,9 @@ func (c *dataCommand) plugin() any {
 	return whole.Interface()
 }
 
+// operations are those of the API. The document is read once.
+var operations = sync.OnceValue(func() []assistant.Operation { return assistant.NewCaller(api.Document(), nil).Operations() })
+
 // addData gives the command line its commands about data, those of one noun or of all, and returns them by their names.
 func (c *commands) addData(wanted func(noun string) bool) map[string]*dataCommand {
 	places, known := map[string]*kong.Plugins{}, map[string]*dataCommand{}
@@ -119,7 +123,7 @@ func (c *commands) addData(wanted func(noun string) bool) map[string]*dataComman
 	if len(places) == 0 {
 		return nil // most commands need not read the document
 	}
-	for _, op := range assistant.NewCaller(api.Document(), nil).Operations() {
+	for _, op := range operations() {
 		if d := newDataCommand(op); places[d.noun] != nil {
 			*places[d.noun] = append(*places[d.noun], d.plugin())
 			known[d.noun+" "+d.verb] = d

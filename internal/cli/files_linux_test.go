@@ -32,7 +32,7 @@ func TestOutOfFileDescriptors(t *testing.T) { eachEngine(t, outOfFileDescriptors
 func outOfFileDescriptors(t *testing.T, e engine) {
 	data := e.data(t)
 	_, key := newKey(t, data)
-	p := serve(t, data)
+	p := launchServer(t, data)
 	const clients = 16
 	p.together(clients, func() { p.call("", http.StatusOK, "GET", "/healthz", "") }) // their connections stay open
 	p.limitFiles(3)
@@ -71,7 +71,7 @@ func serveWithFiles(t *testing.T, data, ulimit string) *process {
 // The server raises the soft limit of open files, which many systems set low, to the hard limit.
 func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	t.Parallel()
-	p := serveWithFiles(t, onlySQLite(t), "ulimit -S -n 64")
+	p := serveWithFiles(t, t.TempDir(), "ulimit -S -n 64")
 	limits := must(os.ReadFile(fmt.Sprintf("/proc/%d/limits", p.cmd.Process.Pid)))(t)
 	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
 		t.Errorf("the soft limit is low:\n%s", limits)
@@ -81,7 +81,7 @@ func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 // No matter how many connections clients open, the server has file descriptors left for its database.
 func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serveWithFiles(t, data, "ulimit -n 100")
 	if log := p.stderr.String(); !strings.Contains(log, "allowed=50 asked=2000") {

@@ -35,7 +35,7 @@ func callTool(t *testing.T, session *mcp.ClientSession, name string, arguments m
 
 func TestAnAssistantWorksOverItsPipes(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	p := serve(t, data)
 	_, key := newKey(t, data)
 	session, stderr := assist(t, key, "--url", p.url, "--ca", filepath.Join(data, "tls", "ca.pem"))
@@ -80,7 +80,7 @@ func TestAnAssistantWorksOverItsPipes(t *testing.T) {
 // The authority of the data directory is trusted for a server on this machine, and the key may be in a file.
 func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	p := serve(t, data)
 	_, key := newKey(t, data)
 	file := filepath.Join(t.TempDir(), "key")
@@ -139,7 +139,7 @@ func TestTheServerAnswersAssistantsUnlessItIsToldNotTo(t *testing.T) {
 	t.Parallel()
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for mode, status := range map[string]int{"on": http.StatusOK, "off": http.StatusNotFound} {
-		data := onlySQLite(t)
+		data := t.TempDir()
 		p := serve(t, data, "--mcp", mode)
 		_, key := newKey(t, data)
 		answer := p.call(key, status, http.MethodPost, "/mcp", message, "Accept", "application/json, text/event-stream")

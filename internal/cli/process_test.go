@@ -1,17 +1,22 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,12 +29,14 @@ import (
 // patience is how long anything may take on a busy machine before a test gives up.
 const patience = rig.Patience
 
-// process is a server in its own process, as an operator starts it.
+// process is a server as an operator starts it.
 type process struct {
 	t       *testing.T
-	cmd     *exec.Cmd
-	url     string // where it listens
-	public  string // where its log says it is
+	cmd     *exec.Cmd // nil if it runs in this process
+	cancel  func()    // stops one that does
+	code    int       // how that ended
+	url     string    // where it listens
+	public  string    // where its log says it is
 	metrics string
 	data    string
 	stdout  output
@@ -41,39 +48,85 @@ type process struct {
 
 type output = rig.Output
 
-// launch starts a command without waiting.
+// launch starts a command in a process of its own, without waiting: for signals, limits of the system and what kill -9 leaves.
 func launch(t *testing.T, data string, command ...string) *process {
 	t.Helper()
-	p := &process{t: t, data: data, cmd: exec.Command(command[0], command[1:]...)}
-	p.cmd.Env = environment(data)
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Env = environment(data)
+	return start(t, data, cmd)
+}
+
+// donorbook is a command line for a process of its own.
+func donorbook(data string, args ...string) *exec.Cmd {
+	cmd := exec.Command("donorbook", args...)
+	cmd.Env = environment(data)
+	return cmd
+}
+
+func start(t *testing.T, data string, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, data: data, cmd: cmd}
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.exited = rig.Start(t, p.cmd)
 	t.Cleanup(func() {
 		p.kill()
-		if log := p.stderr.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") || t.Failed() {
-			t.Errorf("the log of the server:\n%s", log)
-		}
+		p.checkLog()
 	})
 	return p
 }
 
-// serve starts donorbook serve on a free port and waits until it listens.
-func serve(t *testing.T, data string, args ...string) *process {
+// launchServer starts donorbook serve in a process of its own and waits until it listens.
+func launchServer(t *testing.T, data string, args ...string) *process {
 	t.Helper()
-	p := launch(t, data, append([]string{"donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)...)
+	p := launch(t, data, append([]string{"donorbook"}, servingOn(data, args)...)...)
 	p.waitUntilServing()
 	return p
+}
+
+func servingOn(data string, args []string) []string {
+	return append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...)
+}
+
+// serve runs donorbook serve in this process, on a free port, and waits until it listens.
+func serve(t *testing.T, data string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &process{t: t, data: data, cancel: cancel, exited: make(chan struct{})}
+	line := slices.Concat(servingOn(data, args), databaseFlags([]string{"--data", data}))
+	go func() {
+		defer close(p.exited)
+		p.code = run(ctx, line, strings.NewReader(""), &p.stdout, &p.stderr)
+	}()
+	t.Cleanup(func() {
+		for _, closeIdle := range p.closing { // the server waits for a connection that was opened and not used yet
+			closeIdle()
+		}
+		cancel()
+		<-p.exited
+		p.checkLog()
+	})
+	p.waitUntilServing()
+	return p
+}
+
+func (p *process) checkLog() {
+	if log := p.stderr.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "panic:") || p.t.Failed() {
+		p.t.Errorf("the log of the server:\n%s", log)
+	}
 }
 
 func (p *process) waitUntilServing() {
 	p.t.Helper()
 	p.waitFor("the server to listen", func() bool {
+		serving := servingLine.MatchString(p.stderr.String())
 		select {
 		case <-p.exited:
-			p.t.Fatalf("the server ended by itself: %v\n%s", p.cmd.ProcessState, &p.stderr)
+			if !serving {
+				p.t.Fatalf("the server ended by itself\n%s", &p.stderr)
+			}
 		default:
 		}
-		return servingLine.MatchString(p.stderr.String())
+		return serving
 	})
 	line := servingLine.FindString(p.stderr.String())
 	scheme := "https://"
@@ -82,6 +135,7 @@ func (p *process) waitUntilServing() {
 	}
 	p.url, p.public, p.metrics = scheme+field(line, "listen"), field(line, "url"), field(line, "metrics")
 	p.client = p.newClient()
+	p.closing = append(p.closing, p.client.CloseIdleConnections)
 	p.t.Cleanup(p.client.CloseIdleConnections)
 }
 
@@ -108,14 +162,14 @@ func (p *process) waitFor(what string, done func() bool) {
 // newClient trusts only the server's own authority.
 func (p *process) newClient() *http.Client {
 	p.t.Helper()
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	transport := &http.Transport{MaxIdleConnsPerHost: 64}
 	if pem, err := os.ReadFile(filepath.Join(p.data, "tls", "ca.pem")); err == nil {
-		config.RootCAs = x509.NewCertPool()
-		config.RootCAs.AppendCertsFromPEM(pem)
+		transport.TLSClientConfig = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+		transport.TLSClientConfig.RootCAs.AppendCertsFromPEM(pem)
 	} else if !errors.Is(err, os.ErrNotExist) {
 		p.t.Fatal(err)
 	}
-	return &http.Client{Timeout: patience, Transport: &http.Transport{TLSClientConfig: config, MaxIdleConnsPerHost: 64}}
+	return &http.Client{Timeout: patience, Transport: transport}
 }
 
 func (p *process) addr() string {
@@ -135,18 +189,21 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// stop asks the process to end, and checks that it shuts down gracefully.
+// stop asks the server to end, and checks that it shuts down gracefully.
 func (p *process) stop() {
 	p.t.Helper()
-	p.client.CloseIdleConnections() // the server waits for a connection that was opened and not used yet
 	for _, closeIdle := range p.closing {
 		closeIdle()
 	}
-	p.signal(syscall.SIGTERM)
+	if p.cmd == nil {
+		p.cancel()
+	} else {
+		p.signal(syscall.SIGTERM)
+	}
 	p.ended(exitOK)
 }
 
-// ended waits for the process to exit with a code.
+// ended waits for the server to exit with a code; -1 is a signal.
 func (p *process) ended(code int) {
 	p.t.Helper()
 	select {
@@ -154,8 +211,12 @@ func (p *process) ended(code int) {
 	case <-time.After(patience):
 		p.t.Fatalf("the server does not end\n%s", &p.stderr)
 	}
-	if got := p.cmd.ProcessState.ExitCode(); got != code {
-		p.t.Errorf("the server exited with %d (%v), want %d\n%s", got, p.cmd.ProcessState, code, &p.stderr)
+	got := p.code
+	if p.cmd != nil {
+		got = p.cmd.ProcessState.ExitCode()
+	}
+	if got != code {
+		p.t.Errorf("the server exited with %d, want %d\n%s", got, code, &p.stderr)
 	}
 }
 
@@ -188,6 +249,12 @@ func (p *process) call(key string, status int, method, path, body string, header
 		p.t.Fatalf("%s %s: %s, want %d", method, path, a, status)
 	}
 	return a
+}
+
+// create posts a contact and returns its id.
+func (p *process) create(key, body string) int64 {
+	p.t.Helper()
+	return decode[client.Contact](p.t, p.call(key, http.StatusCreated, "POST", "/v1/contacts", body).body).ID
 }
 
 // contactPage is the part of a list that the tests look at when they read it without the client.
@@ -227,33 +294,55 @@ func (p *process) contacts(key, scope string) []client.Contact {
 	c := p.api(key)
 	var all []client.Contact
 	for found, err := range c.Contacts.List(p.t.Context(), client.ContactFilter{Scope: scope}) {
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		succeed(p.t, err)
 		all = append(all, found)
 	}
-	page, err := c.Contacts.Page(p.t.Context(), client.ContactFilter{Scope: scope}, 1)
-	if err != nil || page.Total != int64(len(all)) {
-		p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts: %v", scope, page.Total, len(all), err)
+	page := must(c.Contacts.Page(p.t.Context(), client.ContactFilter{Scope: scope}, 1))(p.t)
+	if page.Total != int64(len(all)) {
+		p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts", scope, page.Total, len(all))
 	}
 	return all
-}
-
-// newKey makes an account and a key with the command line.
-func newKey(t *testing.T, data string) (account, key string) {
-	t.Helper()
-	account = result(t, "account", "create", "--data", data, "--name", "Harbor Light")
-	return account, result(t, "key", "create", "--data", data, "--account", account, "--name", "Test")
 }
 
 // dial opens a bare connection, without anything that an HTTP client would do.
 func (p *process) dial() net.Conn {
 	p.t.Helper()
-	pool := x509.NewCertPool()
-	pem := must(os.ReadFile(filepath.Join(p.data, "tls", "ca.pem")))(p.t)
-	pool.AppendCertsFromPEM(pem)
-	conn := must(tls.Dial("tcp", p.addr(), &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))(p.t)
+	config := p.client.Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = nil
+	conn := must(tls.Dial("tcp", p.addr(), config))(p.t)
 	p.t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	return conn
+}
+
+func readAnswer(t *testing.T, conn net.Conn) answer {
+	t.Helper()
+	response := must(http.ReadResponse(bufio.NewReader(conn), nil))(t)
+	defer response.Body.Close()
+	return answer{response.StatusCode, response.Header, must(io.ReadAll(response.Body))(t)}
+}
+
+// sendPlain sends bytes without TLS and reads an answer.
+func sendPlain(t *testing.T, addr, request string) answer {
+	t.Helper()
+	conn := must(net.Dial("tcp", addr))(t)
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	must(io.WriteString(conn, request))(t)
+	return readAnswer(t, conn)
+}
+
+// scrape reads the metrics as Prometheus does.
+func (p *process) scrape() string {
+	p.t.Helper()
+	response := must(http.Get("http://" + p.metrics + "/metrics"))(p.t)
+	defer response.Body.Close()
+	return string(must(io.ReadAll(response.Body))(p.t))
+}
+
+// health asks the server as the health check of a container does.
+func (p *process) health(args ...string) (told string, code int) {
+	var out bytes.Buffer
+	code = run(p.t.Context(), append([]string{"health", "--listen", p.addr()}, args...), nil, &out, &out)
+	return out.String(), code
 }
