@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -26,14 +22,16 @@ import (
 func manyContacts(t *testing.T, s *Book, n int) fstest.MapFS {
 	t.Helper()
 	account := newAccount(t, s)
-	create(t, s, account.Number, `{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"p1@example.org"}],"tags":["donor"]}`)
+	create(t, s, account.Number,
+		`{"first_name":"Ada","last_name":"Lovelace","emails":[{"value":"p1@example.org"}],"tags":["donor"]}`)
 	files := exportAccount(t, s, account)
 	line := string(files[move.ContactFile].Data)
 	template := strings.Replace(line, `"revision":1,"last_gift"`, `"revision":0,"last_gift"`, 1)
 	var all strings.Builder
 	all.WriteString(line)
 	for i := 2; i <= n; i++ {
-		text := strings.Replace(template, fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, 1)), fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, int64(i))), 1)
+		text := strings.Replace(template, fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, 1)),
+			fmt.Sprintf(`{"id":%d,`, doc.MakeID(account.Number, int64(i))), 1)
 		all.WriteString(strings.ReplaceAll(text, "p1@example.org", fmt.Sprintf("p%d@example.org", i)))
 	}
 	return changedFile(t, files, move.ContactFile, line, all.String())
@@ -50,65 +48,44 @@ func atLine(what string, n int64, do func()) func(string, int64, int64) {
 	}
 }
 
-// TestOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the command, readiness answers and accounts and
-// contacts are created, and the imported account is not there before all of it is.
+// TestOthersGoOnWhileAnAccountIsImported: in the middle of an import, on another node or in a server beside the
+// command, readiness answers and accounts and contacts are created, and the imported account is not there before all
+// of it is.
 func TestOthersGoOnWhileAnAccountIsImported(t *testing.T) {
-	eachPair(t, func(t *testing.T, s, server *Book) {
-		files := manyContacts(t, s, 4*move.ImportedAtOnce)
-		other := newAccount(t, server)
-		ctx, stop := context.WithCancel(t.Context())
-		var made atomic.Int64
-		ended := make(chan error, 1)
-		go func() {
-			for ctx.Err() == nil {
-				if _, err := server.CreateContact(context.WithoutCancel(ctx), other.Number, input(t, `{"first_name":"B","last_name":"C"}`), crm.Force); err != nil {
-					ended <- err
-					return
-				}
-				made.Add(1)
-				time.Sleep(2 * time.Millisecond) // as a client that does something with the answer
-			}
-			ended <- nil
-		}()
-		middle, before := int64(0), int64(0)
-		imported, err := s.ImportAccount(t.Context(), files, move.AccountImport{Progress: func(what string, n, _ int64) {
-			if what != "contacts" || n%move.ImportedAtOnce != 0 {
-				return
-			}
-			if n == move.ImportedAtOnce {
-				before = made.Load()
-			}
-			middle = made.Load()
-			if err := server.Ready(t.Context()); err != nil {
-				t.Errorf("at contact %d: ready: %v", n, err)
-			}
-			account, err := server.CreateAccount(t.Context(), "Another", "")
-			if err == nil {
-				_, err = server.CreateContact(t.Context(), account.Number, input(t, `{"first_name":"D","last_name":"E"}`), crm.Dedupe)
-			}
-			if err != nil {
-				t.Errorf("at contact %d: another account: %v", n, err)
-			}
-			unfinished, err := server.UnfinishedAccounts(t.Context())
-			if err != nil || len(unfinished) != 1 || unfinished[0].Contacts < n-move.ImportedAtOnce || unfinished[0].Contacts == 0 {
-				t.Errorf("%v: at contact %d, unfinished are %+v", err, n, unfinished)
-				return
-			}
-			_, err = server.Account(t.Context(), unfinished[0].ID)
-			wantError(t, "the account before it is all there", err, crm.ErrNotFound)
-		}})
-		stop()
-		if refused := <-ended; err != nil || refused != nil {
-			t.Fatalf("the import: %v; a contact beside it: %v", err, refused)
+	ctx := t.Context()
+	s, server := twoNodes(t)
+	files := manyContacts(t, s, 4*move.ImportedAtOnce)
+	other := newAccount(t, server)
+	imported, err := s.ImportAccount(ctx, files, move.AccountImport{Progress: func(what string, n, _ int64) {
+		if what != "contacts" || n%move.ImportedAtOnce != 0 {
+			return
 		}
-		if middle <= before {
-			t.Errorf("no contact was made while the import went from its first contacts (%d) to the last (%d)", before, middle)
+		createAs(t, server, other.Number, `{"first_name":"B","last_name":"C"}`, crm.Force)
+		if err := server.Ready(ctx); err != nil {
+			t.Errorf("at contact %d: ready: %v", n, err)
 		}
-		if _, err := server.Account(t.Context(), imported.Account.ID); err != nil || imported.Contacts != 4*move.ImportedAtOnce {
-			t.Errorf("%v: the import has made %+v", err, imported)
+		account, err := server.CreateAccount(ctx, "Another", "")
+		if err == nil {
+			_, err = server.CreateContact(ctx, account.Number, input(t, `{"first_name":"D","last_name":"E"}`),
+				crm.Dedupe)
 		}
-		checked(t, server)
-	})
+		if err != nil {
+			t.Errorf("at contact %d: another account: %v", n, err)
+		}
+		unfinished, err := server.UnfinishedAccounts(ctx)
+		if err != nil || len(unfinished) != 1 || unfinished[0].Contacts < n-move.ImportedAtOnce ||
+			unfinished[0].Contacts == 0 {
+			t.Errorf("%v: at contact %d, unfinished are %+v", err, n, unfinished)
+			return
+		}
+		wantError(t, "the account before it is all there", errOf(server.Account(ctx, unfinished[0].ID)),
+			crm.ErrNotFound)
+	}})
+	succeed(t, err)
+	if _ = must(server.Account(ctx, imported.Account.ID))(t); imported.Contacts != 4*move.ImportedAtOnce {
+		t.Errorf("the import has made %+v", imported)
+	}
+	checked(t, server)
 }
 
 // TestAnImportOfAnAccountGoesOnWhereItWasStopped: stopped again and again, it still brings everything back once.
@@ -121,14 +98,16 @@ func TestAnImportOfAnAccountGoesOnWhereItWasStopped(t *testing.T) {
 		for next := int64(1); ; next += 13 {
 			ctx, stop := context.WithCancel(store.By(t.Context(), history.CommandChannel, "tester"))
 			seen := int64(0)
-			made, err := b.ImportAccount(ctx, files, move.AccountImport{AtOnce: 7, Progress: func(string, int64, int64) {
-				if seen++; seen == next {
-					stop()
-				}
-			}})
+			made, err := b.ImportAccount(ctx, files, move.AccountImport{AtOnce: 7,
+				Progress: func(string, int64, int64) {
+					if seen++; seen == next {
+						stop()
+					}
+				}})
 			stop()
 			if err == nil {
-				if made.Account.ID != account.ID || made.Renumbered || made.Contacts < 10 || made.Gifts < 30 || made.Campaigns != 2 {
+				if made.Account.ID != account.ID || made.Renumbered || made.Contacts < 10 || made.Gifts < 30 ||
+					made.Campaigns != 2 {
 					t.Errorf("the import has made %+v", made)
 				}
 				break
@@ -136,16 +115,17 @@ func TestAnImportOfAnAccountGoesOnWhereItWasStopped(t *testing.T) {
 			if stops++; !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			if accounts, err := b.Accounts(t.Context()); err != nil || len(accounts) != 0 {
-				t.Fatalf("%v: half an account is listed: %+v", err, accounts)
+			if accounts := must(b.Accounts(t.Context()))(t); len(accounts) != 0 {
+				t.Fatalf("half an account is listed: %+v", accounts)
 			}
 			checked(t, b)
 		}
-		if left, err := b.UnfinishedAccounts(t.Context()); err != nil || len(left) != 0 || stops < 10 {
-			t.Errorf("%v: after %d stops %+v is unfinished", err, stops, left)
+		if left := must(b.UnfinishedAccounts(t.Context()))(t); len(left) != 0 || stops < 10 {
+			t.Errorf("after %d stops %+v is unfinished", stops, left)
 		}
 		checked(t, b)
-		wantSameFiles(t, files, exportAccount(t, b, access.Account{Number: account.Number, ID: account.ID, Name: account.Name, CreatedAt: account.CreatedAt}))
+		wantSameFiles(t, files, exportAccount(t, b, access.Account{Number: account.Number, ID: account.ID,
+			Name: account.Name, CreatedAt: account.CreatedAt}))
 	})
 }
 
@@ -154,82 +134,80 @@ func halfway(t *testing.T, s *Book, files fstest.MapFS, into string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	_, err := s.ImportAccount(ctx, files, move.AccountImport{Into: into, AtOnce: 5, Progress: atLine("gifts", 12, stop)})
-	wantError(t, "an import that was stopped", err, context.Canceled)
+	wantError(t, "an import that was stopped", errOf(s.ImportAccount(ctx, files, move.AccountImport{Into: into,
+		AtOnce: 5, Progress: atLine("gifts", 12, stop)})), context.Canceled)
 }
 
-// TestAnAccountThatIsImportedTakesNoOtherChange: it can be read, and says what goes on; other files are refused until what the first ones have left is removed.
+// TestAnAccountThatIsImportedTakesNoOtherChange: it can be read, and says what goes on; other files are refused until
+// what the first ones have left is removed.
 func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		files := exportAccount(t, s, busyAccount(t, s))
-		empty := newAccount(t, s)
-		succeed(t, s.SetAccountSettings(t.Context(), empty.Number, access.AccountSettingsInput{Timezone: ptr("America/New_York")}))
-		halfway(t, s, files, empty.ID)
-		_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
-		if err != nil || total.Total == 0 {
-			t.Errorf("%v: what is there so far has %d contacts", err, total.Total)
-		}
-		contact := doc.MakeID(empty.Number, 1)
-		_, create := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","last_name":"B"}`), crm.Force)
-		_, merge := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
-		_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
-		_, _, key := s.CreateKey(t.Context(), empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead})
-		_, erase := s.EraseContact(t.Context(), empty.Number, contact)
-		title := "New"
-		_, campaign := s.CreateCampaign(t.Context(), empty, campaign.Input{Title: &title})
-		for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key, "campaign": campaign,
-			"erase": erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
-			wantError(t, what, err, crm.ErrImporting)
-		}
-		_, err = s.ImportAccount(t.Context(), changedFile(t, files, move.AccountFile, `"tax_id":"04-1"`, `"tax_id":"04-2"`), move.AccountImport{Into: empty.ID})
-		wantError(t, "other files", err, move.ErrOtherFiles)
-		checked(t, s)
+	s := newBook(t)
+	files := exportAccount(t, s, busyAccount(t, s))
+	empty := newAccount(t, s)
+	succeed(t, s.SetAccountSettings(t.Context(), empty.Number,
+		access.AccountSettingsInput{Timezone: ptr("America/New_York")}))
+	halfway(t, s, files, empty.ID)
+	_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
+	if err != nil || total.Total == 0 {
+		t.Errorf("%v: what is there so far has %d contacts", err, total.Total)
+	}
+	contact := doc.MakeID(empty.Number, 1)
+	_, create := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","last_name":"B"}`), crm.Force)
+	_, merge := s.CreateContact(t.Context(), empty.Number, input(t,
+		`{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
+	_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
+	_, _, key := s.CreateKey(t.Context(), empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead})
+	_, erase := s.EraseContact(t.Context(), empty.Number, contact)
+	title := "New"
+	_, campaign := s.CreateCampaign(t.Context(), empty, campaign.Input{Title: &title})
+	for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key,
+		"campaign": campaign,
+		"erase":    erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
+		wantError(t, what, err, crm.ErrImporting)
+	}
+	wantError(t, "other files", errOf(s.ImportAccount(t.Context(), changedFile(t, files, move.AccountFile,
+		`"tax_id":"04-1"`, `"tax_id":"04-2"`), move.AccountImport{Into: empty.ID})), move.ErrOtherFiles)
+	checked(t, s)
 
-		ctx, stop := context.WithCancel(t.Context())
-		stop()
-		_, err = s.DiscardAccount(ctx, empty.ID) // as far as one unit goes, or none
-		wantError(t, "a removal that was stopped", err, context.Canceled)
-		if _, err = s.DiscardAccount(t.Context(), empty.ID); err != nil {
-			t.Fatal(err)
-		}
-		checked(t, s)
-		if _, total, err = s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil); err != nil || total.Total != 0 {
-			t.Errorf("%v: after the removal it has %d contacts", err, total.Total)
-		}
-		if settings, err := s.AccountSettings(t.Context(), empty.Number); err != nil || settings.Timezone != "America/New_York" {
-			t.Errorf("%v: after the removal its time zone is %q", err, settings.Timezone)
-		}
-		importAccount(t, s, files, empty.ID)
-		_, err = s.DiscardAccount(t.Context(), empty.ID)
-		wantError(t, "an import that is done", err, crm.ErrNotFound)
-		checked(t, s)
-	})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = s.DiscardAccount(ctx, empty.ID) // as far as one unit goes, or none
+	wantError(t, "a removal that was stopped", err, context.Canceled)
+	if _, err = s.DiscardAccount(t.Context(), empty.ID); err != nil {
+		t.Fatal(err)
+	}
+	checked(t, s)
+	if _, total, err = s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil,
+		nil); err != nil || total.Total != 0 {
+		t.Errorf("%v: after the removal it has %d contacts", err, total.Total)
+	}
+	equal(t, must(s.AccountSettings(t.Context(), empty.Number))(t).Timezone, "America/New_York",
+		"after the removal its time zone")
+	importAccount(t, s, files, empty.ID)
+	wantError(t, "an import that is done", errOf(s.DiscardAccount(t.Context(), empty.ID)), crm.ErrNotFound)
+	checked(t, s)
 }
 
 func TestWhatAnImportHasLeftCanBeRemoved(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := busyAccount(t, s)
-		files := exportAccount(t, s, account)
-		before := rowCounts(t, s)
-		halfway(t, s, files, "")
-		left, err := s.UnfinishedAccounts(t.Context())
-		if err != nil || len(left) != 1 || left[0].Contacts == 0 || left[0].Gifts != 10 {
-			t.Fatalf("%v: unfinished is %+v", err, left)
-		}
-		wantError(t, "its campaign before it is all there", publicCampaign(t, s, "spring-gala-2"), crm.ErrNotFound)
-		must(s.DiscardAccount(t.Context(), left[0].ID))(t)
-		if diff := cmp.Diff(before, rowCounts(t, s)); diff != "" {
-			t.Errorf("rows are left:\n%s", diff)
-		}
-		checked(t, s)
-		importAccount(t, s, files, "")
-	})
+	s := newBook(t)
+	account := busyAccount(t, s)
+	files := exportAccount(t, s, account)
+	before := rowCounts(t, s)
+	halfway(t, s, files, "")
+	left := must(s.UnfinishedAccounts(t.Context()))(t)
+	if len(left) != 1 || left[0].Contacts == 0 || left[0].Gifts != 10 {
+		t.Fatalf("unfinished is %+v", left)
+	}
+	wantError(t, "its campaign before it is all there", publicCampaign(t, s, "spring-gala-2"), crm.ErrNotFound)
+	must(s.DiscardAccount(t.Context(), left[0].ID))(t)
+	equal(t, rowCounts(t, s), before, "rows are left")
+	checked(t, s)
+	importAccount(t, s, files, "")
 }
 
 func publicCampaign(t *testing.T, s *Book, slug string) error {
 	t.Helper()
-	_, _, err := s.CampaignBySlug(t.Context(), slug)
-	return err
+	return errOf2(s.CampaignBySlug(t.Context(), slug))
 }
 
 // rowCounts is how many rows each table has.
@@ -242,114 +220,136 @@ func rowCounts(t *testing.T, s *Book) map[string]int64 {
 	return counts
 }
 
-// TestChangedFilesOfAnAccountAreCheckedLikeInput: what the API would refuse is refused, with its file and line, and HTML is cleaned.
+// TestChangedFilesOfAnAccountAreCheckedLikeInput: what the API would refuse is refused, with its file and line, and
+// HTML is cleaned.
 func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		whole := exportAccount(t, s, busyAccount(t, s))
-		whole = changedFile(t, whole, move.CampaignFile, `"description":null`, `"description":"<p>Hi</p><meta http-equiv=refresh content='0;url=https://evil.example'><script>alert(1)</script>"`)
-		lots := strings.Repeat("x", 2_900_000)
-		var unknown strings.Builder
-		for i := range 5000 {
-			fmt.Fprintf(&unknown, `{"id":%d,"title":"F%[1]d","description":"","type":"magic","options":"","place":%[1]d,"created_at":1,"ended_at":0}`+"\n", i+10)
-		}
-		gifts := string(whole[move.GiftFile].Data)
-		amount := gifts[strings.Index(gifts, `"plan_id"`):]
-		amount = amount[strings.Index(amount, `"transactions":[{"id"`):]
-		amount = amount[:strings.Index(amount, `,"fee"`)]
-		at := strings.LastIndex(amount, ":")
-		for name, test := range map[string]struct{ file, old, changed, want string }{
-			"a gift of -50":           {move.GiftFile, amount, amount[:at] + ":-50", "transactions.jsonl, line 1: is refused: The amount field"},
-			"no ledger entry":         {move.GiftFile, `"transactions":[{"id":"`, `"transactions":[{"id":"\",\"x\":\"`, "transactions.jsonl, line 1: is refused: The transactions field"},
-			"an unknown method":       {move.GiftFile, `"method":"`, `"method":"gold `, "transactions.jsonl, line 1: is refused: The method field"},
-			"a contact of 2.9 MB":     {move.ContactFile, `"note":null`, `"note":"` + lots + `"`, "contacts.jsonl, line 1: is refused: The note field"},
-			"a contact of 9 MB":       {move.ContactFile, `"note":null`, `"note":"` + strings.Repeat(lots, 3) + `"`, "contacts.jsonl, line 1: is longer than"},
-			"a link that is none":     {move.ContactFile, `"twitter_url":null`, `"twitter_url":"javascript:alert(1)"`, "contacts.jsonl, line 1: is refused: The twitter_url field"},
-			"an email that is none":   {move.ContactFile, `"emails":[`, `"emails":[{"type":"","value":"nobody"},`, "contacts.jsonl, line "},
-			"a value without a field": {move.ContactFile, `"custom_fields":[]`, `"custom_fields":[{"field_id":77,"value":"x"}]`, "contacts.jsonl, line 1: is refused: The custom_fields field"},
-			"fields of no type":       {move.FieldFile, `{"id":1,`, unknown.String() + `{"id":1,`, "custom_fields.jsonl, line 1: is refused: The type field"},
-			"too many fields":         {move.FieldFile, `{"id":1,`, strings.ReplaceAll(unknown.String(), "magic", "text") + `{"id":1,`, "custom_fields.jsonl, line 101: is refused: This organization has 100 custom fields"},
-			"a plan of nothing":       {move.PlanFile, `"amount":`, `"amount":0,"x":`, "plans.jsonl, line 1: is refused: The amount field"},
-			"a segment of nothing":    {move.SegmentFile, `"query":"`, `"query":"color=red","x":"`, "segments.jsonl, line 1: is refused: The query field"},
-			"a payment link":          {move.CampaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`, "campaigns.jsonl, line 1: is refused: The payment_link field"},
-			"a status":                {move.CampaignFile, `"status":"draft","payment_link"`, `"status":"secret","payment_link"`, "campaigns.jsonl, line 1: is refused: The status field"},
-			"a change from nowhere":   {move.HistoryFile, `"undoes":0`, `"undoes":99`, "history.jsonl, line 1: names a change that does not come before it"},
-			"a currency":              {move.AccountFile, `"currency":"USD"`, `"currency":"GOLD"`, "account.jsonl, line 1: is refused: The currency field"},
-		} {
-			before := rowCounts(t, s)
-			_, err := s.ImportAccount(t.Context(), changedFile(t, whole, test.file, test.old, test.changed), move.AccountImport{})
-			var problem *move.FileProblem
-			if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), test.want) {
-				t.Errorf("%s: want %q, got %.300v", name, test.want, err)
-			}
-			if diff := cmp.Diff(before, rowCounts(t, s)); diff != "" {
-				t.Errorf("%s has left something:\n%s", name, diff)
-			}
-		}
-		pipe := maps.Clone(whole)
-		pipe[move.GiftFile] = &fstest.MapFile{Mode: 0o644 | 0x02000000} // fs.ModeNamedPipe
-		_, err := s.ImportAccount(t.Context(), pipe, move.AccountImport{})
-		if err == nil || err.Error() != "transactions.jsonl: is not a regular file" {
-			t.Errorf("a pipe: %v", err)
-		}
-		made := importAccount(t, s, whole, "")
-		found := string(exportAccount(t, s, made.Account)[move.CampaignFile].Data)
-		if strings.Contains(found, "meta") || strings.Contains(found, "<script") || !strings.Contains(found, "<p>Hi</p>") {
-			t.Errorf("the campaign has become %s", found)
-		}
-	})
-}
-
-// TestAnAccountMovesToAMachineWhoseClockIsBehind: what was right where the files were written is right here, and nothing later is.
-func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		clock := stopClock(s)
-		written, behind := clock.time(), clock.time().AddDate(-1, 0, 0)
-		account := newAccount(t, s)
-		create(t, s, account.Number, `{"first_name":"Ada","last_name":"Byron","dob":"1/30/2026","emails":[{"value":"ada@x.org"}]}`)
-		giveNow(t, s, account.Number, `,"check_deposited_at":"2026-01-31","first_name":"Ada","last_name":"Byron","email":"ada@x.org"`)
-		files := exportAccount(t, s, account)
-		clock.move(behind.Sub(written))
-		importAccount(t, s, files, "")
-		later := changedFile(t, files, move.GiftFile, `"transacted_at":"2026-01-31`, `"transacted_at":"2026-02-03`)
-		if _, err := s.ImportAccount(t.Context(), later, move.AccountImport{}); err == nil || !strings.Contains(err.Error(), "future") {
-			t.Errorf("a gift after the export: %v", err)
-		}
-	})
-}
-
-// TestTheSameExternalIDTwiceIsTold: it is found before anything is written, like everything else that is wrong with the files.
-func TestTheSameExternalIDTwiceIsTold(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		files := exportAccount(t, s, busyAccount(t, s))
-		lines := strings.SplitAfter(string(files[move.GiftFile].Data), "\n")
-		var twice []string
-		for _, line := range lines {
-			if at := strings.Index(line, `"external_id":"`); at >= 0 {
-				twice = append(twice, line[at:at+strings.Index(line[at:], `",`)+2])
-			}
-		}
-		if len(twice) < 2 {
-			t.Fatal("too few gifts have external ids")
-		}
+	s := newBook(t)
+	whole := exportAccount(t, s, busyAccount(t, s))
+	whole = changedFile(t, whole, move.CampaignFile, `"description":null`,
+		`"description":"<p>Hi</p><meta http-equiv=refresh content='0;url=https://evil.example'><script>alert(1)</script>"`)
+	lots := strings.Repeat("x", 2_900_000)
+	var unknown strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&unknown,
+			`{"id":%d,"title":"F%[1]d","description":"","type":"magic","options":"","place":%[1]d,"created_at":1,"ended_at":0}`+"\n", i+10)
+	}
+	gifts := string(whole[move.GiftFile].Data)
+	amount := gifts[strings.Index(gifts, `"plan_id"`):]
+	amount = amount[strings.Index(amount, `"transactions":[{"id"`):]
+	amount = amount[:strings.Index(amount, `,"fee"`)]
+	at := strings.LastIndex(amount, ":")
+	for name, test := range map[string]struct{ file, old, changed, want string }{
+		"a gift of -50": {move.GiftFile, amount, amount[:at] + ":-50",
+			"transactions.jsonl, line 1: is refused: The amount field"},
+		"no ledger entry": {move.GiftFile, `"transactions":[{"id":"`, `"transactions":[{"id":"\",\"x\":\"`,
+			"transactions.jsonl, line 1: is refused: The transactions field"},
+		"an unknown method": {move.GiftFile, `"method":"`, `"method":"gold `,
+			"transactions.jsonl, line 1: is refused: The method field"},
+		"a contact of 2.9 MB": {move.ContactFile, `"note":null`, `"note":"` + lots + `"`,
+			"contacts.jsonl, line 1: is refused: The note field"},
+		"a contact of 9 MB": {move.ContactFile, `"note":null`, `"note":"` + strings.Repeat(lots, 3) + `"`,
+			"contacts.jsonl, line 1: is longer than"},
+		"a link that is none": {move.ContactFile, `"twitter_url":null`, `"twitter_url":"javascript:alert(1)"`,
+			"contacts.jsonl, line 1: is refused: The twitter_url field"},
+		"an email that is none": {move.ContactFile, `"emails":[`, `"emails":[{"type":"","value":"nobody"},`,
+			"contacts.jsonl, line "},
+		"a value without a field": {move.ContactFile, `"custom_fields":[]`,
+			`"custom_fields":[{"field_id":77,"value":"x"}]`,
+			"contacts.jsonl, line 1: is refused: The custom_fields field"},
+		"fields of no type": {move.FieldFile, `{"id":1,`, unknown.String() + `{"id":1,`,
+			"custom_fields.jsonl, line 1: is refused: The type field"},
+		"too many fields": {move.FieldFile, `{"id":1,`,
+			strings.ReplaceAll(unknown.String(), "magic", "text") + `{"id":1,`,
+			"custom_fields.jsonl, line 101: is refused: This organization has 100 custom fields"},
+		"a plan of nothing": {move.PlanFile, `"amount":`, `"amount":0,"x":`,
+			"plans.jsonl, line 1: is refused: The amount field"},
+		"a segment of nothing": {move.SegmentFile, `"query":"`, `"query":"color=red","x":"`,
+			"segments.jsonl, line 1: is refused: The query field"},
+		"a payment link": {move.CampaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`,
+			"campaigns.jsonl, line 1: is refused: The payment_link field"},
+		"a status": {move.CampaignFile, `"status":"draft","payment_link"`,
+			`"status":"secret","payment_link"`, "campaigns.jsonl, line 1: is refused: The status field"},
+		"a change from nowhere": {move.HistoryFile, `"undoes":0`, `"undoes":99`,
+			"history.jsonl, line 1: names a change that does not come before it"},
+		"a currency": {move.AccountFile, `"currency":"USD"`, `"currency":"GOLD"`,
+			"account.jsonl, line 1: is refused: The currency field"},
+	} {
 		before := rowCounts(t, s)
-		_, err := s.ImportAccount(t.Context(), changedFile(t, files, move.GiftFile, twice[1], twice[0]), move.AccountImport{AtOnce: 9})
+		_, err := s.ImportAccount(t.Context(), changedFile(t, whole, test.file, test.old, test.changed),
+			move.AccountImport{})
 		var problem *move.FileProblem
-		if !errors.As(err, &problem) || problem.File != move.GiftFile || problem.Line < 2 {
-			t.Errorf("%v", err)
+		if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%s: want %q, got %.300v", name, test.want, err)
 		}
-		if diff := cmp.Diff(before, rowCounts(t, s)); diff != "" {
-			t.Errorf("it has left something:\n%s", diff)
-		}
-	})
+		equal(t, rowCounts(t, s), before, "%s has left something", name)
+	}
+	pipe := maps.Clone(whole)
+	pipe[move.GiftFile] = &fstest.MapFile{Mode: 0o644 | 0x02000000} // fs.ModeNamedPipe
+	_, err := s.ImportAccount(t.Context(), pipe, move.AccountImport{})
+	if err == nil || err.Error() != "transactions.jsonl: is not a regular file" {
+		t.Errorf("a pipe: %v", err)
+	}
+	made := importAccount(t, s, whole, "")
+	found := string(exportAccount(t, s, made.Account)[move.CampaignFile].Data)
+	if strings.Contains(found, "meta") || strings.Contains(found, "<script") || !strings.Contains(found, "<p>Hi</p>") {
+		t.Errorf("the campaign has become %s", found)
+	}
 }
 
-// TestConcurrentReadinessWaitsForNoLock: what a change of all nodes or of one account holds does not make a node seem broken.
+// TestAnAccountMovesToAMachineWhoseClockIsBehind: what was right where the files were written is right here, and
+// nothing later is.
+func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
+	s := newBook(t)
+	clock := stopClock(s)
+	written, behind := clock.time(), clock.time().AddDate(-1, 0, 0)
+	account := newAccount(t, s)
+	create(t, s, account.Number,
+		`{"first_name":"Ada","last_name":"Byron","dob":"1/30/2026","emails":[{"value":"ada@x.org"}]}`)
+	giveNow(t, s, account.Number,
+		`,"check_deposited_at":"2026-01-31","first_name":"Ada","last_name":"Byron","email":"ada@x.org"`)
+	files := exportAccount(t, s, account)
+	clock.move(behind.Sub(written))
+	importAccount(t, s, files, "")
+	later := changedFile(t, files, move.GiftFile, `"transacted_at":"2026-01-31`, `"transacted_at":"2026-02-03`)
+	if _, err := s.ImportAccount(t.Context(), later, move.AccountImport{}); err == nil ||
+		!strings.Contains(err.Error(), "future") {
+		t.Errorf("a gift after the export: %v", err)
+	}
+}
+
+// TestTheSameExternalIDTwiceIsTold: it is found before anything is written, like everything else that is wrong with
+// the files.
+func TestTheSameExternalIDTwiceIsTold(t *testing.T) {
+	s := newBook(t)
+	files := exportAccount(t, s, busyAccount(t, s))
+	lines := strings.SplitAfter(string(files[move.GiftFile].Data), "\n")
+	var twice []string
+	for _, line := range lines {
+		if at := strings.Index(line, `"external_id":"`); at >= 0 {
+			twice = append(twice, line[at:at+strings.Index(line[at:], `",`)+2])
+		}
+	}
+	if len(twice) < 2 {
+		t.Fatal("too few gifts have external ids")
+	}
+	before := rowCounts(t, s)
+	_, err := s.ImportAccount(t.Context(), changedFile(t, files, move.GiftFile, twice[1], twice[0]),
+		move.AccountImport{AtOnce: 9})
+	var problem *move.FileProblem
+	if !errors.As(err, &problem) || problem.File != move.GiftFile || problem.Line < 2 {
+		t.Errorf("%v", err)
+	}
+	equal(t, rowCounts(t, s), before, "it has left something")
+}
+
+// TestConcurrentReadinessWaitsForNoLock: what a change of all nodes or of one account holds does not make a node seem
+// broken.
 func TestConcurrentReadinessWaitsForNoLock(t *testing.T) {
 	t.Parallel()
 	o := emptied(t)
 	s, other := open(t, o), open(t, o)
 	account := newAccount(t, s)
-	held, free, ended := make(chan bool), make(chan bool), make(chan error, 1)
+	held, free, ended := make(chan bool), make(chan bool), make(chan error, 2)
 	go func() {
 		ended <- other.UpdateAccount(context.Background(), account.Number, func(x *store.Tx) error {
 			err := x.LockAll()
@@ -359,16 +359,9 @@ func TestConcurrentReadinessWaitsForNoLock(t *testing.T) {
 		})
 	}()
 	<-held
-	waiting := make(chan error, 1)
-	go func() { waiting <- s.SetCurrency(context.Background(), account.Number, "EUR") }()
-	for s.Waiting() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("ready: %v", err)
-	}
+	go func() { ended <- s.SetCurrency(context.Background(), account.Number, "EUR") }()
+	await(t, "a change that waits", func() bool { return s.Waiting() > 0 })
+	succeed(t, s.Ready(t.Context()))
 	close(free)
-	if err := errors.Join(<-ended, <-waiting); err != nil {
-		t.Error(err)
-	}
+	succeed(t, errors.Join(<-ended, <-ended))
 }

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
@@ -83,261 +85,236 @@ func (x *script) mustRun(account int64) {
 func (x *script) wantAnswer(i int, id int64, merged bool) {
 	x.t.Helper()
 	if got := x.answers[i]; got.ID != id || got.Merged != merged {
-		x.t.Errorf("change %d was answered with contact %d, merged is %v, want %d and %v", i, got.ID, got.Merged, id, merged)
+		x.t.Errorf("change %d was answered with contact %d, merged is %v, want %d and %v", i, got.ID, got.Merged, id,
+			merged)
 	}
 }
 
-// A change of a batch may be refused after others were decided, because of stored data or because of the other changes. The
-// others stay, and the refused change leaves nothing. The end of the test compares everything that is stored twice.
+// A change of a batch may be refused after others were decided, because of stored data or because of the other
+// changes. The others stay, and the refused change leaves nothing. The end of the test compares everything that is
+// stored twice.
 func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		tags := make([]string, 500)
-		for i := range tags {
-			tags[i] = fmt.Sprintf(`"t%03d"`, i)
-		}
-		full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags, ",")+`]}`)
-		theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
-		made := doc.MakeID(account, 2)
+	s := newBook(t)
+	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	tags := make([]string, 500)
+	for i := range tags {
+		tags[i] = fmt.Sprintf(`"t%03d"`, i)
+	}
+	full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags,
+		",")+`]}`)
+	theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
+	made := doc.MakeID(account, 2)
 
-		x := script{t: t, s: s}
-		x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
-		x.addTags(account, full.ID, "one more") // 1: it is at its limit
-		x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
-		x.create(account, `{"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]}`, crm.Dedupe) // 3: merged, it would have too many
-		x.create(account, `{"first_name":"Eins","emails":[{"value":"ONE@x.org"}]}`, crm.MergeSeen)                                 // 4: a person has to decide about contact One
-		x.archive(account, made)
-		x.addTags(account, made, "late")                   // 6: it was archived just now
-		x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
-		x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
-		errs := x.run(account)
-		y := script{t: t, s: s}
-		y.addTags(other, theirs+1, "theirs") // 9: there is no such contact
-		y.addTags(other, theirs, "ours")
-		errs = append(errs, y.run(other)...)
+	x := script{t: t, s: s}
+	x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
+	x.addTags(account, full.ID, "one more") // 1: it is at its limit
+	x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
+	x.create(account, `{"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]}`,
+		crm.Dedupe) // 3: merged, it would have too many
+	// 4: a person has to decide about contact One
+	x.create(account, `{"first_name":"Eins","emails":[{"value":"ONE@x.org"}]}`, crm.MergeSeen)
+	x.archive(account, made)
+	x.addTags(account, made, "late")                   // 6: it was archived just now
+	x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
+	x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
+	errs := x.run(account)
+	y := script{t: t, s: s}
+	y.addTags(other, theirs+1, "theirs") // 9: there is no such contact
+	y.addTags(other, theirs, "ours")
+	errs = append(errs, y.run(other)...)
 
-		var invalid *doc.Invalid
-		var matched *crm.Matched
-		for i, err := range errs {
-			refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),
-				6: errors.Is(err, crm.ErrArchived), 7: errors.Is(err, crm.ErrNotFound), 9: errors.Is(err, crm.ErrNotFound)}
-			if want, ok := refused[i]; ok && !want || !ok && err != nil {
-				t.Errorf("change %d got the error %v", i, err)
-			}
+	var invalid *doc.Invalid
+	var matched *crm.Matched
+	for i, err := range errs {
+		refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),
+			6: errors.Is(err, crm.ErrArchived), 7: errors.Is(err, crm.ErrNotFound), 9: errors.Is(err, crm.ErrNotFound)}
+		if want, ok := refused[i]; ok && !want || !ok && err != nil {
+			t.Errorf("change %d got the error %v", i, err)
 		}
-		if matched == nil || matched.Contact.ID != made {
-			t.Errorf("the match is %+v", matched)
-		}
-		document, err := s.Contact(t.Context(), account, full.ID, nil)
-		if err != nil || string(document) != string(full.Append(nil)) {
-			t.Errorf("%v: a refused change has changed a contact: %s", err, document)
-		}
-		wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
-		wantLists(t, s, other, []int64{1}, nil)
-		for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
-			if got := get(t, s, account, id); got.FirstName != want {
-				t.Errorf("contact %d is %+v, want %s", id, got, want)
-			}
-		}
-		wantTags(t, s, other, contacts.TagCount{Name: "ours", Contacts: 1})
-		if got, err := s.SuggestTags(t.Context(), account, "new", 10); err != nil || len(got) != 0 {
-			t.Errorf("%v: the tag of an archived contact counts: %v", err, got)
-		}
-		if d := create(t, s, account, `{"first_name":"Four"}`); d.ID != made+3 {
-			t.Errorf("the next contact has the id %d, want %d", d.ID, made+3)
-		}
-	})
+	}
+	if matched == nil || matched.Contact.ID != made {
+		t.Errorf("the match is %+v", matched)
+	}
+	equal(t, string(must(s.Contact(t.Context(), account, full.ID, nil))(t)), string(full.Append(nil)),
+		"a refused change has changed a contact")
+	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+	wantLists(t, s, other, []int64{1}, nil)
+	for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
+		equal(t, get(t, s, account, id).FirstName, want, "contact %d", id)
+	}
+	wantTags(t, s, other, contacts.TagCount{Name: "ours", Contacts: 1})
+	equal(t, len(must(s.SuggestTags(t.Context(), account, "new", 10))(t)), 0, "the tag of an archived contact counts")
+	equal(t, create(t, s, account, `{"first_name":"Four"}`).ID, made+3, "the next contact has the id")
 }
 
 func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		first := doc.MakeID(account, 1)
-		x := script{t: t, s: s}
-		x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
-		x.create(account, `{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
-		x.create(account, `{"company":"Acme","phones":[{"value":"(212) 555-0100"}],"tags":["a","c"]}`, crm.Dedupe) // by the phone of the second
-		x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`, crm.Force)
-		x.create(account, `{"first_name":"Bo","emails":[{"value":"bo@x.org"}]}`, crm.Dedupe)
-		x.mustRun(account)
-		for i, want := range []struct {
-			id     int64
-			merged bool
-		}{{first, false}, {first, true}, {first, true}, {first + 1, false}, {first + 2, false}} {
-			x.wantAnswer(i, want.id, want.merged)
-		}
-		for i := range 2 {
-			if string(x.answers[i+1].Before) != string(x.answers[i].Body) {
-				t.Errorf("merge %d was made into %s, and not into %s", i+1, x.answers[i+1].Before, x.answers[i].Body)
-			}
-		}
-		document, err := s.Contact(t.Context(), account, first, nil)
-		if err != nil || string(document) != string(x.answers[2].Append(nil)) {
-			t.Errorf("%v: the contact is %s", err, document)
-		}
-		if p := parse(t, document); p.Title == nil || *p.Title != "Dr." || len(p.Emails) != 1 || len(p.Phones) != 1 || !slices.Equal(p.Tags, []string{"a", "b", "c"}) {
-			t.Errorf("the contact is %s", document)
-		}
-		wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "b", Contacts: 1}, contacts.TagCount{Name: "c", Contacts: 1})
-		if got := search(t, s, account, crm.Active, typed("acme ana"), 10); !slices.Equal(got, []int64{1}) {
-			t.Errorf("the search finds %v", got)
-		}
-	})
+	s, account := newBookOf(t)
+	first := doc.MakeID(account, 1)
+	x := script{t: t, s: s}
+	x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
+	x.create(account,
+		`{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
+	// by the phone of the second
+	x.create(account, `{"company":"Acme","phones":[{"value":"(212) 555-0100"}],"tags":["a","c"]}`, crm.Dedupe)
+	x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`, crm.Force)
+	x.create(account, `{"first_name":"Bo","emails":[{"value":"bo@x.org"}]}`, crm.Dedupe)
+	x.mustRun(account)
+	for i, want := range []struct {
+		id     int64
+		merged bool
+	}{{first, false}, {first, true}, {first, true}, {first + 1, false}, {first + 2, false}} {
+		x.wantAnswer(i, want.id, want.merged)
+	}
+	for i := range 2 {
+		equal(t, string(x.answers[i+1].Before), string(x.answers[i].Body), "merge was made into, and not into %s",
+			x.answers[i].Body)
+	}
+	document := must(s.Contact(t.Context(), account, first, nil))(t)
+	equal(t, string(document), string(x.answers[2].Append(nil)), "the contact")
+	if p := parse(t, document); p.Title == nil || *p.Title != "Dr." || len(p.Emails) != 1 || len(p.Phones) != 1 ||
+		!slices.Equal(p.Tags, []string{"a", "b", "c"}) {
+		t.Errorf("the contact is %s", document)
+	}
+	wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "b", Contacts: 1},
+		contacts.TagCount{Name: "c", Contacts: 1})
+	equal(t, search(t, s, account, crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
 }
 
 func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		id := create(t, s, account, `{"first_name":"Ana","tags":["kept","old"]}`).ID
-		x := script{t: t, s: s}
-		x.addTags(account, id, "new", "newer")
-		x.removeTags(account, id, "new", "old")
-		x.addTags(account, id, "old")
-		x.create(account, `{"first_name":"Bo","tags":["new"]}`, crm.Dedupe)
-		x.removeTags(account, id+1, "new")
-		x.addTags(account, id+1, "kept")
-		x.mustRun(account)
-		for i, want := range [][]string{{"kept", "old", "new", "newer"}, {"kept", "newer"}, {"kept", "newer", "old"}, {"new"}, {}, {"kept"}} {
-			if got := parse(t, x.answers[i].Append(nil)).Tags; !slices.Equal(got, want) {
-				t.Errorf("change %d was answered with the tags %q, want %q", i, got, want)
-			}
-		}
-		if got := get(t, s, account, id).Tags; !slices.Equal(got, []string{"kept", "newer", "old"}) {
-			t.Errorf("the tags are %q", got)
-		}
-		wantTags(t, s, account, contacts.TagCount{Name: "kept", Contacts: 2}, contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "old", Contacts: 1})
-		if got := search(t, s, account, crm.Active, typed("tag:new"), 10); len(got) != 0 {
-			t.Errorf("the search finds %v by a tag that is gone", got)
-		}
-	})
+	s, account := newBookOf(t)
+	id := create(t, s, account, `{"first_name":"Ana","tags":["kept","old"]}`).ID
+	x := script{t: t, s: s}
+	x.addTags(account, id, "new", "newer")
+	x.removeTags(account, id, "new", "old")
+	x.addTags(account, id, "old")
+	x.create(account, `{"first_name":"Bo","tags":["new"]}`, crm.Dedupe)
+	x.removeTags(account, id+1, "new")
+	x.addTags(account, id+1, "kept")
+	x.mustRun(account)
+	for i, want := range [][]string{{"kept", "old", "new", "newer"}, {"kept", "newer"}, {"kept", "newer", "old"},
+		{"new"}, {}, {"kept"}} {
+		equal(t, parse(t, x.answers[i].Append(nil)).Tags, want, "change %d was answered with the tags", i)
+	}
+	equal(t, get(t, s, account, id).Tags, []string{"kept", "newer", "old"}, "the tags")
+	wantTags(t, s, account, contacts.TagCount{Name: "kept", Contacts: 2},
+		contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "old", Contacts: 1})
+	equal(t, len(search(t, s, account, crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
 }
 
 // If a contact is archived, restored, or gets another email, the rest of its batch finds it in its new state.
 func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-		x := script{t: t, s: s}
-		x.archive(account, old)
-		x.create(account, `{"first_name":"Young","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 1: no active contact has it
-		x.update(account, old+1, `{"emails":[{"value":"young@x.org"}]}`)
-		x.restore(account, old)
-		x.create(account, `{"title":"Dr.","emails":[{"value":"OLD@x.org"}]}`, crm.Dedupe)
-		x.create(account, `{"title":"Dr.","emails":[{"value":"YOUNG@x.org"}]}`, crm.Dedupe)
-		x.archive(account, old+1)
-		x.restore(account, old+1)
-		x.archive(account, old+1)
-		x.create(account, `{"title":"Prof.","emails":[{"value":"young@x.org"}]}`, crm.Dedupe) // 9
-		x.update(account, old, `{"emails":[{"value":"moved@x.org"}]}`)
-		x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it anymore
-		x.mustRun(account)
-		x.wantAnswer(1, old+1, false)
-		x.wantAnswer(4, old, true)
-		x.wantAnswer(5, old+1, true)
-		x.wantAnswer(9, old+2, false)
-		x.wantAnswer(11, old+3, false)
-		wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
-		for scope, want := range map[crm.ContactScope][]int64{crm.Active: {3}, crm.Archived: {2}} {
-			if got := search(t, s, account, scope, typed("young@x.org"), 10); !slices.Equal(got, want) {
-				t.Errorf("%s: the search finds %v, want %v", scope, got, want)
-			}
-		}
-	})
+	s, account := newBookOf(t)
+	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+	x := script{t: t, s: s}
+	x.archive(account, old)
+	// 1: no active contact has it
+	x.create(account, `{"first_name":"Young","emails":[{"value":"old@x.org"}]}`, crm.Dedupe)
+	x.update(account, old+1, `{"emails":[{"value":"young@x.org"}]}`)
+	x.restore(account, old)
+	x.create(account, `{"title":"Dr.","emails":[{"value":"OLD@x.org"}]}`, crm.Dedupe)
+	x.create(account, `{"title":"Dr.","emails":[{"value":"YOUNG@x.org"}]}`, crm.Dedupe)
+	x.archive(account, old+1)
+	x.restore(account, old+1)
+	x.archive(account, old+1)
+	x.create(account, `{"title":"Prof.","emails":[{"value":"young@x.org"}]}`, crm.Dedupe) // 9
+	x.update(account, old, `{"emails":[{"value":"moved@x.org"}]}`)
+	x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it anymore
+	x.mustRun(account)
+	x.wantAnswer(1, old+1, false)
+	x.wantAnswer(4, old, true)
+	x.wantAnswer(5, old+1, true)
+	x.wantAnswer(9, old+2, false)
+	x.wantAnswer(11, old+3, false)
+	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+	for scope, want := range map[crm.ContactScope][]int64{crm.Active: {3}, crm.Archived: {2}} {
+		equal(t, search(t, s, account, scope, typed("young@x.org"), 10), want, "%s: the search", scope)
+	}
 }
 
-// If more contacts have an email than are loaded, those with the same name are searched for, including those of the same batch.
+// If more contacts have an email than are loaded, those with the same name are searched for, including those of the
+// same batch.
 func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		x := script{t: t, s: s}
-		for i := range derived.FewCandidates + 4 {
-			x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i), crm.Force)
-		}
-		x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
-		x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
-		x.mustRun(account)
-		x.wantAnswer(derived.FewCandidates+4, doc.MakeID(account, 11), true)
-		x.wantAnswer(derived.FewCandidates+5, doc.MakeID(account, 1), true)
-		wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
-	})
+	s, account := newBookOf(t)
+	x := script{t: t, s: s}
+	for i := range derived.FewCandidates + 4 {
+		x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i),
+			crm.Force)
+	}
+	x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
+	x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
+	x.mustRun(account)
+	x.wantAnswer(derived.FewCandidates+4, doc.MakeID(account, 11), true)
+	x.wantAnswer(derived.FewCandidates+5, doc.MakeID(account, 1), true)
+	wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
 }
 
 // The look-ups of a batch see what its earlier changes leave, not what was there before them.
 func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-		made := make([]contacts.Document, 6)
-		creates := func(i int, body string) func() error {
-			in := input(t, body)
-			return func() (err error) {
-				made[i], err = s.CreateContact(t.Context(), account, in, crm.Dedupe)
-				return err
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+	made := make([]contacts.Document, 6)
+	creates := func(i int, body string) func() error {
+		in := input(t, body)
+		return func() (err error) {
+			made[i], err = s.CreateContact(ctx, account, in, crm.Dedupe)
+			return err
+		}
+	}
+	patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
+	errs := together(t, s, account,
+		creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
+		creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
+		func() error {
+			return errOf(s.UpdateContact(ctx, account, old, patch))
+		},
+		creates(2, `{"first_name":"New","emails":[{"value":"old@x.org"}]}`),
+		creates(3, `{"emails":[{"value":"moved@x.org"}],"tags":["found"]}`),
+		func() error {
+			return errOf(s.AddTags(ctx, account, old, []string{"last"}))
+		},
+		func() error { return s.ArchiveContact(ctx, account, old) },
+		creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
+		func() error {
+			_, err := s.AddTags(ctx, account, old, []string{"late"})
+			if !errors.Is(err, crm.ErrArchived) {
+				t.Errorf("a tag for an archived contact: %v", err)
 			}
+			return nil
+		})
+	succeed(t, errors.Join(errs...))
+	for i, want := range []struct {
+		seq    int64
+		merged bool
+	}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
+		if doc.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
+			t.Errorf("create %d: contact %d, merged %v; want %+v", i, doc.IDSeq(made[i].ID), made[i].Merged, want)
 		}
-		patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
-		errs := together(t, s, account,
-			creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
-			creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
-			func() error {
-				_, err := s.UpdateContact(t.Context(), account, old, patch)
-				return err
-			},
-			creates(2, `{"first_name":"New","emails":[{"value":"old@x.org"}]}`),
-			creates(3, `{"emails":[{"value":"moved@x.org"}],"tags":["found"]}`),
-			func() error {
-				_, err := s.AddTags(t.Context(), account, old, []string{"last"})
-				return err
-			},
-			func() error { return s.ArchiveContact(t.Context(), account, old) },
-			creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
-			func() error {
-				_, err := s.AddTags(t.Context(), account, old, []string{"late"})
-				if !errors.Is(err, crm.ErrArchived) {
-					t.Errorf("a tag for an archived contact: %v", err)
-				}
-				return nil
-			})
-		succeed(t, errors.Join(errs...))
-		for i, want := range []struct {
-			seq    int64
-			merged bool
-		}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
-			if doc.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
-				t.Errorf("create %d: contact %d, merged %v; want %+v", i, doc.IDSeq(made[i].ID), made[i].Merged, want)
-			}
+	}
+	tag := func(name string) func() error {
+		return func() error {
+			return errOf(s.AddTags(ctx, account, made[2].ID, []string{name}))
 		}
-		tag := func(name string) func() error {
-			return func() error {
-				_, err := s.AddTags(t.Context(), account, made[2].ID, []string{name})
-				return err
-			}
-		}
-		succeed(t, errors.Join(together(t, s, account, tag("a"), tag("b"), creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...))
-		if tags := get(t, s, account, made[2].ID).Tags; fmt.Sprint(tags) != "[a b c d]" {
-			t.Errorf("the tags of the contact that was changed again and again are %q", tags)
-		}
-		restored := parse(t, restore(t, s, account, old).Append(nil))
-		if fmt.Sprint(restored.Tags) != "[found last]" {
-			t.Errorf("the tags of the changed contact are %q", restored.Tags)
-		}
-	})
+	}
+	succeed(t, errors.Join(together(t, s, account, tag("a"), tag("b"),
+		creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...))
+	equal(t, fmt.Sprint(get(t, s, account, made[2].ID).Tags), "[a b c d]",
+		"the tags of the contact that was changed again and again")
+	equal(t, fmt.Sprint(parse(t, restore(t, s, account, old).Append(nil)).Tags), "[found last]",
+		"the tags of the changed contact")
 }
 
 // A disk page that cannot be read affects the change that needs it, and not the others of its batch.
 func TestConcurrentDamagedPageDoesNotDisturbABatch(t *testing.T) {
+	ctx := t.Context()
 	t.Parallel()
 	o := store.Options{Data: t.TempDir()}
-	s, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := Open(ctx, o)
+	succeed(t, err)
 	one, two := newAccount(t, s).Number, newAccount(t, s).Number
 	bad := create(t, s, one, largeContact(200)).ID
 	create(t, s, two, `{"first_name":"Z"}`)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, s.Close())
 	file := filepath.Join(o.Data, "donorbook.db")
 	raw, _ := os.ReadFile(file)
 	n := 0
@@ -348,18 +325,41 @@ func TestConcurrentDamagedPageDoesNotDisturbABatch(t *testing.T) {
 			}
 		}
 	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = Open(t.Context(), o); err != nil {
+	succeed(t, os.WriteFile(file, raw, 0o600))
+	if s, err = Open(ctx, o); err != nil {
 		t.Fatal(err)
 	}
 	closeAfter(t, s)
 	errs := together(t, s, two, func() error {
-		_, err := s.AddTags(t.Context(), one, bad, []string{"x"})
-		return err
+		return errOf(s.AddTags(ctx, one, bad, []string{"x"}))
 	}, creating(t, s, two, "Innocent"), creating(t, s, two, "Innocent2"))
 	if errs[0] == nil || errs[1] != nil || errs[2] != nil {
 		t.Errorf("the changes got %v", errs)
+	}
+}
+
+// TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the
+// clock was set back.
+func TestUpdatedAtNeverGoesBack(t *testing.T) {
+	s := newBook(t)
+	account, clock := newAccount(t, s), stopClock(s)
+	id := create(t, s, account.Number, `{"first_name":"A","emails":[{"value":"a@x.org"}]}`).ID
+	mustImport(t, s, account, `[{"title":"Gala","slug":"gala"}]`)
+	created := get(t, s, account.Number, id).Updated
+	clock.move(-48 * time.Hour)
+	create(t, s, account.Number, `{"company":"New","emails":[{"value":"a@x.org"}]}`)
+	mustImport(t, s, account, `[{"title":"Gala","slug":"gala","raised":5}]`)
+	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was updated")
+	archive(t, s, account.Number, id)
+	restore(t, s, account.Number, id)
+	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was restored")
+	if gala := campaignsSeen(t, s, account, campaign.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" ||
+		gala.Raised != 5 {
+		t.Errorf("the campaign is %+v", gala)
+	}
+	clock.move(49 * time.Hour)
+	if d := must(s.AddTags(t.Context(), account.Number, id, []string{"t"}))(t); parse(t,
+		d.Append(nil)).Updated <= created {
+		t.Errorf("an hour later: %s", d.Body)
 	}
 }

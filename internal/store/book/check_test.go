@@ -3,16 +3,22 @@ package book
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
+	"donorbook/internal/store/gifts"
 )
 
 // check checks a store, and returns what was found.
@@ -24,236 +30,418 @@ func checkAll(t *testing.T, s *Book, repair bool) (found []string, report check.
 		}
 		found = append(found, p.String())
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, err)
 	return found, report
 }
 
 // What cannot be derived is reported and not changed.
 func TestACheckTellsWhatIsLost(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		closeAfter(t, s)
-		w := newWorld(t, s, 30)
-		root := w.root.Number
-		id := func(seq int64) int64 { return doc.MakeID(root, seq) }
-		damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id(3), []byte(`,"first_name":"Q"}`))
-		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id(14)) // archived
-		damage(t, s, `DELETE FROM contact WHERE id = $1`, id(5))
-		damage(t, s, `DELETE FROM contact WHERE id >= $1 AND id <= $2`, id(29), id(30))
-		damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
-		damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-		damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, doc.MakeID(79, 1), []byte(`{}`))
-		damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
-		damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
-		var bodies []string
-		for range 2 {
-			found, report := checkAll(t, s, true)
-			all := strings.Join(found, "\n")
-			for _, want := range []string{
-				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(3)),
-				fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(14)),
-				fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
-				fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29), id(30)),
-				"its document is damaged: restore it from a backup", "have the user_id 77, and the table app_user has no such row",
-				"have the account_id 78, and the table account has no such row", "rows of the table contact: 1 have the account_id 79",
-				"rows of the table campaign: 1 have the account_id 0", "have the parent 80, and the table account has no such row",
-			} {
-				if !strings.Contains(all, want) {
-					t.Errorf("%q is not told:\n%s", want, all)
-				}
-			}
-			if report.Problems-report.Repaired < 9 {
-				t.Errorf("%+v: %s", report, all)
-			}
-			err := s.Read(t.Context(), func(c db.Conn) error {
-				_, err := c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, contacts.SQLLoadContacts, root, []int64{id(3)})
-				return err
-			})
-			if err != nil {
-				t.Error(err)
+	s := newBook(t)
+	closeAfter(t, s)
+	w := newWorld(t, s, 30)
+	root := w.root.Number
+	id := func(seq int64) int64 { return doc.MakeID(root, seq) }
+	damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id(3), []byte(`,"first_name":"Q"}`))
+	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id(14)) // archived
+	damage(t, s, `DELETE FROM contact WHERE id = $1`, id(5))
+	damage(t, s, `DELETE FROM contact WHERE id >= $1 AND id <= $2`, id(29), id(30))
+	damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
+	damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
+	damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
+	damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, doc.MakeID(79, 1), []byte(`{}`))
+	damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
+	damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
+	var bodies []string
+	for range 2 {
+		found, report := checkAll(t, s, true)
+		all := strings.Join(found, "\n")
+		for _, want := range []string{
+			fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(3)),
+			fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(14)),
+			fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
+			fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29),
+				id(30)),
+			"its document is damaged: restore it from a backup",
+			"have the user_id 77, and the table app_user has no such row",
+			"have the account_id 78, and the table account has no such row",
+			"rows of the table contact: 1 have the account_id 79",
+			"rows of the table campaign: 1 have the account_id 0",
+			"have the parent 80, and the table account has no such row",
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("%q is not told:\n%s", want, all)
 			}
 		}
-		if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
-			t.Errorf("a damaged document was changed: %q", bodies)
+		if report.Problems-report.Repaired < 9 {
+			t.Errorf("%+v: %s", report, all)
 		}
-	})
+		err := s.Read(t.Context(), func(c db.Conn) error {
+			return errOf(c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, contacts.SQLLoadContacts,
+				root, []int64{id(3)}))
+		})
+		succeed(t, err)
+	}
+	if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
+		t.Errorf("a damaged document was changed: %q", bodies)
+	}
 }
 
-// A check that is interrupted has not read everything. It must not treat what it did not read as lost, or repair totals from it.
+// A check that is interrupted has not read everything. It must not treat what it did not read as lost, or repair
+// totals from it.
 func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		fillNamed(t, s, account, 450, func(i int) string { return fmt.Sprintf(`{"first_name":"N%d","last_name":"L"}`, i) })
-		for _, repair := range []bool{false, true} {
-			ctx, cancel := context.WithCancel(t.Context())
-			_, err := s.Check(ctx, check.CheckOptions{Repair: repair, Found: func(p check.Problem) { t.Error(p) }, Progress: func(_ string, done, _ int64) {
+	s, account := newBookOf(t)
+	fillNamed(t, s, account, 450, func(i int) string { return fmt.Sprintf(`{"first_name":"N%d","last_name":"L"}`, i) })
+	for _, repair := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Check(ctx, check.CheckOptions{Repair: repair, Found: func(p check.Problem) { t.Error(p) },
+			Progress: func(_ string, done, _ int64) {
 				if done > 0 {
 					cancel()
 				}
 			}})
-			if err == nil {
-				t.Error("the check came to its end")
-			}
+		if err == nil {
+			t.Error("the check came to its end")
 		}
-	})
+	}
 }
 
 // A tag may have spaces that an index of words does not treat as spaces.
 func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
-		if found, _ := checkAll(t, s, false); len(found) > 0 {
-			t.Error(found)
-		}
-	})
+	s := newBook(t)
+	create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
+	if found, _ := checkAll(t, s, false); len(found) > 0 {
+		t.Error(found)
+	}
 }
 
 // If the account of a row is not the one in its id, the check reports it and ends.
 func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		closeAfter(t, s)
-		low, high := newAccount(t, s), newAccount(t, s)
-		if low.Number > high.Number {
-			low, high = high, low
+	s := newBook(t)
+	closeAfter(t, s)
+	low, high := newAccount(t, s), newAccount(t, s)
+	if low.Number > high.Number {
+		low, high = high, low
+	}
+	for range 3 {
+		create(t, s, high.Number, `{"first_name":"Ana"}`)
+	}
+	first, second := doc.MakeID(high.Number, 1), doc.MakeID(high.Number, 2)
+	damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
+	damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
+	found, _ := checkAll(t, s, false)
+	for _, want := range []string{
+		fmt.Sprintf("account %s: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", low.ID, first, high.ID),
+		fmt.Sprintf("account number 77: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", second, high.ID),
+	} {
+		if !slices.Contains(found, want) {
+			t.Errorf("%q is not told: %q", want, found)
 		}
-		for range 3 {
-			create(t, s, high.Number, `{"first_name":"Ana"}`)
-		}
-		first, second := doc.MakeID(high.Number, 1), doc.MakeID(high.Number, 2)
-		damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
-		damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
-		found, _ := checkAll(t, s, false)
-		for _, want := range []string{
-			fmt.Sprintf("account %s: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", low.ID, first, high.ID),
-			fmt.Sprintf("account number 77: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", second, high.ID),
-		} {
-			if !slices.Contains(found, want) {
-				t.Errorf("%q is not told: %q", want, found)
-			}
-		}
-	})
+	}
 }
 
-// Ids after the last contact were assigned, so their contacts were lost. Another node assigns later ids during the repair.
+// Ids after the last contact were assigned, so their contacts were lost. Another node assigns later ids during the
+// repair.
 func TestConcurrentRepairNeverGivesAnIDOutAgain(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		closeAfter(t, a)
-		closeAfter(t, b)
-		account := newAccount(t, a).Number
-		for range 3 {
-			create(t, a, account, `{"first_name":"Early"}`)
-		}
-		damage(t, a, `UPDATE account_tally SET contact_seq = 8 WHERE account_id = $1`, account)
-		meanwhile := false
-		var found []string
-		report, err := a.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(p check.Problem) { found = append(found, p.String()) }, Progress: func(string, int64, int64) {
+	a, b := twoNodes(t)
+	closeAfter(t, a)
+	closeAfter(t, b)
+	account := newAccount(t, a).Number
+	for range 3 {
+		create(t, a, account, `{"first_name":"Early"}`)
+	}
+	damage(t, a, `UPDATE account_tally SET contact_seq = 8 WHERE account_id = $1`, account)
+	meanwhile := false
+	var found []string
+	report, err := a.Check(t.Context(), check.CheckOptions{Repair: true,
+		Found: func(p check.Problem) { found = append(found, p.String()) }, Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
 			}
 		}})
-		lost := fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", doc.MakeID(account, 4), doc.MakeID(account, 8))
-		if err != nil || report.Repaired > 0 || len(found) != 1 || !strings.Contains(found[0], lost) {
-			t.Errorf("found %q, %+v, %v, want %q", found, report, err, lost)
-		}
-		for seq := int64(10); seq < 15; seq++ { // the ninth was created meanwhile
-			if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != doc.MakeID(account, seq) {
-				t.Errorf("a new contact is %d, want %d", c.ID, doc.MakeID(account, seq))
-			}
-		}
-	})
+	lost := fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", doc.MakeID(account, 4),
+		doc.MakeID(account, 8))
+	if err != nil || report.Repaired > 0 || len(found) != 1 || !strings.Contains(found[0], lost) {
+		t.Errorf("found %q, %+v, %v, want %q", found, report, err, lost)
+	}
+	for seq := int64(10); seq < 15; seq++ { // the ninth was created meanwhile
+		equal(t, create(t, a, account, `{"first_name":"Late"}`).ID, doc.MakeID(account, seq), "a new contact")
+	}
 }
 
 // A sequence that is behind is raised to the last contact, even if another repair has done so meanwhile.
 func TestConcurrentTwoRepairsRaiseASequenceOnce(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		account := newAccount(t, a).Number
-		for range 5 {
-			create(t, a, account, `{"first_name":"Early"}`)
-		}
-		damage(t, a, `UPDATE account_tally SET contact_seq = 3 WHERE account_id = $1`, account)
-		meanwhile := false
-		must(a.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}, Progress: func(string, int64, int64) {
+	a, b := twoNodes(t)
+	account := newAccount(t, a).Number
+	for range 5 {
+		create(t, a, account, `{"first_name":"Early"}`)
+	}
+	damage(t, a, `UPDATE account_tally SET contact_seq = 3 WHERE account_id = $1`, account)
+	meanwhile := false
+	must(a.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {},
+		Progress: func(string, int64, int64) {
 			if !meanwhile {
 				meanwhile = true
 				checkAll(t, b, true)
 				create(t, b, account, `{"first_name":"Meanwhile"}`)
 			}
 		}}))(t)
-		if c := create(t, a, account, `{"first_name":"Late"}`); c.ID != doc.MakeID(account, 7) {
-			t.Errorf("a new contact is %d, want %d", c.ID, doc.MakeID(account, 7))
-		}
-	})
+	equal(t, create(t, a, account, `{"first_name":"Late"}`).ID, doc.MakeID(account, 7), "a new contact")
 }
 
 // A whole index is computed again while another node writes.
 func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		account := newAccount(t, a).Number
-		for i := range 300 {
-			create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all","t%d"]}`, i, i, i%7))
-		}
-		wantTotal := func(n int64) {
-			t.Helper()
-			for _, s := range []*Book{a, b} {
-				if _, total := page(t, s, account, crm.Active, 1, 1); total != n {
-					t.Errorf("%d contacts are listed, want %d", total, n)
-				}
+	a, b := twoNodes(t)
+	account := newAccount(t, a).Number
+	for i := range 300 {
+		create(t, a, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all","t%d"]}`,
+			i, i, i%7))
+	}
+	wantTotal := func(n int64) {
+		t.Helper()
+		for _, s := range []*Book{a, b} {
+			if _, total := page(t, s, account, crm.Active, 1, 1); total != n {
+				t.Errorf("%d contacts are listed, want %d", total, n)
 			}
 		}
-		wantTotal(300)
-		damage(t, a, `DELETE FROM contact_index WHERE account_id = $1`, account)
-		damage(t, a, `DELETE FROM tag WHERE account_id = $1`, account)
-		damage(t, a, `DELETE FROM contact_search`)
-		damage(t, a, `UPDATE account_tally SET contact_active = 7 WHERE account_id = $1`, account)
-		done := make(chan error)
-		go func() {
-			var err error
-			for i := 0; i < 50 && err == nil; i++ {
-				if _, err = b.CreateContact(t.Context(), account, input(t, fmt.Sprintf(`{"first_name":"N%d","tags":["all"]}`, i)), crm.Force); err == nil {
-					_, err = b.AddTags(t.Context(), account, doc.MakeID(account, int64(i+1)), []string{"late"})
-				}
+	}
+	wantTotal(300)
+	damage(t, a, `DELETE FROM contact_index WHERE account_id = $1`, account)
+	damage(t, a, `DELETE FROM tag WHERE account_id = $1`, account)
+	damage(t, a, `DELETE FROM contact_search`)
+	damage(t, a, `UPDATE account_tally SET contact_active = 7 WHERE account_id = $1`, account)
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := 0; i < 50 && err == nil; i++ {
+			if _, err = b.CreateContact(t.Context(), account,
+				input(t, fmt.Sprintf(`{"first_name":"N%d","tags":["all"]}`, i)), crm.Force); err == nil {
+				_, err = b.AddTags(t.Context(), account, doc.MakeID(account, int64(i+1)), []string{"late"})
 			}
-			done <- err
-		}()
-		checkAll(t, a, true)
-		succeed(t, <-done)
-		if found, report := checkAll(t, a, false); len(found) > 0 || report.Contacts != 350 {
-			t.Errorf("after the repair: %+v, %q", report, found)
 		}
-		wantTotal(350)
-		if found := search(t, b, account, crm.Active, typed("p2 late"), 25); len(found) != 11 { // P2 and P20 to P29
-			t.Errorf("the search finds %v", found)
-		}
-		wantTags(t, b, account, contacts.TagCount{Name: "all", Contacts: 350}, contacts.TagCount{Name: "late", Contacts: 50}, contacts.TagCount{Name: "t0", Contacts: 43}, contacts.TagCount{Name: "t1", Contacts: 43}, contacts.TagCount{Name: "t2", Contacts: 43}, contacts.TagCount{Name: "t3", Contacts: 43},
-			contacts.TagCount{Name: "t4", Contacts: 43}, contacts.TagCount{Name: "t5", Contacts: 43}, contacts.TagCount{Name: "t6", Contacts: 42})
-	})
+		done <- err
+	}()
+	checkAll(t, a, true)
+	succeed(t, <-done)
+	if found, report := checkAll(t, a, false); len(found) > 0 || report.Contacts != 350 {
+		t.Errorf("after the repair: %+v, %q", report, found)
+	}
+	wantTotal(350)
+	if found := search(t, b, account, crm.Active, typed("p2 late"), 25); len(found) != 11 { // P2 and P20 to P29
+		t.Errorf("the search finds %v", found)
+	}
+	wantTags(t, b, account, contacts.TagCount{Name: "all", Contacts: 350},
+		contacts.TagCount{Name: "late", Contacts: 50}, contacts.TagCount{Name: "t0", Contacts: 43},
+		contacts.TagCount{Name: "t1", Contacts: 43}, contacts.TagCount{Name: "t2", Contacts: 43},
+		contacts.TagCount{Name: "t3", Contacts: 43},
+		contacts.TagCount{Name: "t4", Contacts: 43}, contacts.TagCount{Name: "t5", Contacts: 43},
+		contacts.TagCount{Name: "t6", Contacts: 42})
 }
 
 // A repair fixes what was found and does not change what is correct.
 func TestARepairHurtsNothingElse(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		s := must(Open(t.Context(), o))(t)
-		closeAfter(t, s)
-		account := newAccount(t, s).Number
-		a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
-		b := create(t, s, account, `{"first_name":"B","tags":["gala"]}`).ID
-		create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
-		archive(t, s, account, a)
-		archive(t, s, account, b)
-		damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
-		damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
-		if found, _ := checkAll(t, s, true); len(found) == 0 {
-			t.Error("nothing was found")
+	o := newDatabase(t)
+	s := must(Open(t.Context(), o))(t)
+	closeAfter(t, s)
+	account := newAccount(t, s).Number
+	a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
+	b := create(t, s, account, `{"first_name":"B","tags":["gala"]}`).ID
+	create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
+	archive(t, s, account, a)
+	archive(t, s, account, b)
+	damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
+	damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
+	if found, _ := checkAll(t, s, true); len(found) == 0 {
+		t.Error("nothing was found")
+	}
+	if again, _ := checkAll(t, s, false); len(again) > 0 {
+		t.Errorf("after the repair: %q", again)
+	}
+	counts := must(s.LargestTags(t.Context(), account, 5))(t)
+	if len(counts) != 1 || counts[0] != (contacts.TagCount{Name: "gala", Contacts: 1}) {
+		t.Errorf("tags are counted as %v", counts)
+	}
+}
+
+// checkIntegrity reads every account completely and compares everything that is stored twice: totals, the index, the
+// list of archived contacts, and what the documents say.
+func checkIntegrity(t testing.TB, s *Book) {
+	t.Helper()
+	ctx := context.Background() // the test's own context has ended
+	accounts, err := s.Accounts(ctx)
+	succeed(t, err)
+	if _, err := s.Check(ctx, check.CheckOptions{Found: func(p check.Problem) {
+		t.Errorf("check: %v",
+			p)
+	}}); err != nil { // which must agree
+		t.Error(err)
+	}
+	for _, account := range accounts {
+		succeed(t, s.View(ctx, func(c db.Conn) error { return checkAccount(t, c, account.Number) }))
+		for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
+			_, result := must2(s.Contacts(ctx, account.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, nil,
+				nil))(t)
+			equal(t, result.Count, min(result.Total, 100), "%s contacts: of %d on the first page", scope, result.Total)
 		}
-		if again, _ := checkAll(t, s, false); len(again) > 0 {
-			t.Errorf("after the repair: %q", again)
+	}
+}
+
+// mapsDiffer is how two maps differ. To compare large ones takes most of the time of cmp.Diff.
+func mapsDiffer[K, V comparable](want, got map[K]V) string {
+	if maps.Equal(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
+
+type indexRow struct {
+	Key string
+	ID  int64
+}
+
+type tagName struct{ Fold, Name string }
+
+func checkAccount(t testing.TB, c db.Conn, account int64) error {
+	t.Helper()
+	row, err := store.ReadTally(c, account)
+	if err != nil {
+		return err
+	}
+	var active, count int64
+	created := int64(0)
+	index, wantIndex := map[indexRow]bool{}, map[indexRow]bool{}
+	words, wantWords := map[indexRow]bool{}, map[indexRow]bool{}
+	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
+	wantSets, lastGifts, given := map[string][]int64{}, map[int64]int64{}, map[int64]int64{}
+	err = c.Each(func(r db.Row) error {
+		if _, g := gifts.ScanGift(r); g.Damage == nil && g.Net() > 0 {
+			if g.Currency == row.Currency {
+				given[g.Contact] += g.Net()
+			}
+			lastGifts[g.Contact] = gifts.Later(lastGifts[g.Contact], firstSecond(g.Local.Unix()))
+			if name, seq := fmt.Sprintf("d:%d", g.Campaign), doc.IDSeq(g.Contact); g.Campaign != 0 &&
+				!slices.Contains(wantSets[name], seq) {
+				wantSets[name] = append(wantSets[name], seq)
+			}
 		}
-		counts, err := s.LargestTags(t.Context(), account, 5)
-		if err != nil || len(counts) != 1 || counts[0] != (contacts.TagCount{Name: "gala", Contacts: 1}) {
-			t.Errorf("tags are counted as %v, %v", counts, err)
+		return nil
+	}, `SELECT `+gifts.GiftColumns+` FROM gift WHERE account_id = $1`, account)
+	if err != nil {
+		return err
+	}
+	for _, givers := range wantSets {
+		slices.Sort(givers)
+	}
+	err = c.Each(func(r db.Row) error {
+		id, archived := r.Int(0), r.Int(2)
+		contact, err := crm.ParseContact(id, r.Bytes(4), store.SplitKeys(r.Text(3)))
+		if err != nil {
+			return err
 		}
-	})
+		equal(t, store.Checksum(r.Bytes(4)), r.Int(5), "contact %d has the checksum", id)
+		count++
+		active += 1 - archived
+		equal(t, id, doc.MakeID(account, count), "contact %d of account %d has the id", count, account)
+		equal(t, contact.Archived(), (archived == 1), "contact %d: archived is %d, and the document says %v", id,
+			archived, contact.ArchivedAt)
+		if archived == 1 {
+			wantSets["archived"] = append(wantSets["archived"], doc.IDSeq(id))
+		}
+		if contact.MergedInto != 0 {
+			wantSets["merged"] = append(wantSets["merged"], doc.IDSeq(id))
+		}
+		created = max(created, contact.CreatedAt.Unix())
+		for _, word := range strings.Split(find.SearchDocument(&contact, account), " ") {
+			wantWords[indexRow{word, id}] = true
+		}
+		for _, key := range contact.MatchKeys {
+			wantIndex[indexRow{key, id}] = true
+		}
+		for _, name := range find.CommonWords(&contact) {
+			wantSets[name] = append(wantSets[name], doc.IDSeq(id))
+		}
+		for _, name := range contact.Tags {
+			wantSets["t:"+name] = append(wantSets["t:"+name], doc.IDSeq(id))
+			if !contact.Archived() {
+				wantTags[tagName{crm.FoldTag(name), name}]++
+			}
+		}
+		if len(contact.Emails) == 0 {
+			wantSets["l:email"] = append(wantSets["l:email"], doc.IDSeq(id))
+		}
+		if len(contact.Phones) == 0 {
+			wantSets["l:phone"] = append(wantSets["l:phone"], doc.IDSeq(id))
+		}
+		is := []any{r.Int(1), r.Int(9), r.Text(10), r.Int(11), r.Int(7)}
+		should := []any{created, contact.UpdatedAt.Unix(), find.SortName(&contact), given[id], lastGifts[id]}
+		equal(t, is, should, "contact %d has other columns than its document", id)
+		return nil
+	}, `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 ORDER BY id`, account)
+	if err != nil {
+		return err
+	}
+	equal(t, created, row.LastCreated, "account %d: the last contact was made at, and noted", account)
+	if count != row.ContactSeq || active != row.ContactActive {
+		t.Errorf("account %d: %d contacts, %d of them active, are counted as %d and %d", account, count, active,
+			row.ContactSeq, row.ContactActive)
+	}
+	err = c.Each(func(r db.Row) error {
+		index[indexRow{r.Text(0), r.Int(1)}] = true
+		return nil
+	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
+	if diff := mapsDiffer(wantIndex, index); diff != "" {
+		t.Errorf("account %d: the index differs from the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.EachWord(store.WordsTable, doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq),
+		func(id int64, word string) error {
+			words[indexRow{word, id}] = true
+			return nil
+		})
+	if diff := mapsDiffer(wantWords, words); diff != "" {
+		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	err = c.Each(func(r db.Row) error {
+		tags[tagName{r.Text(0), r.Text(1)}] = r.Int(2)
+		equal(t, int64(len(strconv.FormatInt(r.Int(2), 10))), r.Int(3),
+			"account %d: the tag %q of %d contacts has the size", account, r.Text(1), r.Int(2))
+		return nil
+	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
+	if diff := mapsDiffer(wantTags, tags); diff != "" {
+		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
+	}
+	if err != nil {
+		return err
+	}
+	return checkSets(t, c, account, wantSets)
+}
+
+// checkSets compares every set of an account with the sequence numbers that should be in it.
+func checkSets(t testing.TB, c db.Conn, account int64, want map[string][]int64) error {
+	t.Helper()
+	names, err := db.List(c, func(r db.Row) string { return r.Text(0) },
+		`SELECT DISTINCT name FROM contact_set WHERE account_id = $1`, account)
+	got := map[string][]int64{}
+	for _, name := range names {
+		var set db.Set
+		if err := contacts.AddBlocks(c, account, name, 0, &set); err != nil {
+			return err
+		}
+		got[name] = set.Page(0, set.Count())
+	}
+	equal(t, got, want, "account %d: the sets are not what the contacts", account)
+	return err
+}
+
+// firstSecond is a time of a gift as it is kept of a contact, where 0 is none.
+func firstSecond(at int64) int64 {
+	if at == 0 {
+		return 1
+	}
+	return at
 }

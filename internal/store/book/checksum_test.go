@@ -7,13 +7,16 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
+	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
-// damage changes the database without the store's knowledge, as a failing disk would. Nothing is checked when the test ends.
+// damage changes the database without the store's knowledge, as a failing disk would. Nothing is checked when the
+// test ends.
 func damage(t testing.TB, s *Book, sql string, args ...any) {
 	t.Helper()
 	var changed int64
@@ -29,9 +32,7 @@ func damage(t testing.TB, s *Book, sql string, args ...any) {
 // closeAfter closes a store that was tampered with.
 func closeAfter(t testing.TB, s *Book) {
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		succeed(t, s.Close())
 	})
 }
 
@@ -45,86 +46,175 @@ func wantDamage(t testing.TB, what string, err error, names string) {
 
 // One letter is different and the document is still JSON: without a checksum, this would go unnoticed.
 func TestConcurrentDamagedContactIsToldAndNeverServed(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		closeAfter(t, s)
-		account := newAccount(t, s).Number
-		for i := range 1000 {
-			if i < 3 || i > 990 { // a page of few active ones is read id by id
-				create(t, s, account, fmt.Sprintf(`{"first_name":"Ana%d","emails":[{"value":"ana%d@x.org"}],"tags":["vip"]}`, i, i))
-			}
+	ctx := t.Context()
+	s := newBook(t)
+	closeAfter(t, s)
+	account := newAccount(t, s).Number
+	for i := range 1000 {
+		if i < 3 || i > 990 { // a page of few active ones is read id by id
+			create(t, s, account,
+				fmt.Sprintf(`{"first_name":"Ana%d","emails":[{"value":"ana%d@x.org"}],"tags":["vip"]}`, i, i))
 		}
-		id := doc.MakeID(account, 2)
-		names := fmt.Sprintf("contact %d of account number %d", id, account)
-		damaged := create(t, s, account, `{"emails":[{"value":"ana1@x.org"}]}`).Body
-		damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id, []byte(strings.Replace(string(damaged), "Ana1", "Anb1", 1)))
+	}
+	id := doc.MakeID(account, 2)
+	names := fmt.Sprintf("contact %d of account number %d", id, account)
+	damaged := create(t, s, account, `{"emails":[{"value":"ana1@x.org"}]}`).Body
+	damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id,
+		[]byte(strings.Replace(string(damaged), "Ana1", "Anb1", 1)))
 
-		page := crm.PageRequest{Page: 1, PerPage: 20}
-		_, err := s.Contact(t.Context(), account, id, nil)
-		wantDamage(t, "GET", err, names)
-		wantDamage(t, "looking whether it is there", s.CheckContact(t.Context(), account, id), names)
-		for range 2 { // before and after the set is held
-			_, _, err = s.Contacts(t.Context(), account, crm.Active, page, nil, nil)
-			wantDamage(t, "a list", err, names)
-		}
-		_, _, err = s.ContactPage(t.Context(), account, crm.Active, page)
-		wantDamage(t, "a list of the console", err, names)
-		_, err = s.ContactRecord(t.Context(), account, id)
-		wantDamage(t, "a record", err, names)
-		_, _, err = searchPage(t, s, account, crm.Active, typed("ana1"), 1, 10)
-		wantDamage(t, "a search", err, names)
-		_, err = s.UpdateContact(t.Context(), account, id, input(t, `{"title":"Dr."}`))
-		wantDamage(t, "a change", err, names)
-		_, err = s.AddTags(t.Context(), account, id, []string{"new"})
-		wantDamage(t, "a tag", err, names)
-		wantDamage(t, "archiving", s.ArchiveContact(t.Context(), account, id), names)
-		_, err = s.RestoreContact(t.Context(), account, id)
-		wantDamage(t, "restoring", err, names)
-		_, err = s.CreateContact(t.Context(), account, input(t, `{"title":"Dr.","emails":[{"value":"ana1@x.org"}]}`), crm.Dedupe)
-		wantDamage(t, "a merge", err, names)
-		if got := get(t, s, account, id+1); got.FirstName != "Ana2" {
-			t.Errorf("the next one is %+v", got)
-		}
-	})
+	page := crm.PageRequest{Page: 1, PerPage: 20}
+	_, err := s.Contact(ctx, account, id, nil)
+	wantDamage(t, "GET", err, names)
+	wantDamage(t, "looking whether it is there", s.CheckContact(ctx, account, id), names)
+	for range 2 { // before and after the set is held
+		_, _, err = s.Contacts(ctx, account, crm.Active, page, nil, nil)
+		wantDamage(t, "a list", err, names)
+	}
+	wantDamage(t, "a list of the console", errOf2(s.ContactPage(ctx, account, crm.Active, page)), names)
+	wantDamage(t, "a record", errOf(s.ContactRecord(ctx, account, id)), names)
+	wantDamage(t, "a search", errOf2(searchPage(t, s, account, crm.Active, typed("ana1"), 1, 10)), names)
+	wantDamage(t, "a change", errOf(s.UpdateContact(ctx, account, id, input(t, `{"title":"Dr."}`))), names)
+	wantDamage(t, "a tag", errOf(s.AddTags(ctx, account, id, []string{"new"})), names)
+	wantDamage(t, "archiving", s.ArchiveContact(ctx, account, id), names)
+	wantDamage(t, "restoring", errOf(s.RestoreContact(ctx, account, id)), names)
+	wantDamage(t, "a merge", errOf(s.CreateContact(ctx, account, input(t,
+		`{"title":"Dr.","emails":[{"value":"ana1@x.org"}]}`), crm.Dedupe)), names)
+	equal(t, get(t, s, account, id+1).FirstName, "Ana2", "the next one")
 }
 
 func TestADamagedCampaignIsToldAndNeverServed(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		closeAfter(t, s)
-		owner := newAccount(t, s)
-		made := createCampaign(t, s, owner, `{"title":"Gala","slug":"gala"}`)
-		names := fmt.Sprintf("campaign %d", made.ID)
-		body, _ := made.AppendBody(nil)
-		damage(t, s, `UPDATE campaign SET body = $2 WHERE id = $1`, made.ID, []byte(strings.Replace(string(body), "Gala", "Gaza", 1)))
+	ctx := t.Context()
+	s := newBook(t)
+	closeAfter(t, s)
+	owner := newAccount(t, s)
+	made := createCampaign(t, s, owner, `{"title":"Gala","slug":"gala"}`)
+	names := fmt.Sprintf("campaign %d", made.ID)
+	body, _ := made.AppendBody(nil)
+	damage(t, s, `UPDATE campaign SET body = $2 WHERE id = $1`, made.ID,
+		[]byte(strings.Replace(string(body), "Gala", "Gaza", 1)))
 
-		page := crm.PageRequest{Page: 1, PerPage: 20}
-		_, _, err := s.Campaigns(t.Context(), owner.Number, campaign.OwnCampaigns, page, "", nil, nil)
-		wantDamage(t, "a list", err, names)
-		_, _, err = s.CampaignPage(t.Context(), owner.Number, campaign.OwnCampaigns, page)
-		wantDamage(t, "a list of the console", err, names)
-		_, err = s.Campaign(t.Context(), owner.Number, made.ID)
-		wantDamage(t, "a record", err, names)
-		_, _, err = s.CampaignBySlug(t.Context(), "gala")
-		wantDamage(t, "the public page", err, names)
-		_, err = s.UpdateCampaign(t.Context(), owner, made.ID, campaignInput(t, `{"title":"Ball","slug":"gala"}`))
-		wantDamage(t, "a change", err, names)
-		_, err = s.ImportCampaigns(t.Context(), owner, []campaign.Input{campaignInput(t, `{"title":"Ball","slug":"gala"}`)})
-		wantDamage(t, "an import", err, names)
-	})
+	page := crm.PageRequest{Page: 1, PerPage: 20}
+	wantDamage(t, "a list", errOf2(s.Campaigns(ctx, owner.Number, campaign.OwnCampaigns, page, "", nil,
+		nil)), names)
+	wantDamage(t, "a list of the console", errOf2(s.CampaignPage(ctx, owner.Number, campaign.OwnCampaigns,
+		page)), names)
+	wantDamage(t, "a record", errOf(s.Campaign(ctx, owner.Number, made.ID)), names)
+	wantDamage(t, "the public page", errOf2(s.CampaignBySlug(ctx, "gala")), names)
+	wantDamage(t, "a change", errOf(s.UpdateCampaign(ctx, owner, made.ID, campaignInput(t,
+		`{"title":"Ball","slug":"gala"}`))), names)
+	wantDamage(t, "an import", errOf(s.ImportCampaigns(ctx, owner, []campaign.Input{campaignInput(t,
+		`{"title":"Ball","slug":"gala"}`)})), names)
 }
 
 func TestACopyRefusesADamagedDocument(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		s := open(t, o)
-		closeAfter(t, s)
-		owner := newAccount(t, s)
-		create(t, s, owner.Number, `{"first_name":"Ana"}`)
-		damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1`, owner.Number)
-		_, err := move.Copy(t.Context(), o, store.Options{Data: t.TempDir()}, move.CopyOptions{})
-		wantDamage(t, "a contact", err, fmt.Sprintf("contact %d", doc.MakeID(owner.Number, 1)))
-		damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE account_id = $1`, owner.Number)
-		made := createCampaign(t, s, owner, `{"title":"Gala"}`)
-		damage(t, s, `UPDATE campaign SET checksum = checksum + 1 WHERE id = $1`, made.ID)
-		_, err = move.Copy(t.Context(), o, store.Options{Data: t.TempDir()}, move.CopyOptions{})
-		wantDamage(t, "a campaign", err, fmt.Sprintf("campaign %d", made.ID))
-	})
+	o := newDatabase(t)
+	s := open(t, o)
+	closeAfter(t, s)
+	owner := newAccount(t, s)
+	create(t, s, owner.Number, `{"first_name":"Ana"}`)
+	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1`, owner.Number)
+	wantDamage(t, "a contact", errOf(move.Copy(t.Context(), o, store.Options{Data: t.TempDir()},
+		move.CopyOptions{})), fmt.Sprintf("contact %d", doc.MakeID(owner.Number, 1)))
+	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE account_id = $1`, owner.Number)
+	made := createCampaign(t, s, owner, `{"title":"Gala"}`)
+	damage(t, s, `UPDATE campaign SET checksum = checksum + 1 WHERE id = $1`, made.ID)
+	wantDamage(t, "a campaign", errOf(move.Copy(t.Context(), o, store.Options{Data: t.TempDir()},
+		move.CopyOptions{})), fmt.Sprintf("campaign %d", made.ID))
+}
+
+// forgetDerived leaves a database as if another version of the program had derived other things.
+func forgetDerived(t *testing.T, s *Book) {
+	t.Helper()
+	for _, sql := range []string{`UPDATE derived SET version = version - 1`, `DELETE FROM contact_index`,
+		`DELETE FROM contact_search`, `UPDATE tag SET contacts = 5`,
+		`UPDATE contact_set SET size = 7`,
+		`UPDATE contact SET created_at = 0, updated_at = 0, sort_name = '', given = 0`} {
+		damage(t, s, sql)
+	}
+	succeed(t, s.Close())
+}
+
+func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
+	o := newDatabase(t)
+	s := open(t, o)
+	account := newAccount(t, s).Number
+	for i := range 450 { // more than one statement reads
+		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["t%d"]}`, i, i,
+			i%3))
+	}
+	archive(t, s, account, doc.MakeID(account, 1))
+	forgetDerived(t, s)
+	s = open(t, o) // its end compares everything
+	equal(t, search(t, s, account, crm.Active, typed("p44"), 25),
+		[]int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45})
+	if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged ||
+		doc.IDSeq(d.ID) != 8 {
+		t.Errorf("merged into %d: %v", d.ID, d.Merged)
+	}
+	wantTags(t, s, account, contacts.TagCount{Name: "t1", Contacts: 150}, contacts.TagCount{Name: "t2", Contacts: 150},
+		contacts.TagCount{Name: "t0", Contacts: 149})
+}
+
+// Phones had no extension in their match keys, and emails were only case-folded. An upgrade works out both anew, and
+// what users sign in with.
+func TestMatchKeysOfEarlierReleasesAreWorkedOutAnew(t *testing.T) {
+	o := newDatabase(t)
+	s := open(t, o)
+	org := newAccount(t, s)
+	create(t, s, org.Number, `{"first_name":"Ann","phones":["212-555-0100 x5"],"tags":["t"]}`)
+	create(t, s, org.Number, `{"first_name":"Jo","emails":["jo@xn--bcher-kva.example"]}`)
+	must(s.CreateUser(t.Context(), org, access.Owner, access.UserInput{Name: "Jo", Email: "jo@xn--bcher-kva.example",
+		Password: "a long password 1"}))(t)
+	for _, sql := range []string{
+		`UPDATE contact SET match_keys = REPLACE(REPLACE(match_keys, ';ext=5', ''), 'bücher', 'xn--bcher-kva')`,
+		`UPDATE app_user SET login = 'jo@xn--bcher-kva.example'`} {
+		damage(t, s, sql)
+	}
+	forgetDerived(t, s)
+	s = open(t, o) // its end compares everything
+	for _, test := range []struct {
+		sent   string
+		merged bool
+	}{
+		{`{"first_name":"Bob","phones":["212-555-0100 x6"]}`, false},
+		{`{"first_name":"Desk","phones":["212-555-0100"]}`, false},
+		{`{"first_name":"Ann","phones":["+1 212 555 0100 ext. 5"]}`, true},
+		{`{"first_name":"Jo","emails":["Jo@bücher.example"]}`, true},
+	} {
+		equal(t, create(t, s, org.Number, test.sent).Merged, test.merged, "%s was merged", test.sent)
+	}
+	signIn(t, s, "jo@bücher.example", "a long password 1")
+	signIn(t, s, "jo@xn--bcher-kva.example", "a long password 1")
+}
+
+// A document that cannot be read does not prevent an upgrade. It is reported whenever it is read, as before.
+func TestADamagedContactKeepsNobodyFromAnUpgrade(t *testing.T) {
+	o := newDatabase(t)
+	s := open(t, o)
+	account := newAccount(t, s).Number
+	for i := range 3 {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","emails":[{"value":"p%d@x.org"}],"tags":["all"]}`, i, i))
+	}
+	id := doc.MakeID(account, 2)
+	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+	forgetDerived(t, s)
+	s = open(t, o)
+	closeAfter(t, s)
+	equal(t, search(t, s, account, crm.Active, typed("p"), 25), []int64{3, 1})
+	wantDamage(t, "a create that matches it", errOf(s.CreateContact(t.Context(), account, input(t,
+		`{"first_name":"Q","emails":[{"value":"p1@x.org"}]}`), crm.Dedupe)), fmt.Sprintf("contact %d", id))
+	if found, _ := checkAll(t, s, true); len(found) != 1 || !strings.Contains(found[0],
+		fmt.Sprintf("contact %d: its document is damaged", id)) {
+		t.Errorf("found %q", found)
+	}
+	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+	found, report := checkAll(t, s, true)
+	for _, want := range []string{fmt.Sprintf("contact %d: created_at is 0", id),
+		fmt.Sprintf("contact %d: the search does not have exactly", id), `the contacts with the tag "all" are`,
+		`the set of contacts for "tag all" is`} {
+		if !strings.Contains(strings.Join(found, "\n"), want) || report.Repaired != report.Problems {
+			t.Errorf("once it can be read: %q", found)
+		}
+	}
+	equal(t, search(t, s, account, crm.Active, typed("p1"), 25), []int64{2})
 }

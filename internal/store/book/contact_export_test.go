@@ -2,6 +2,7 @@ package book
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -24,11 +25,13 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
+	"donorbook/internal/table"
 )
 
 // randomContact has any number of everything, with texts that files could spoil.
 func randomContact(r *rand.Rand, fields []custom.Field, n int) crm.ContactInput {
-	texts := []string{"Ada", "Zoë Ünal", "=1+1", "+5", "-x", "@cmd", "'quoted", "a,b;c|d", `back\slash`, `"in" quotes`, "0012", "true", "1e5", "2026-01-31", "名前", "O'Neil", "x\ty", "Smith household", "* star", "a ::: b"}
+	texts := []string{"Ada", "Zoë Ünal", "=1+1", "+5", "-x", "@cmd", "'quoted", "a,b;c|d", `back\slash`, `"in" quotes`,
+		"0012", "true", "1e5", "2026-01-31", "名前", "O'Neil", "x\ty", "Smith household", "* star", "a ::: b"}
 	pick := func() string { return fmt.Sprint(texts[r.IntN(len(texts))], " ", r.IntN(1000)) }
 	maybe := func(text string) *string {
 		if r.IntN(3) == 0 {
@@ -37,17 +40,22 @@ func randomContact(r *rand.Rand, fields []custom.Field, n int) crm.ContactInput 
 		return &text
 	}
 	first, last := pick(), pick()
-	in := crm.ContactInput{FirstName: &first, LastName: &last, MiddleName: maybe(pick()), Company: maybe(pick()), Title: maybe(pick()), Note: maybe(pick() + "\nline\n\n=2+2"),
-		TwitterURL: maybe("https://twitter.com/a?b=c"), LinkedinURL: maybe("https://www.linkedin.com/in/x"), FacebookURL: maybe("https://facebook.com/x"),
-		DOB: maybe(fmt.Sprintf("%d/%d/%d", 1+r.IntN(12), 1+r.IntN(28), 1000+r.IntN(1020)))}
+	in := crm.ContactInput{FirstName: &first, LastName: &last, MiddleName: maybe(pick()), Company: maybe(pick()),
+		Title: maybe(pick()), Note: maybe(pick() + "\nline\n\n=2+2"),
+		TwitterURL: maybe("https://twitter.com/a?b=c"), LinkedinURL: maybe("https://www.linkedin.com/in/x"),
+		FacebookURL: maybe("https://facebook.com/x"),
+		DOB:         maybe(fmt.Sprintf("%d/%d/%d", 1+r.IntN(12), 1+r.IntN(28), 1000+r.IntN(1020)))}
 	var emails, phones []crm.Typed
 	for i := range r.IntN(4) {
-		emails = append(emails, crm.Email{Type: []string{"", "personal", "work"}[r.IntN(3)], Value: fmt.Sprintf("P%d.%d+x@Example.org", n, i)})
-		phones = append(phones, crm.Phone{Type: []string{"", "home", "cell", "work"}[r.IntN(4)], Value: fmt.Sprintf("(617) 555-%02d%02d", n%100, i)})
+		emails = append(emails, crm.Email{Type: []string{"", "personal", "work"}[r.IntN(3)],
+			Value: fmt.Sprintf("P%d.%d+x@Example.org", n, i)})
+		phones = append(phones, crm.Phone{Type: []string{"", "home", "cell", "work"}[r.IntN(4)],
+			Value: fmt.Sprintf("(617) 555-%02d%02d", n%100, i)})
 	}
 	var addresses []crm.Address
 	for i := range r.IntN(3) {
-		a := crm.Address{Line1: fmt.Sprintf("%d Elm, Apt %d", i, r.IntN(9)), City: "São Paulo", Country: []string{"BRA", "DEU"}[r.IntN(2)], Zipcode: "01-234"}
+		a := crm.Address{Line1: fmt.Sprintf("%d Elm, Apt %d", i, r.IntN(9)), City: "São Paulo",
+			Country: []string{"BRA", "DEU"}[r.IntN(2)], Zipcode: "01-234"}
 		if r.IntN(2) == 0 {
 			a = crm.Address{Line2: "c/o =X", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}
 		}
@@ -58,7 +66,9 @@ func randomContact(r *rand.Rand, fields []custom.Field, n int) crm.ContactInput 
 		tags = append(tags, pick())
 	}
 	in.Emails, in.Phones, in.Addresses, in.Tags = &emails, &phones, &addresses, &tags
-	values := map[custom.FieldType][]string{custom.TextField: {"=sum", "a, b"}, custom.LongTextField: {"one\ntwo"}, custom.NumberField: {"12.50", "-3"}, custom.DateField: {"2026-01-31"}, custom.BooleanField: {"true", "false"}, custom.SelectField: {"Red; or not", "Blue"}}
+	values := map[custom.FieldType][]string{custom.TextField: {"=sum", "a, b"}, custom.LongTextField: {"one\ntwo"},
+		custom.NumberField: {"12.50", "-3"}, custom.DateField: {"2026-01-31"}, custom.BooleanField: {"true", "false"},
+		custom.SelectField: {"Red; or not", "Blue"}}
 	for _, f := range fields {
 		if of := values[f.Type]; r.IntN(2) == 0 {
 			in.Custom = append(in.Custom, custom.Written(f.ID, of[r.IntN(len(of))]))
@@ -67,45 +77,50 @@ func randomContact(r *rand.Rand, fields []custom.Field, n int) crm.ContactInput 
 	return in
 }
 
-// TestWhatIsExportedIsImportedWithoutLoss: contacts with any values in every field are the same after a trip through a file.
+// TestWhatIsExportedIsImportedWithoutLoss: contacts with any values in every field are the same after a trip through
+// a file.
 func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		from := newAccount(t, s).Number
-		fields := defineEach(t, s, from)
-		random := rand.New(rand.NewPCG(5, 6))
-		var was []crm.Contact
-		for n := range 40 {
-			was = append(was, recordOf(t, s, from, mustCreate(t, s, from, randomContact(random, fields, n))))
+	ctx := t.Context()
+	s := newBook(t)
+	from := newAccount(t, s).Number
+	fields := defineEach(t, s, from)
+	random := rand.New(rand.NewPCG(5, 6))
+	var was []crm.Contact
+	for n := range 40 {
+		was = append(was, recordOf(t, s, from, mustCreate(t, s, from, randomContact(random, fields, n))))
+	}
+	for _, format := range move.ExportFormats {
+		to := newAccount(t, s).Number
+		defineEach(t, s, to)
+		export := must(s.ExportContacts(ctx, from, jobs.Selection{All: true, Scope: crm.Active},
+			move.ExportOptions{Format: format}))(t)
+		var file bytes.Buffer
+		if err := export.Write(ctx, &file, func(_, _ int64) {}); err != nil || export.Rows != 40 {
+			t.Fatalf("%d rows, %v", export.Rows, err)
 		}
-		for _, format := range move.ExportFormats {
-			to := newAccount(t, s).Number
-			defineEach(t, s, to)
-			export := must(s.ExportContacts(t.Context(), from, jobs.Selection{All: true, Scope: crm.Active}, move.ExportOptions{Format: format}))(t)
-			var file bytes.Buffer
-			if err := export.Write(t.Context(), &file, func(_, _ int64) {}); err != nil || export.Rows != 40 {
-				t.Fatalf("%d rows, %v", export.Rows, err)
-			}
-			importBack(t, s, to, file.Bytes(), "contacts."+format)
-			set, err := s.Selected(t.Context(), to, jobs.Selection{All: true, Scope: crm.Active})
-			ids := contacts.IDsOf(to, set.Page(0, set.Count()))
-			if err != nil || len(ids) != len(was) {
-				t.Fatalf("%s: %d contacts, %v", format, len(ids), err)
-			}
-			for i, id := range ids {
-				is := recordOf(t, s, to, id)
-				if diff := cmp.Diff(was[i], is, cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt"), cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt"), cmpopts.EquateEmpty()); diff != "" {
-					t.Fatalf("%s, contact %d: %s", format, i, diff)
-				}
+		importBack(t, s, to, file.Bytes(), "contacts."+format)
+		set, err := s.Selected(ctx, to, jobs.Selection{All: true, Scope: crm.Active})
+		ids := contacts.IDsOf(to, set.Page(0, set.Count()))
+		if err != nil || len(ids) != len(was) {
+			t.Fatalf("%s: %d contacts, %v", format, len(ids), err)
+		}
+		for i, id := range ids {
+			is := recordOf(t, s, to, id)
+			if diff := cmp.Diff(was[i], is, cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt"),
+				cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt"), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("%s, contact %d: %s", format, i, diff)
 			}
 		}
-	})
+	}
 }
 
-// defineEach defines a custom field of each kind. One is called as a field of every contact, and one as the columns of such fields are called.
+// defineEach defines a custom field of each kind. One is called as a field of every contact, and one as the columns
+// of such fields are called.
 func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 	t.Helper()
 	for i, kind := range custom.FieldTypes {
-		in := custom.FieldInput{Title: []string{"Shoe size", "Custom: Company", "Company", "Since", "Volunteer?", "Color"}[i], Type: kind}
+		in := custom.FieldInput{Title: []string{"Shoe size", "Custom: Company", "Company", "Since", "Volunteer?",
+			"Color"}[i], Type: kind}
 		if kind == custom.SelectField {
 			in.Options = []string{"Red; or not", "Blue"}
 		}
@@ -118,58 +133,63 @@ func defineEach(t testing.TB, s *Book, account int64) (fields []custom.Field) {
 // importBack imports a file of our own, in which every column is known.
 func importBack(t testing.TB, s *Book, account int64, file []byte, name string) {
 	t.Helper()
+	ctx := t.Context()
 	rows := must(jobs.OpenTable(bytes.NewReader(file), int64(len(file)), name, 0, nil))(t)
-	fields := must(s.CustomFields(t.Context(), account))(t)
+	fields := must(s.CustomFields(ctx, account))(t)
 	mapping := sheet.Contacts.Recognize(rows.Header(), fields, nil)
-	if unknown := slices.DeleteFunc(slices.Clone(mapping), func(c sheet.Column) bool { return !c.Unknown }); len(unknown) > 0 {
+	if unknown := slices.DeleteFunc(slices.Clone(mapping),
+		func(c sheet.Column) bool { return !c.Unknown }); len(unknown) > 0 {
 		t.Errorf("%s: unknown columns %v", name, unknown)
 	}
-	im, _, err := s.ImportFile(t.Context(), account, rows, jobs.FileImport{Name: name, SHA256: name, Mode: jobs.ForceCreate, Region: "US", Mapping: mapping}, 0, false, func(jobs.ImportProgress) {})
+	im, _, err := s.ImportFile(ctx, account, rows, jobs.FileImport{Name: name, SHA256: name,
+		Mode: jobs.ForceCreate, Region: "US", Mapping: mapping}, 0, false, func(jobs.ImportProgress) {})
 	if err != nil || im.Progress.Rejected > 0 {
 		rejected := new(bytes.Buffer)
-		t.Fatalf("%s: %+v, %v, %v\n%s", name, im.Progress, err, s.WriteRejected(t.Context(), &im, rejected), rejected)
+		t.Fatalf("%s: %+v, %v, %v\n%s", name, im.Progress, err, s.WriteRejected(ctx, &im, rejected), rejected)
 	}
 }
 
 func mustCreate(t testing.TB, s *Book, account int64, in crm.ContactInput) int64 {
 	t.Helper()
 	succeed(t, in.Validate(nil, true, "US", time.Now()))
-	made := must(s.CreateContact(t.Context(), account, in, crm.Force))(t)
-	return made.ID
+	return must(s.CreateContact(t.Context(), account, in, crm.Force))(t).ID
 }
 
 func recordOf(t testing.TB, s *Book, account, id int64) crm.Contact {
 	t.Helper()
-	c := must(s.ContactRecord(t.Context(), account, id))(t)
-	return c
+	return must(s.ContactRecord(t.Context(), account, id))(t)
 }
 
-// TestAnExportHasWhatTheListHas: JSON Lines has the contacts that a filter finds, each as the API shows it, whatever pieces it is read in, and the history
-// tells of it without the name that was searched for.
+// TestAnExportHasWhatTheListHas: JSON Lines has the contacts that a filter finds, each as the API shows it, whatever
+// pieces it is read in, and the history tells of it without the name that was searched for.
 func TestAnExportHasWhatTheListHas(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		for i := range 30 {
-			create(t, s, account, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","note":%q,"tags":["t%d"]}`, i, strings.Repeat("n", 9000*(i%2)), i%3))
-		}
-		archive(t, s, account, 4)
-		filter := find.Filter{Tags: []string{"t0"}}
-		list, _ := must2(s.FilteredContacts(t.Context(), account, crm.All, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, nil))(t)
-		export := must(s.ExportContacts(store.By(t.Context(), history.APIChannel, "someone"), account, jobs.Selection{All: true, Scope: crm.All, Filter: filter}, move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}}))(t)
-		var file bytes.Buffer
-		done := int64(0)
-		if err := export.Write(t.Context(), &file, func(n, _ int64) { done = n }); err != nil || done != 10 {
-			t.Fatalf("%d are done, %v", done, err)
-		}
-		if got := strings.ReplaceAll(strings.TrimSuffix(file.String(), "\n"), "}\n{", "},{"); got != string(list) {
-			t.Errorf("the file has\n%.300s\nand the list\n%.300s", got, list)
-		}
-		files := exportAccount(t, s, access.Account{Number: account, ID: strings.Repeat("x", 16), Name: "x"})
-		want := `"kind":"exported","id":0,"undoes":0,"job":0,`
-		if history := string(files[move.HistoryFile].Data); !strings.Contains(history, want) || !strings.Contains(history, `"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`) {
-			t.Errorf("the history is\n%s", history[len(history)-600:])
-		}
-	})
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	for i := range 30 {
+		create(t, s, account, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","note":%q,"tags":["t%d"]}`, i,
+			strings.Repeat("n", 9000*(i%2)), i%3))
+	}
+	archive(t, s, account, 4)
+	filter := find.Filter{Tags: []string{"t0"}}
+	list, _ := must2(s.FilteredContacts(ctx, account, crm.All, filter, crm.PageRequest{Page: 1, PerPage: 100},
+		nil, nil))(t)
+	export := must(s.ExportContacts(store.By(ctx, history.APIChannel, "someone"), account,
+		jobs.Selection{All: true, Scope: crm.All, Filter: filter},
+		move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}}))(t)
+	var file bytes.Buffer
+	done := int64(0)
+	if err := export.Write(ctx, &file, func(n, _ int64) { done = n }); err != nil || done != 10 {
+		t.Fatalf("%d are done, %v", done, err)
+	}
+	equal(t, strings.ReplaceAll(strings.TrimSuffix(file.String(), "\n"), "}\n{", "},{"), string(list),
+		"the file has and the list %.300s", list)
+	files := exportAccount(t, s, access.Account{Number: account, ID: strings.Repeat("x", 16), Name: "x"})
+	want := `"kind":"exported","id":0,"undoes":0,"job":0,`
+	if history := string(files[move.HistoryFile].Data); !strings.Contains(history, want) ||
+		!strings.Contains(history,
+			`"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`) {
+		t.Errorf("the history is\n%s", history[len(history)-600:])
+	}
 }
 
 // TestASetIsListedInParts: each id once, in order, and never many at a time.
@@ -188,5 +208,87 @@ func TestASetIsListedInParts(t *testing.T) {
 		return nil
 	}); err != nil || !slices.Equal(want, got) {
 		t.Errorf("%v: %d ids of %d", err, len(got), len(want))
+	}
+}
+
+// TestAnExportThatIsImportedAgainChangesNothing: also contacts who have no email and no phone, and those who share
+// one, are found.
+func TestAnExportThatIsImportedAgainChangesNothing(t *testing.T) {
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	defined := defineEach(t, s, account)
+	random := rand.New(rand.NewPCG(7, 8))
+	for n := range 30 {
+		mustCreate(t, s, account, randomContact(random, defined, n%20)) // some are merged
+	}
+	for _, body := range []string{`{"first_name":"Ana","last_name":"Ruiz"}`,
+		`{"first_name":"Ana","last_name":"Ruiz","phones":[{"value":"212-555-0100"}]}`,
+		`{"first_name":"Juan","last_name":"Ruiz","phones":[{"value":"212-555-0100"}],"tags":["twin"]}`,
+		`{"type":"company","company":"Ruiz & Sons","external_ids":[{"source":"LGL","value":"7;8"},{"source":"Stripe","value":"cus_1"}],"do_not_mail":true}`,
+		`{"type":"company","company":"Ruiz Ltd","first_name":"Ana","phones":[{"value":"212-555-0100"}]}`,
+		`{"first_name":"Eva","last_name":"Ruiz","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Eva","do_not_email":true,"do_not_call":true,"deceased":true}`} {
+		createAs(t, s, account, body, crm.Force)
+	}
+	before := peopleOf(t, s, account)
+	for _, format := range move.ExportFormats {
+		export := must(s.ExportContacts(ctx, account, jobs.Selection{All: true, Scope: crm.Active},
+			move.ExportOptions{Format: format}))(t)
+		var file bytes.Buffer
+		succeed(t, export.Write(ctx, &file, func(_, _ int64) {}))
+		rows := must(jobs.OpenTable(bytes.NewReader(file.Bytes()), int64(file.Len()), "contacts."+format, 0, nil))(t)
+		fields := must(s.CustomFields(ctx, account))(t)
+		spec := jobs.FileImport{Name: "contacts." + format, SHA256: format, Mode: jobs.MergeExisting,
+			FileIsRight: true, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), fields, nil)}
+		im, _, err := s.ImportFile(ctx, account, rows, spec, 0, false, func(jobs.ImportProgress) {})
+		if got := im.Progress; err != nil || got.Rows != export.Rows || got.Unchanged != got.Rows || got.LeftOut != 0 {
+			t.Errorf("%s: %d contacts came back as %+v, %v", format, export.Rows, got, err)
+		}
+		equal(t, peopleOf(t, s, account), before, "%s: before (-), after (+)", format)
+	}
+}
+
+// TestAnExportHasHeadingsThatPeopleRead: what a contact gave stands beside what they are called.
+func TestAnExportHasHeadingsThatPeopleRead(t *testing.T) {
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	ana := create(t, s, account,
+		`{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"a@example.org"},{"value":"b@example.org","type":"work"}],"addresses":[{"address_1":"1 Road","city":"Rome"},{"address_1":"2 Road","city":"Bonn"}]}`)
+	for _, at := range []string{"2024-03-05", "2023-01-31", "2026-02-01"} {
+		body := fmt.Sprintf(`{"amount":50,"method":"cash","transacted_at":%q,"contact_id":%d}`, at, ana.ID)
+		must(s.CreateGift(ctx, account, giftInput(t, body, true, s.Now())))(t)
+	}
+	export := must(s.ExportContacts(ctx, account, jobs.Selection{All: true, Scope: crm.Active},
+		move.ExportOptions{Format: "csv"}))(t)
+	var file bytes.Buffer
+	succeed(t, export.Write(ctx, &file, func(_, _ int64) {}))
+	lines := strings.Split(file.String(), "\n")
+	for i, want := range []string{"Contact ID,First name,Middle name,Last name,",
+		"Email,Email type,Email 2,Email 2 type,Street,Address line 2,City,State,ZIP,Country,Street 2,Address 2 line 2,City 2,State 2,ZIP 2,Country 2,", "Total given,Recurring given,First gift,Last gift,Created,Updated,Archived"} {
+		if !strings.Contains(lines[0], want) {
+			t.Errorf("%d: the header is %s", i, lines[0])
+		}
+	}
+	if !strings.Contains(lines[1], ",150,0,2023-01-31,2026-02-01,") {
+		t.Errorf("Ana's row is %s", lines[1])
+	}
+}
+
+// TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce: a download that broke off after a million rows would tell no one
+// why.
+func TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce(t *testing.T) {
+	s, account := newBookOf(t)
+	for _, c := range []struct {
+		format string
+		rows   int64
+		fits   bool
+	}{{"xlsx", table.MaxLines - 1, true}, {"xlsx", table.MaxLines, false}, {"csv", table.MaxLines, true},
+		{"jsonl", table.MaxLines, true}} {
+		_, err := s.Prepared(t.Context(), account, "contacts",
+			&move.Export{Rows: c.rows, How: move.ExportOptions{Format: c.format}})
+		var refused *doc.Invalid
+		if errors.As(err, &refused) == c.fits || !c.fits &&
+			refused.Error() != "A workbook holds at most 1,048,575 records, and this list has more. Export it as CSV." {
+			t.Errorf("%d rows as %s: %v", c.rows, c.format, err)
+		}
 	}
 }

@@ -19,14 +19,17 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
+	"donorbook/internal/store/check"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
 )
 
 // filtered is one page of a filtered list: the ids on it, and the total.
-func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f find.Filter, number, perPage int64) (ids []int64, total int64) {
+func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f find.Filter, number,
+	perPage int64) (ids []int64, total int64) {
 	t.Helper()
-	dst, result := must2(s.FilteredContacts(t.Context(), account, scope, f, crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil))(t)
+	dst, result := must2(s.FilteredContacts(t.Context(), account, scope, f,
+		crm.PageRequest{Page: number, PerPage: perPage}, []byte("kept"), nil))(t)
 	documents, ok := strings.CutPrefix(string(dst), "kept")
 	if ids = rig.IDs(t, documents); !ok || int64(len(ids)) != result.Count {
 		t.Fatalf("%d contacts are on a page, and %d are said to be: %s", len(ids), result.Count, dst)
@@ -38,7 +41,7 @@ func filtered(t testing.TB, s *Book, account int64, scope crm.ContactScope, f fi
 func filterOf(t testing.TB, query string) find.Filter {
 	t.Helper()
 	values := must(url.ParseQuery(query))(t)
-	f, err := find.ParseFilter(func(yield func(name, value string) bool) {
+	f := must(find.ParseFilter(func(yield func(name, value string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			for _, value := range values[name] {
 				if !yield(name, value) {
@@ -46,10 +49,7 @@ func filterOf(t testing.TB, query string) find.Filter {
 				}
 			}
 		}
-	}, "US")
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	}, "US"))(t)
 	return f
 }
 
@@ -76,13 +76,16 @@ func modelPerson(r *rand.Rand, n int) string {
 		phones = append(phones, fmt.Sprintf(`{"value":"212-555-01%02d"}`, r.IntN(30)))
 	}
 	for range r.IntN(3) {
-		addresses = append(addresses, fmt.Sprintf(`{"address_1":"1 Road","city":%q,"zipcode":%q}`, oneOf(r, modelCity), oneOf(r, modelZip)))
+		addresses = append(addresses, fmt.Sprintf(`{"address_1":"1 Road","city":%q,"zipcode":%q}`, oneOf(r, modelCity),
+			oneOf(r, modelZip)))
 	}
 	for range r.IntN(4) {
 		tags = append(tags, fmt.Sprintf("%q", oneOf(r, modelTags)))
 	}
-	return fmt.Sprintf(`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"addresses":[%s],"tags":[%s]}`,
-		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","), strings.Join(addresses, ","), strings.Join(tags, ","))
+	return fmt.Sprintf(
+		`{"first_name":%q,"last_name":%q,"company":"No %d","emails":[%s],"phones":[%s],"addresses":[%s],"tags":[%s]}`,
+		oneOf(r, modelFirst), oneOf(r, modelLast), n, strings.Join(emails, ","), strings.Join(phones, ","),
+		strings.Join(addresses, ","), strings.Join(tags, ","))
 }
 
 // modelFilter is a filter and an order at random.
@@ -128,7 +131,8 @@ func modelFilter(r *rand.Rand, begin time.Time, days int, campaigns []int64) str
 	add(6, "total_contributions_min", func() string { return fmt.Sprint(r.IntN(60) - 10) })
 	add(6, "total_contributions_max", func() string { return fmt.Sprint(r.IntN(100) - 10) })
 	add(2, "sort", func() string {
-		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name", "total_contributions", "last_gift"})
+		return oneOf(r, []string{"", "-"}) + oneOf(r, []string{"id", "created_at", "updated_at", "last_name",
+			"total_contributions", "last_gift"})
 	})
 	return strings.Join(parts, "&")
 }
@@ -139,12 +143,14 @@ func modelDay(r *rand.Rand) string {
 }
 
 // naive is the list that a filter asks for, found by looking at every contact and every gift.
-func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope crm.ContactScope, f find.Filter) (ids []int64) {
+func naive(people map[int64]crm.Contact, gifts map[int64][]giving.Gift, scope crm.ContactScope,
+	f find.Filter) (ids []int64) {
 	var found []crm.Contact
 	f.Given = f.Given.InMinor("USD")
 	for _, c := range people {
 		gave := f.Gave.IsEmpty() || slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return f.Gave.Has(&g) })
-		gave = gave && (f.NoGift.IsEmpty() || !slices.ContainsFunc(gifts[c.ID], func(g giving.Gift) bool { return g.Net() > 0 && f.NoGift.Has(g.Local) }))
+		gave = gave && (f.NoGift.IsEmpty() || !slices.ContainsFunc(gifts[c.ID],
+			func(g giving.Gift) bool { return g.Net() > 0 && f.NoGift.Has(g.Local) }))
 		c.LastGift, c.Given = time.Time{}, 0
 		for _, g := range gifts[c.ID] {
 			if g.Currency == "USD" {
@@ -192,140 +198,271 @@ func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]giving.Gi
 // modelGift records a gift of a contact at random, and often changes it at once.
 func modelGift(t *testing.T, s *Book, r *rand.Rand, account, contact, other int64, campaigns []int64) {
 	t.Helper()
-	body := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":%q,"contact_id":%d,"campaign_id":%d}`, 1+r.IntN(50), modelDay(r), contact, oneOf(r, campaigns[1:]))
-	made, err := s.CreateGift(t.Context(), account, giftInput(t, body, true, time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctx := t.Context()
+	body := fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":%q,"contact_id":%d,"campaign_id":%d}`,
+		1+r.IntN(50), modelDay(r), contact, oneOf(r, campaigns[1:]))
+	made, err := s.CreateGift(ctx, account, giftInput(t, body, true, time.Now()))
+	succeed(t, err)
 	switch r.IntN(4) {
 	case 0:
-		_, err = s.RefundGift(t.Context(), account, made.Code, nil, "")
+		_, err = s.RefundGift(ctx, account, made.Code, nil, "")
 	case 1:
-		_, err = s.UpdateGift(t.Context(), account, made.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"transacted_at":%q}`, other, modelDay(r)), false, time.Now()))
+		_, err = s.UpdateGift(ctx, account, made.Code,
+			giftInput(t, fmt.Sprintf(`{"contact_id":%d,"transacted_at":%q}`, other, modelDay(r)), false, time.Now()))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	succeed(t, err)
 }
 
-// Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that each way to find
-// something is taken.
+// Random filters, orders and pages, compared with a look at every contact; with the usual costs, and with such that
+// each way to find something is taken.
 func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
+	ctx := t.Context()
 	const persons, days, filters = 300, 40, 250
-	eachEngine(t, func(t *testing.T, s *Book) {
-		random := rand.New(rand.NewPCG(16, 1))
-		now := stopClock(s)
-		begin := now.time()
-		owner, title := newAccount(t, s), "Gala"
-		account, other := owner.Number, newAccount(t, s).Number
-		campaigns := []int64{12345} // which does not exist
-		for range 2 {
-			made := must(s.CreateCampaign(t.Context(), owner, campaign.Input{Title: &title}))(t)
-			campaigns = append(campaigns, made.ID)
+	s := newBook(t)
+	random := rand.New(rand.NewPCG(16, 1))
+	now := stopClock(s)
+	begin := now.time()
+	owner, title := newAccount(t, s), "Gala"
+	account, other := owner.Number, newAccount(t, s).Number
+	campaigns := []int64{12345} // which does not exist
+	for range 2 {
+		made := must(s.CreateCampaign(ctx, owner, campaign.Input{Title: &title}))(t)
+		campaigns = append(campaigns, made.ID)
+	}
+	for i, title := range []string{"Color", "Member"} {
+		define(t, s, account, title, []custom.FieldType{custom.TextField, custom.BooleanField}[i])
+	}
+	giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
+	for n := range persons {
+		now.move(time.Duration(days) * 24 * time.Hour / persons)
+		createAs(t, s, account, modelPerson(random, n), crm.Force)
+		if n%3 == 0 {
+			createAs(t, s, other, modelPerson(random, n), crm.Force)
 		}
-		for i, title := range []string{"Color", "Member"} {
-			define(t, s, account, title, []custom.FieldType{custom.TextField, custom.BooleanField}[i])
+	}
+	for range 2 * persons {
+		now.move(time.Minute)
+		id := doc.MakeID(account, random.Int64N(persons)+2)
+		switch _, archived := s.Contact(ctx, account, id, nil); {
+		case archived != nil:
+			restore(t, s, account, id)
+		case random.IntN(2) == 0:
+			archive(t, s, account, id)
+		case random.IntN(3) == 0:
+			custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor),
+				random.IntN(2) == 0)
+			must(s.UpdateContact(ctx, account, id, input(t, custom)))(t)
+		case random.IntN(3) == 0:
+			must(s.SyncTags(ctx, account, id, []string{oneOf(random, modelTags)}))(t)
+		default:
+			modelGift(t, s, random, account, id, giver, campaigns)
 		}
-		giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
-		for n := range persons {
-			now.move(time.Duration(days) * 24 * time.Hour / persons)
-			createAs(t, s, account, modelPerson(random, n), crm.Force)
-			if n%3 == 0 {
-				createAs(t, s, other, modelPerson(random, n), crm.Force)
+	}
+	all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
+	for _, costs := range []contacts.FilterCosts{contacts.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40},
+		{Few: 20, Document: 1, Sorted: 20, Key: 1}, {Document: 1, Sorted: 1000}} {
+		s.Costs = costs
+		for range filters {
+			query, scope := modelFilter(random, begin, days, campaigns), oneOf(random, scopes)
+			f := filterOf(t, query)
+			perPage := int64(1 + random.IntN(100))
+			want := naive(all, gifts, scope, f)
+			number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
+			got, total := filtered(t, s, account, scope, f, number, perPage)
+			if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
+				t.Fatalf("%s of %s with %+v, page %d by %d: %d of %d contacts %v, want %d of %d %v",
+					query, scope, costs, number, perPage, len(got), total, got, len(page), len(want), page)
 			}
 		}
-		for range 2 * persons {
-			now.move(time.Minute)
-			id := doc.MakeID(account, random.Int64N(persons)+2)
-			switch _, archived := s.Contact(t.Context(), account, id, nil); {
-			case archived != nil:
-				restore(t, s, account, id)
-			case random.IntN(2) == 0:
-				archive(t, s, account, id)
-			case random.IntN(3) == 0:
-				custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor), random.IntN(2) == 0)
-				must(s.UpdateContact(t.Context(), account, id, input(t, custom)))(t)
-			case random.IntN(3) == 0:
-				must(s.SyncTags(t.Context(), account, id, []string{oneOf(random, modelTags)}))(t)
-			default:
-				modelGift(t, s, random, account, id, giver, campaigns)
-			}
-		}
-		all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
-		for _, costs := range []contacts.FilterCosts{contacts.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40}, {Few: 20, Document: 1, Sorted: 20, Key: 1}, {Document: 1, Sorted: 1000}} {
-			s.Costs = costs
-			for range filters {
-				query, scope := modelFilter(random, begin, days, campaigns), oneOf(random, scopes)
-				f := filterOf(t, query)
-				perPage := int64(1 + random.IntN(100))
-				want := naive(all, gifts, scope, f)
-				number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
-				got, total := filtered(t, s, account, scope, f, number, perPage)
-				if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
-					t.Fatalf("%s of %s with %+v, page %d by %d: %d of %d contacts %v, want %d of %d %v",
-						query, scope, costs, number, perPage, len(got), total, got, len(page), len(want), page)
-				}
-			}
-		}
-	})
+	}
 }
 
 // A walk through all pages shows each contact once, in every order.
 func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		random := rand.New(rand.NewPCG(16, 2))
-		for n := range 60 { // within a second or two, so that many are equal but for their ids
-			createAs(t, s, account, modelPerson(random, n), crm.Force)
-		}
-		s.Costs = contacts.FilterCosts{Document: 1, Key: 1 << 40}
-		all := everyContact(t, s, account)
-		for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name", "sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
-			f := filterOf(t, query)
-			want := naive(all, nil, crm.Active, f)
-			for _, perPage := range []int64{1, 7, 100} {
-				var seen []int64
-				for number := int64(1); ; number++ {
-					ids, total := filtered(t, s, account, crm.Active, f, number, perPage)
-					if total != int64(len(want)) {
-						t.Errorf("%s: %d in all, want %d", query, total, len(want))
-					}
-					if seen = append(seen, ids...); len(ids) == 0 {
-						break
-					}
-				}
-				if !slices.Equal(seen, want) {
-					t.Errorf("%s by %d: the walk saw %v, want %v", query, perPage, seen, want)
+	s, account := newBookOf(t)
+	random := rand.New(rand.NewPCG(16, 2))
+	for n := range 60 { // within a second or two, so that many are equal but for their ids
+		createAs(t, s, account, modelPerson(random, n), crm.Force)
+	}
+	s.Costs = contacts.FilterCosts{Document: 1, Key: 1 << 40}
+	all := everyContact(t, s, account)
+	for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name",
+		"sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
+		f := filterOf(t, query)
+		want := naive(all, nil, crm.Active, f)
+		for _, perPage := range []int64{1, 7, 100} {
+			var seen []int64
+			for number := int64(1); ; number++ {
+				ids, total := filtered(t, s, account, crm.Active, f, number, perPage)
+				equal(t, total, int64(len(want)), "%s: in all, want %d", query, len(want))
+				if seen = append(seen, ids...); len(ids) == 0 {
+					break
 				}
 			}
+			equal(t, seen, want, "%s by %d: the walk saw", query, perPage)
 		}
-	})
+	}
 }
 
 // A node holds the set of a tag in memory, and must notice every change of it, whichever node makes it.
 func TestConcurrentListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
-	eachPair(t, func(t *testing.T, one, two *Book) {
-		account := newAccount(t, one).Number
-		ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID
-		ben := create(t, one, account, `{"first_name":"Ben"}`).ID
-		tag := filterOf(t, "tag=vip")
-		want := func(what string, scope crm.ContactScope, ids ...int64) {
-			t.Helper()
-			for _, node := range []*Book{one, two} {
-				if got, total := filtered(t, node, account, scope, tag, 1, 20); !slices.Equal(got, ids) || total != int64(len(ids)) {
-					t.Errorf("%s: %v, %d in all, want %v", what, got, total, ids)
-				}
+	one, two := twoNodes(t)
+	account := newAccount(t, one).Number
+	ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID
+	ben := create(t, one, account, `{"first_name":"Ben"}`).ID
+	tag := filterOf(t, "tag=vip")
+	want := func(what string, scope crm.ContactScope, ids ...int64) {
+		t.Helper()
+		for _, node := range []*Book{one, two} {
+			if got, total := filtered(t, node, account, scope, tag, 1, 20); !slices.Equal(got, ids) ||
+				total != int64(len(ids)) {
+				t.Errorf("%s: %v, %d in all, want %v", what, got, total, ids)
 			}
 		}
-		want("at first", crm.Active, ann)
-		must(two.RemoveTags(t.Context(), account, ann, []string{"vip"}))(t)
-		want("after it was taken away", crm.Active)
-		must(two.AddTags(t.Context(), account, ben, []string{"vip"}))(t)
-		want("after another one got it", crm.Active, ben)
-		archive(t, two, account, ben)
-		want("after archiving", crm.Active)
-		want("in the archive", crm.Archived, ben)
-		cat := create(t, one, account, `{"first_name":"Cat","tags":["vip"]}`).ID
-		want("after a new one came", crm.All, ben, cat)
-	})
+	}
+	want("at first", crm.Active, ann)
+	must(two.RemoveTags(t.Context(), account, ann, []string{"vip"}))(t)
+	want("after it was taken away", crm.Active)
+	must(two.AddTags(t.Context(), account, ben, []string{"vip"}))(t)
+	want("after another one got it", crm.Active, ben)
+	archive(t, two, account, ben)
+	want("after archiving", crm.Active)
+	want("in the archive", crm.Archived, ben)
+	cat := create(t, one, account, `{"first_name":"Cat","tags":["vip"]}`).ID
+	want("after a new one came", crm.All, ben, cat)
+}
+
+// A client that reads a page slowly holds up no list of another account.
+func TestConcurrentSlowReaderHoldsUpNoOtherList(t *testing.T) {
+	s := newBook(t)
+	s.Light, s.Heavy = 0, store.NewGate(1)
+	slow, other := newAccount(t, s).Number, newAccount(t, s).Number
+	note := strings.Repeat("x", 9000)
+	fillNamed(t, s, slow, 100,
+		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","note":%q}`, i, note) })
+	create(t, s, other, `{"first_name":"Ann","last_name":"Lee"}`)
+	list := func(account int64, flush store.Flush) (store.ListResult, error) {
+		_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, filterOf(t, "sort=-id"),
+			crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
+		return found, err
+	}
+	stuck, release, ended := make(chan bool, 1), make(chan bool), make(chan error, 1)
+	go func() {
+		_, err := list(slow, func(dst []byte, _ store.ListResult) ([]byte, error) {
+			select {
+			case stuck <- true:
+			default:
+			}
+			<-release
+			return dst[:0], nil
+		})
+		ended <- err
+	}()
+	<-stuck
+	equal(t, must(list(other, nil))(t).Total, 1, "the list of another account")
+	close(release)
+	succeed(t, <-ended)
+}
+
+// A node that holds a set reads it again after a repair.
+func TestARepairedSetIsReadAgain(t *testing.T) {
+	s, account := newBookOf(t)
+	fillNamed(t, s, account, 10,
+		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
+	damage(t, s, `UPDATE contact_set SET size = 1, bits = $1 WHERE name = 't:x'`, []byte{1, 0})
+	if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 1 {
+		t.Fatalf("the damaged set finds %d contacts", n)
+	}
+	must(s.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}}))(t)
+	if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 10 {
+		t.Errorf("the repaired set finds %d contacts, want 10", n)
+	}
+}
+
+// The last character of Unicode may be in a name.
+func TestNamesAfterAllOthersAreListed(t *testing.T) {
+	s, account := newBookOf(t)
+	for _, name := range []string{"A", "B", "\U0010FFFFz"} {
+		create(t, s, account, `{"first_name":"F","last_name":"`+name+`"}`)
+	}
+	create(t, s, account, `{"first_name":"`+"\U0010FFFFq"+`","last_name":"B"}`)
+	s.Costs.Few, s.Costs.Sorted = 0, 0
+	if ids, _ := filtered(t, s, account, crm.Active, filterOf(t, "sort=-last_name"), 1, 2); !slices.Equal(ids,
+		[]int64{doc.MakeID(account, 3), doc.MakeID(account, 4)}) {
+		t.Errorf("in descending order, %v come first", ids)
+	}
+	if ids, n := filtered(t, s, account, crm.Active, filterOf(t, "last_name=B"), 1, 20); n != 2 {
+		t.Errorf("the last name B is that of %v", ids)
+	}
+}
+
+// A contact that was lost does not make another one appear twice.
+func TestALostContactDoublesNoOther(t *testing.T) {
+	s, account := newBookOf(t)
+	fillNamed(t, s, account, 6,
+		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
+	const move = `UPDATE contact SET id = $3 WHERE account_id = $1 AND id = $2`
+	damage(t, s, move, account, doc.MakeID(account, 3), doc.MakeID(account, 999))
+	dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filterOf(t, "tag=x"),
+		crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
+	if n := strings.Count(string(dst), `{"id":`); err != nil || n != 5 {
+		t.Errorf("%d contacts are listed, %v", n, err)
+	}
+	damage(t, s, move, account, doc.MakeID(account, 999), doc.MakeID(account, 3))
+}
+
+// Contacts are found by when they were added and by when they were changed last, to the second.
+func TestContactsAreFoundByTheirTimes(t *testing.T) {
+	s := newBook(t)
+	account, clock := newAccount(t, s).Number, stopClock(s) // on January 31
+	var ids []int64
+	for _, name := range []string{"Ann", "Bob", "Cid"} {
+		ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
+	}
+	clock.move(24 * time.Hour)
+	must(s.UpdateContact(t.Context(), account, ids[1], input(t, `{"company":"New"}`)))(t)
+	archive(t, s, account, ids[2])
+	s.Costs.Few, s.Costs.Document = 0, 1<<40 // by sets and indexes alone
+	for query, want := range map[string]int64{
+		"updated_before=2026-02-01": 1, "updated_after=2026-02-01": 1, "updated_after=2026-02-01T12:00:01Z": 0,
+		"updated_after=2026-02-01T12:00:00Z":                 1,
+		"created_after=2026-01-31&created_before=2026-02-01": 2, "created_after=2026-02-01": 0,
+		"created_before=2026-01-31T12:00:00Z": 0, "created_before=2026-01-31T12:00:01Z": 2,
+	} {
+		if _, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != want {
+			t.Errorf("%s finds %d contacts, want %d", query, n, want)
+		}
+	}
+}
+
+// Contacts are numbered as they are made: where a clock is set back, a new contact is as old as the one before it.
+// Its document says so, too.
+func TestACreationIsNeverBeforeTheOneBefore(t *testing.T) {
+	s := newBook(t)
+	account, clock := newAccount(t, s).Number, stopClock(s)
+	var ids []int64
+	for _, step := range []time.Duration{0, time.Hour, -2 * time.Hour, time.Minute, 3 * time.Hour} {
+		clock.move(step)
+		ids = append(ids, createAs(t, s, account, `{"first_name":"Ann"}`, crm.Force).ID)
+	}
+	var made []string
+	for _, id := range ids {
+		record := recordOf(t, s, account, id)
+		made = append(made, record.CreatedAt.Format(time.TimeOnly))
+	}
+	if want := []string{"12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:01:00"}; !slices.Equal(made, want) {
+		t.Errorf("they were made at %v, want %v", made, want)
+	}
+	for query, want := range map[string][]int64{
+		"created_after=2026-01-31T12:30:00Z&created_before=2026-01-31T14:00:00Z": ids[1:4],
+		"created_before=2026-01-31T13:00:00Z":                                    ids[:1],
+		"created_after=2026-01-31T13:00:01Z":                                     ids[4:],
+		"created_after=2026-01-31T13:00:00Z&sort=created_at":                     ids[1:],
+		"created_after=2026-01-31T14:00:00Z&created_before=2026-01-31T13:00:00Z": nil,
+	} {
+		if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); !slices.Equal(got, want) ||
+			n != int64(len(want)) {
+			t.Errorf("%s finds %v, %d in all, want %v", query, got, n, want)
+		}
+	}
 }

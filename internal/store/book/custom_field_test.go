@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
@@ -26,7 +24,8 @@ import (
 // define adds a custom field.
 func define(t testing.TB, s *Book, account int64, title string, kind custom.FieldType, options ...string) custom.Field {
 	t.Helper()
-	f := must(s.DefineField(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, custom.FieldInput{Title: title, Type: kind, Options: options}))(t)
+	f := must(s.DefineField(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account,
+		custom.FieldInput{Title: title, Type: kind, Options: options}))(t)
 	return f
 }
 
@@ -62,11 +61,17 @@ func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 	single := must(s.Contact(t.Context(), account, id, nil))(t)
 	shown["the contact"] = single
 	for name, filter := range map[string]find.Filter{
-		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}}, "the list by name": {Sort: find.Sort{By: find.ByName}},
-		"the list by time": {Created: find.Window{From: time.Unix(0, 0)}, Sort: find.Sort{Descending: true}}, "the list by search": {Search: find.ParseSearch("ada", "US")},
+		"the list": {}, "the list by email": {Email: "e:ada@x.org"}, "the list by tag": {Tags: []string{"t"}},
+		"the list by name":   {Sort: find.Sort{By: find.ByName}},
+		"the list by time":   {Created: find.Window{From: time.Unix(0, 0)}, Sort: find.Sort{Descending: true}},
+		"the list by search": {Search: find.ParseSearch("ada", "US")},
 	} {
-		for _, flush := range []store.Flush{nil, func(dst []byte, _ store.ListResult) ([]byte, error) { return dst, nil }} {
-			dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
+		for _, flush := range []store.Flush{nil, func(dst []byte, _ store.ListResult) ([]byte, error) {
+			return dst,
+				nil
+		}} {
+			dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filter,
+				crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
 			var all []json.RawMessage
 			if err := errors.Join(err, json.Unmarshal([]byte("["+string(dst)+"]"), &all)); err != nil {
 				t.Fatalf("%s: %v: %s", name, err, dst)
@@ -83,204 +88,197 @@ func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 
 // A contact is shown with what the definitions say now, wherever it is read, and on every node.
 func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
-	eachPair(t, func(t *testing.T, s, other *Book) {
-		account := newAccount(t, s).Number
-		create(t, s, account, `{"first_name":"Without"}`)
-		size, since := define(t, s, account, "Shirt size", custom.SelectField, "S", "M"), define(t, s, account, "Member since", custom.DateField)
-		body := fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"tags":["t"],"custom_fields":[{"field_id":%d,"value":"2020-01-31"},{"field_id":%d,"value":"M"}]}`, since.ID, size.ID)
-		made := create(t, s, account, body)
-		create(t, s, account, `{"first_name":"Later"}`)
-		want := func(what string) {
-			t.Helper()
-			for _, node := range []*Book{s, other} {
-				for name, document := range shownIn(t, node, account, made.ID) {
-					if got := customOf(t, document); got != what {
-						t.Errorf("%s: %s, not %s", name, got, what)
-					}
-				}
-			}
-			tagged, err := s.AddTags(t.Context(), account, made.ID, []string{"u"})
-			if got := customOf(t, tagged.Append(nil)); err != nil || got != what {
-				t.Errorf("the answer to a change: %s, %v", got, err)
-			}
-			if record, err := s.ContactRecord(t.Context(), account, made.ID); err != nil || len(record.Custom) != 2 {
-				t.Errorf("the record has %v, %v", record.Custom, err)
+	ctx := t.Context()
+	s, other := twoNodes(t)
+	account := newAccount(t, s).Number
+	create(t, s, account, `{"first_name":"Without"}`)
+	size, since := define(t, s, account, "Shirt size", custom.SelectField, "S", "M"),
+		define(t, s, account, "Member since", custom.DateField)
+	body := fmt.Sprintf(
+		`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"tags":["t"],"custom_fields":[{"field_id":%d,"value":"2020-01-31"},{"field_id":%d,"value":"M"}]}`, since.ID, size.ID)
+	made := create(t, s, account, body)
+	create(t, s, account, `{"first_name":"Later"}`)
+	want := func(what string) {
+		t.Helper()
+		for _, node := range []*Book{s, other} {
+			for name, document := range shownIn(t, node, account, made.ID) {
+				equal(t, customOf(t, document), what, "%s", name)
 			}
 		}
-		if got := customOf(t, made.Append(nil)); got != "Shirt size=M Member since=2020-01-31" {
-			t.Errorf("the answer to the create: %s", got)
+		tagged, err := s.AddTags(ctx, account, made.ID, []string{"u"})
+		if got := customOf(t, tagged.Append(nil)); err != nil || got != what {
+			t.Errorf("the answer to a change: %s, %v", got, err)
 		}
-		want("Shirt size=M Member since=2020-01-31")
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		must(other.MoveField(t.Context(), account, since.ID, -1))
-		want("Member since=2020-01-31 Shirt size=M")
-		must(other.ReviseField(t.Context(), account, size.ID, custom.FieldInput{Title: "T-shirt", Options: []string{"XL"}}))
-		want("Member since=2020-01-31 T-shirt=M") // which is no option any more, and stays
-		must(other.EndField(t.Context(), account, since.ID))
-		want("T-shirt=M")
-		must(s.ResumeField(t.Context(), account, since.ID))
-		want("Member since=2020-01-31 T-shirt=M")
-		archive(t, s, account, made.ID)
-		if got := customOf(t, restore(t, s, account, made.ID).Append(nil)); got != "Member since=2020-01-31 T-shirt=M" {
-			t.Errorf("restored: %s", got)
-		}
-		again := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"custom_fields":{"field_%d":"XL","field_%d":null}}`, size.ID, since.ID))
-		if got := customOf(t, again.Append(nil)); !again.Merged || got != "Member since=2020-01-31 T-shirt=XL" {
-			t.Errorf("merged: %s", got)
-		}
-		wantError(t, "no such field", s.EndField(t.Context(), account, 99), crm.ErrNotFound)
-		wantError(t, "no such field to move", s.MoveField(t.Context(), account, 99, 1), crm.ErrNotFound)
-		stranger := newAccount(t, s).Number
-		wantError(t, "another account's field", s.EndField(t.Context(), stranger, size.ID), crm.ErrNotFound)
-		_, err := s.CreateContact(t.Context(), stranger, input(t, fmt.Sprintf(`{"first_name":"A","custom_fields":{"field_%d":"XL"}}`, size.ID)), crm.Dedupe)
-		if err == nil || err.Error() != fmt.Sprintf("The custom_fields.field_%d field is not one of the account's custom fields.", size.ID) {
-			t.Errorf("a value in another account's field: %v", err)
-		}
-	})
+		equal(t, len(recordOf(t, s, account, made.ID).Custom), 2, "the record")
+	}
+	equal(t, customOf(t, made.Append(nil)), "Shirt size=M Member since=2020-01-31", "the answer to the create")
+	want("Shirt size=M Member since=2020-01-31")
+	must := func(err error) {
+		t.Helper()
+		succeed(t, err)
+	}
+	must(other.MoveField(ctx, account, since.ID, -1))
+	want("Member since=2020-01-31 Shirt size=M")
+	must(other.ReviseField(ctx, account, size.ID, custom.FieldInput{Title: "T-shirt", Options: []string{"XL"}}))
+	want("Member since=2020-01-31 T-shirt=M") // which is no option any more, and stays
+	must(other.EndField(ctx, account, since.ID))
+	want("T-shirt=M")
+	must(s.ResumeField(ctx, account, since.ID))
+	want("Member since=2020-01-31 T-shirt=M")
+	archive(t, s, account, made.ID)
+	equal(t, customOf(t, restore(t, s, account, made.ID).Append(nil)), "Member since=2020-01-31 T-shirt=M", "restored")
+	again := create(t, s, account,
+		fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"custom_fields":{"field_%d":"XL","field_%d":null}}`, size.ID, since.ID))
+	if got := customOf(t, again.Append(nil)); !again.Merged || got != "Member since=2020-01-31 T-shirt=XL" {
+		t.Errorf("merged: %s", got)
+	}
+	wantError(t, "no such field", s.EndField(ctx, account, 99), crm.ErrNotFound)
+	wantError(t, "no such field to move", s.MoveField(ctx, account, 99, 1), crm.ErrNotFound)
+	stranger := newAccount(t, s).Number
+	wantError(t, "another account's field", s.EndField(ctx, stranger, size.ID), crm.ErrNotFound)
+	_, err := s.CreateContact(ctx, stranger, input(t,
+		fmt.Sprintf(`{"first_name":"A","custom_fields":{"field_%d":"XL"}}`, size.ID)), crm.Dedupe)
+	if err == nil ||
+		err.Error() != fmt.Sprintf("The custom_fields.field_%d field is not one of the account's custom fields.",
+			size.ID) {
+		t.Errorf("a value in another account's field: %v", err)
+	}
 }
 
 // A contact without custom fields costs one statement, and one with them no more once the definitions are known.
 func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		without := create(t, s, account, `{"first_name":"Without"}`).ID
-		field := define(t, s, account, "Color", custom.TextField)
-		with := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
-		statements := func(id int64) (n int) {
-			var mu sync.Mutex
-			s.Db.Observe(&db.Observer{Read: func(string) { mu.Lock(); n++; mu.Unlock() }})
-			defer s.Db.Observe(new(db.Observer))
-			must(s.Contact(t.Context(), account, id, nil))(t)
-			return n
-		}
-		if n := statements(without); n != 1 {
-			t.Errorf("a contact without custom fields: %d statements", n)
-		}
-		s.Fields.Cache = store.Cache[int64, *custom.Fields]{}
-		if n := statements(with); n != 3 {
-			t.Errorf("a contact with custom fields that are not known: %d statements", n)
-		}
-		if n := statements(with); n != 1 {
-			t.Errorf("a contact with custom fields that are known: %d statements", n)
-		}
-	})
+	s, account := newBookOf(t)
+	without := create(t, s, account, `{"first_name":"Without"}`).ID
+	field := define(t, s, account, "Color", custom.TextField)
+	with := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
+	statements := func(id int64) (n int) {
+		var mu sync.Mutex
+		s.Db.Observe(&db.Observer{Read: func(string) { mu.Lock(); n++; mu.Unlock() }})
+		defer s.Db.Observe(new(db.Observer))
+		must(s.Contact(t.Context(), account, id, nil))(t)
+		return n
+	}
+	equal(t, statements(without), 1, "a contact without custom fields: statements")
+	s.Fields.Cache = store.Cache[int64, *custom.Fields]{}
+	equal(t, statements(with), 3, "a contact with custom fields that are not known: statements")
+	equal(t, statements(with), 1, "a contact with custom fields that are known: statements")
 }
 
 // What a client has sent is checked by the definitions as they are when it is saved.
 func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		field := define(t, s, account, "Color", custom.SelectField, "red", "blue")
-		old := must(s.CustomFields(t.Context(), account))(t)
-		sent := func(value string) crm.ContactInput {
-			in := input(t, fmt.Sprintf(`{"first_name":"A","last_name":"B","custom_fields":{"field_%d":"%s"}}`, field.ID, value))
-			succeed(t, in.CheckCustom(old))
-			return in
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	field := define(t, s, account, "Color", custom.SelectField, "red", "blue")
+	old := must(s.CustomFields(ctx, account))(t)
+	sent := func(value string) crm.ContactInput {
+		in := input(t, fmt.Sprintf(`{"first_name":"A","last_name":"B","custom_fields":{"field_%d":"%s"}}`, field.ID,
+			value))
+		succeed(t, in.CheckCustom(old))
+		return in
+	}
+	succeed(t, s.ReviseField(ctx, account, field.ID,
+		custom.FieldInput{Title: "Colour", Options: []string{"blue"}}))
+	refused := fmt.Sprintf("The custom_fields.field_%d field must be one of blue.", field.ID)
+	equal(t, fmt.Sprint(errOf(s.CreateContact(ctx, account, sent("red"), crm.Dedupe))), refused,
+		"an option that is gone")
+	made, err := s.CreateContact(ctx, account, sent("blue"), crm.Dedupe)
+	if got := customOf(t, made.Append(nil)); err != nil || got != "Colour=blue" {
+		t.Errorf("an option that is still there: %s, %v", got, err)
+	}
+	succeed(t, s.EndField(ctx, account, field.ID))
+	for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (contacts.Document,
+		error){"update": s.UpdateContact, "edit": s.EditContact} {
+		if _, err := change(ctx, account, made.ID, sent("blue")); err == nil ||
+			!strings.Contains(err.Error(), "is not one of the account's custom fields") {
+			t.Errorf("%s: a field that has ended: %v", name, err)
 		}
-		succeed(t, s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Colour", Options: []string{"blue"}}))
-		refused := fmt.Sprintf("The custom_fields.field_%d field must be one of blue.", field.ID)
-		if _, err := s.CreateContact(t.Context(), account, sent("red"), crm.Dedupe); err == nil || err.Error() != refused {
-			t.Errorf("an option that is gone: %v", err)
-		}
-		made, err := s.CreateContact(t.Context(), account, sent("blue"), crm.Dedupe)
-		if got := customOf(t, made.Append(nil)); err != nil || got != "Colour=blue" {
-			t.Errorf("an option that is still there: %s, %v", got, err)
-		}
-		succeed(t, s.EndField(t.Context(), account, field.ID))
-		for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (contacts.Document, error){"update": s.UpdateContact, "edit": s.EditContact} {
-			if _, err := change(t.Context(), account, made.ID, sent("blue")); err == nil || !strings.Contains(err.Error(), "is not one of the account's custom fields") {
-				t.Errorf("%s: a field that has ended: %v", name, err)
-			}
-		}
-	})
+	}
 }
 
 // Changes of definitions and of values are in the history, and definitions that change nothing leave nothing there.
 func TestTheHistoryTellsOfCustomFields(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		field := define(t, s, account, "Color", custom.SelectField, "red")
-		made := create(t, s, account, `{"first_name":"A"}`)
-		in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
-		must(s.UpdateContact(t.Context(), account, made.ID, in))(t)
-		succeed(t, errors.Join(
-			s.ReviseField(t.Context(), account, field.ID, custom.FieldInput{Title: "Color", Options: []string{"red"}}),
-			s.MoveField(t.Context(), account, field.ID, 1), s.ResumeField(t.Context(), account, field.ID), s.EndField(t.Context(), account, field.ID)))
-		type row struct {
-			Noun, Kind, ID int64
-			Actor, Data    string
-		}
-		rows, err := store.List(t.Context(), s.Base, func(r db.Row) row { return row{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Text(4)} },
-			`SELECT noun, kind, id, actor, data FROM change WHERE account_id = $1 ORDER BY revision`, account)
-		if err != nil || len(rows) != 4 {
-			t.Fatalf("%v: %+v", err, rows)
-		}
-		want := []row{
-			{int64(history.FieldNoun), int64(history.DidCreate), field.ID, "ana@example.org", `{"title":[null,"Color"],"type":[null,"select"],"options":[[],["red"]]}`},
-			{int64(history.ContactNoun), int64(history.DidCreate), made.ID, "", ""},
-			{int64(history.ContactNoun), int64(history.DidUpdate), made.ID, "", fmt.Sprintf(`{"custom_fields.field_%d":[null,"red"]}`, field.ID)},
-			{int64(history.FieldNoun), int64(history.DidArchive), field.ID, "", `{"title":["Color","Color"]}`},
-		}
-		if diff := cmp.Diff(want, rows); diff != "" {
-			t.Error(diff)
-		}
-	})
+	ctx := t.Context()
+	s, account := newBookOf(t)
+	field := define(t, s, account, "Color", custom.SelectField, "red")
+	made := create(t, s, account, `{"first_name":"A"}`)
+	in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
+	must(s.UpdateContact(ctx, account, made.ID, in))(t)
+	succeed(t, errors.Join(
+		s.ReviseField(ctx, account, field.ID, custom.FieldInput{Title: "Color", Options: []string{"red"}}),
+		s.MoveField(ctx, account, field.ID, 1), s.ResumeField(ctx, account, field.ID),
+		s.EndField(ctx, account, field.ID)))
+	type row struct {
+		Noun, Kind, ID int64
+		Actor, Data    string
+	}
+	rows := must(store.List(ctx, s.Base, func(r db.Row) row {
+		return row{r.Int(0), r.Int(1), r.Int(2),
+			r.Text(3), r.Text(4)}
+	},
+		`SELECT noun, kind, id, actor, data FROM change WHERE account_id = $1 ORDER BY revision`, account))(t)
+	if len(rows) != 4 {
+		t.Fatalf("%+v", rows)
+	}
+	want := []row{
+		{int64(history.FieldNoun), int64(history.DidCreate), field.ID, "ana@example.org",
+			`{"title":[null,"Color"],"type":[null,"select"],"options":[[],["red"]]}`},
+		{int64(history.ContactNoun), int64(history.DidCreate), made.ID, "", ""},
+		{int64(history.ContactNoun), int64(history.DidUpdate), made.ID, "",
+			fmt.Sprintf(`{"custom_fields.field_%d":[null,"red"]}`, field.ID)},
+		{int64(history.FieldNoun), int64(history.DidArchive), field.ID, "", `{"title":["Color","Color"]}`},
+	}
+	equal(t, rows, want)
 }
 
 // The words of texts in custom fields find their contact, and no longer once they are gone.
 func TestCustomFieldsAreSearched(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		field := define(t, s, account, "Allergies", custom.LongTextField)
-		made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`, field.ID))
-		found := func(text string) bool {
-			found, _ := must2(searchPage(t, s, account, crm.Active, typed(text), 1, 10))(t)
-			return len(found) == 1 && found[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
-		}
-		if !found("nuts") || !found("grosse ada") || found("shrimp") {
-			t.Error("the words of a custom field do not find it")
-		}
-		must(s.UpdateContact(t.Context(), account, made.ID, input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))))(t)
-		if found("nuts") {
-			t.Error("words that are gone still find it")
-		}
-	})
+	s, account := newBookOf(t)
+	field := define(t, s, account, "Allergies", custom.LongTextField)
+	made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`,
+		field.ID))
+	found := func(text string) bool {
+		found, _ := must2(searchPage(t, s, account, crm.Active, typed(text), 1, 10))(t)
+		return len(found) == 1 && found[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
+	}
+	if !found("nuts") || !found("grosse ada") || found("shrimp") {
+		t.Error("the words of a custom field do not find it")
+	}
+	must(s.UpdateContact(t.Context(), account, made.ID, input(t,
+		fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))))(t)
+	if found("nuts") {
+		t.Error("words that are gone still find it")
+	}
 }
 
 // Many people define fields at once: each gets an id of its own, and no two get the same title.
 func TestConcurrentFieldsAreDefinedAtOnce(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		account := newAccount(t, a).Number
-		var wait sync.WaitGroup
-		var mu sync.Mutex
-		made := 0
-		for i := range 20 {
-			wait.Go(func() {
-				s := a
-				if i%2 == 1 {
-					s = b
-				}
-				_, err := s.DefineField(context.Background(), account, custom.FieldInput{Title: fmt.Sprint("Field ", i%10), Type: custom.TextField})
-				var invalid *doc.Invalid
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case err == nil:
-					made++
-				case !errors.As(err, &invalid) || invalid.Faults[0].Rule != doc.Taken:
-					t.Error(err)
-				}
-			})
-		}
-		wait.Wait()
-		fields, err := a.CustomFields(t.Context(), account)
-		if err != nil || made != 10 || len(fields.Active()) != 10 {
-			t.Errorf("%d were made, %d are there, %v", made, len(fields.Active()), err)
-		}
-	})
+	a, b := twoNodes(t)
+	account := newAccount(t, a).Number
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	made := 0
+	for i := range 20 {
+		wait.Go(func() {
+			s := a
+			if i%2 == 1 {
+				s = b
+			}
+			_, err := s.DefineField(context.Background(), account,
+				custom.FieldInput{Title: fmt.Sprint("Field ", i%10), Type: custom.TextField})
+			var invalid *doc.Invalid
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil:
+				made++
+			case !errors.As(err, &invalid) || invalid.Faults[0].Rule != doc.Taken:
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	fields := must(a.CustomFields(t.Context(), account))(t)
+	if made != 10 || len(fields.Active()) != 10 {
+		t.Errorf("%d were made, %d are there", made, len(fields.Active()))
+	}
 }

@@ -11,13 +11,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
+	"donorbook/internal/db"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
@@ -26,16 +31,11 @@ import (
 // waitFor waits until so many requests wait at a gate.
 func waitFor(t testing.TB, g *store.Gate, n int) {
 	t.Helper()
-	for range 20_000 {
+	await(t, fmt.Sprint(n, " requests wait"), func() bool {
 		g.Mu.Lock()
-		waiting := g.Waiting
-		g.Mu.Unlock()
-		if waiting == n {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("there are never %d requests that wait", n)
+		defer g.Mu.Unlock()
+		return g.Waiting == n
+	})
 }
 
 // occupied takes the place of an account until it is let go.
@@ -49,197 +49,167 @@ func occupied(t testing.TB, g *store.Gate, account int64) (letGo func()) {
 
 // However many reads of an account wait, the next one of another account waits for one of them at most.
 func TestConcurrentHeavyReadsTakeTurnsByAccount(t *testing.T) {
-	t.Parallel()
-	g := store.NewGate(1)
-	letGo, order := occupied(t, g, 1), make(chan int64, 20)
-	enter := func(account int64) {
-		_ = g.Through(t.Context(), account, func() error { order <- account; return nil })
-	}
-	for i := range 9 {
-		go enter(1)
-		waitFor(t, g, i+1)
-	}
-	for i, account := range []int64{2, 3} {
-		go enter(account)
-		waitFor(t, g, 10+i)
-	}
-	letGo()
-	var turns []int64
-	for range 11 {
-		turns = append(turns, <-order)
-	}
-	if want := []int64{1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1}; !slices.Equal(turns, want) {
-		t.Errorf("the turns are %v, want %v", turns, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := store.NewGate(1)
+		letGo := occupied(t, g, 1)
+		var order []int64
+		for _, account := range []int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3} {
+			//nolint:errcheck // it is none
+			go g.Through(t.Context(), account, func() error { order = append(order, account); return nil })
+			synctest.Wait()
+		}
+		letGo()
+		synctest.Wait()
+		if want := []int64{1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1}; !slices.Equal(order, want) {
+			t.Errorf("the turns are %v, want %v", order, want)
+		}
+	})
 }
 
 // One account takes one place, however many are free.
 func TestConcurrentAccountHasOneHeavyReadAtATime(t *testing.T) {
-	t.Parallel()
-	g := store.NewGate(2)
-	letGo, done := occupied(t, g, 1), make(chan bool)
-	go func() { _ = g.Through(t.Context(), 1, func() error { close(done); return nil }) }()
-	waitFor(t, g, 1)
-	if err := g.Through(t.Context(), 2, func() error { return nil }); err != nil {
-		t.Error(err)
-	}
-	waitFor(t, g, 1)
-	letGo()
-	<-done
+	synctest.Test(t, func(t *testing.T) {
+		g := store.NewGate(2)
+		letGo, done := occupied(t, g, 1), make(chan bool)
+		go g.Through(t.Context(), 1, func() error { close(done); return nil }) //nolint:errcheck // it is none
+		synctest.Wait()
+		succeed(t, g.Through(t.Context(), 2, func() error { return nil }))
+		equal(t, g.Waiting, 1, "wait")
+		letGo()
+		<-done
+	})
 }
 
 func TestConcurrentNoMoreThanSomeWaitForAHeavyRead(t *testing.T) {
-	t.Parallel()
-	g := store.NewGate(1)
-	letGo, done := occupied(t, g, 1), make(chan error, 1000)
-	ctx, leave := context.WithCancel(t.Context())
-	enter := func(account int64) { done <- g.Through(ctx, account, func() error { return nil }) }
-	n := 0
-	for account := int64(1); n < store.AllWait; account++ {
-		for i := 0; i < store.AccountWaits && n < store.AllWait; i++ {
-			n++
-			go enter(account)
+	synctest.Test(t, func(t *testing.T) {
+		g := store.NewGate(1)
+		letGo, done := occupied(t, g, 1), make(chan error, 1000)
+		ctx, leave := context.WithCancel(t.Context())
+		for n := range store.AllWait {
+			go func() { done <- g.Through(ctx, int64(1+n/store.AccountWaits), func() error { return nil }) }()
 		}
-		waitFor(t, g, n)
-	}
-	for account, want := range map[int64]error{1: crm.ErrTooMany, 1000: crm.ErrCrowded} {
-		if err := g.Through(t.Context(), account, nil); !errors.Is(err, want) {
-			t.Errorf("one more of account %d: %v, want %v", account, err, want)
+		synctest.Wait()
+		for account, want := range map[int64]error{1: crm.ErrTooMany, 1000: crm.ErrCrowded} {
+			wantError(t, fmt.Sprint("one more of account ", account), g.Through(t.Context(), account, nil), want)
 		}
-	}
-	go func() { done <- g.Again(t.Context(), 1, func() error { return nil }) }() // what was let in goes on
-	waitFor(t, g, n+1)
-	leave() // those whose clients leave make room at once
-	for range n {
-		if err := <-done; !errors.Is(err, context.Canceled) {
-			t.Fatalf("a client that left: %v", err)
+		go func() { done <- g.Again(t.Context(), 1, func() error { return nil }) }() // what was let in goes on
+		synctest.Wait()
+		leave() // those whose clients leave make room at once
+		for range store.AllWait {
+			wantError(t, "a client that left", <-done, context.Canceled)
 		}
-	}
-	waitFor(t, g, 1)
-	letGo()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-	if err := g.Through(t.Context(), 7, func() error { return nil }); err != nil || g.Free != 1 || len(g.Lines)+len(g.Turns)+len(g.Working) != 0 {
-		t.Errorf("%v, and what is left is %+v", err, g)
-	}
+		equal(t, g.Waiting, 1, "wait")
+		letGo()
+		succeed(t, <-done)
+		succeed(t, g.Through(t.Context(), 7, func() error { return nil }))
+		if g.Free != 1 || len(g.Lines)+len(g.Turns)+len(g.Working) != 0 {
+			t.Errorf("and what is left is %+v", g)
+		}
+	})
 }
 
 // Two files are written by turns, a piece of each.
 func TestConcurrentWorkInPiecesGoesOnByTurns(t *testing.T) {
-	t.Parallel()
-	g := store.NewGate(1)
-	letGo := occupied(t, g, 9)
-	var order []int64
-	var files sync.WaitGroup
-	for _, account := range []int64{1, 2} {
-		files.Go(func() {
-			for i := range 5 {
-				_ = g.Again(t.Context(), account, func() error {
-					if order = append(order, account); account == 1 || i < 4 { // the last one is alone
-						waitFor(t, g, 1)
-					}
-					return nil
-				})
-			}
-		})
-		waitFor(t, g, int(account))
-	}
-	letGo()
-	files.Wait()
-	if want := []int64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !slices.Equal(order, want) {
-		t.Errorf("the order is %v, want %v", order, want)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := store.NewGate(1)
+		letGo := occupied(t, g, 9)
+		var order []int64
+		for _, account := range []int64{1, 2} {
+			go func() {
+				for range 5 {
+					_ = g.Again(t.Context(), account, func() error {
+						order = append(order, account)
+						time.Sleep(time.Second) // meanwhile, the other one waits
+						return nil
+					})
+				}
+			}()
+			synctest.Wait()
+		}
+		letGo()
+		time.Sleep(time.Minute)
+		if want := []int64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !slices.Equal(order, want) {
+			t.Errorf("the order is %v, want %v", order, want)
+		}
+	})
 }
 
 // heavyReads are requests that may be expensive, each with a text that is in one of its statements.
 func heavyReads(t *testing.T, s *Book, account, contact int64) map[string]func() error {
+	ctx := t.Context()
 	page := crm.PageRequest{Page: 1, PerPage: 20}
 	filter := giving.GiftFilter{Method: "cash", From: time.Unix(0, 0)}
 	return map[string]func() error{
 		"SELECT g.id FROM gift g": func() error {
-			_, _, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, filter, page, nil, nil)
-			return err
+			return errOf2(s.Gifts(ctx, account, campaign.OwnCampaigns, filter, page, nil, nil))
 		},
 		"SELECT g.id, g.body": func() error {
-			_, _, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, giving.GiftFilter{Sort: giving.Sort{By: giving.ByAmount}}, page, nil, nil)
-			return err
+			return errOf2(s.Gifts(ctx, account, campaign.OwnCampaigns,
+				giving.GiftFilter{Sort: giving.Sort{By: giving.ByAmount}}, page, nil, nil))
 		},
 		"SELECT COUNT(*), COALESCE": func() error {
-			_, _, err := s.GiftPage(t.Context(), account, filter, page)
-			return err
+			return errOf2(s.GiftPage(ctx, account, filter, page))
 		},
 		store.SQLUndosSince[:40]: func() error {
-			_, _, err := s.Activities(t.Context(), account, contact, page, false, nil, nil)
-			return err
+			return errOf2(s.Activities(ctx, account, contact, page, false, nil, nil))
 		},
 		"sort_name >= $2": func() error {
-			_, err := s.SelectionSize(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active, Filter: filterOf(t, "last_name=L")})
-			return err
+			return errOf(s.SelectionSize(ctx, account, jobs.Selection{All: true, Scope: crm.Active,
+				Filter: filterOf(t, "last_name=L")}))
 		},
 	}
 }
 
-// 40 expensive requests of one account leave every other request of another account alone: one of them is in work, some wait, and the others are
-// refused at once.
+// 40 expensive requests of one account leave every other request of another account alone: one of them is in work,
+// some wait, and the others are refused at once.
 func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		contact := giverOf(t, s, account)
-		small := giverOf(t, s, other)
-		s.Light, s.Costs.Few = 0, 0
-		spy, release, busy, most := spyOn(t, s), make(chan bool), atomic.Int64{}, atomic.Int64{}
-		reads := heavyReads(t, s, account, contact)
-		spy.read = func(sql string) {
-			for text := range reads {
-				if strings.Contains(sql, text) {
-					most.Store(max(most.Load(), busy.Add(1)))
-					<-release
-					busy.Add(-1)
-				}
+	ctx := t.Context()
+	s := newBook(t)
+	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	contact := giverOf(t, s, account)
+	small := giverOf(t, s, other)
+	s.Light, s.Costs.Few = 0, 0
+	spy, release, busy, most := spyOn(t, s), make(chan bool), atomic.Int64{}, atomic.Int64{}
+	reads := heavyReads(t, s, account, contact)
+	spy.read = func(sql string) {
+		for text := range reads {
+			if strings.Contains(sql, text) {
+				most.Store(max(most.Load(), busy.Add(1)))
+				<-release
+				busy.Add(-1)
 			}
 		}
-		answers := make(chan error, 40)
-		for range 40 / len(reads) {
-			for _, read := range reads {
-				go func() { answers <- read() }()
-			}
+	}
+	answers := make(chan error, 40)
+	for range 40 / len(reads) {
+		for _, read := range reads {
+			go func() { answers <- read() }()
 		}
-		letGo := sync.OnceFunc(func() { close(release) })
-		defer letGo()
-		refused := 40 - 1 - store.AccountWaits
-		for range refused {
-			select {
-			case err := <-answers:
-				if !errors.Is(err, crm.ErrTooMany) {
-					t.Fatalf("a request that may not wait: %v", err)
-				}
-			case <-time.After(time.Minute):
-				t.Fatalf("of 40 requests, %d are in work at once", busy.Load())
-			}
+	}
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
+	refused := 40 - 1 - store.AccountWaits
+	for range refused {
+		select {
+		case err := <-answers:
+			wantError(t, "a request that may not wait", err, crm.ErrTooMany)
+		case <-time.After(rig.Patience):
+			t.Fatalf("of 40 requests, %d are in work at once", busy.Load())
 		}
-		waitFor(t, s.Heavy, store.AccountWaits)
-		spyless, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := s.Contact(spyless, other, small, nil)
-		_, found, listErr := s.Contacts(spyless, other, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
-		if err := errors.Join(err, listErr, s.Ready(spyless)); err != nil || found.Total != 1 {
-			t.Errorf("another account meanwhile: %v, %+v", err, found)
-		}
-		_, found, err = s.Contacts(spyless, account, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
-		if err != nil || found.Total != 1 {
-			t.Errorf("a plain page of the same account: %v, %+v", err, found)
-		}
-		letGo()
-		for range 40 - refused {
-			if err := <-answers; err != nil {
-				t.Error(err)
-			}
-		}
-		if most.Load() != 1 {
-			t.Errorf("%d heavy reads were in work at once", most.Load())
-		}
-	})
+	}
+	waitFor(t, s.Heavy, store.AccountWaits)
+	_, err := s.Contact(ctx, other, small, nil)
+	_, found, listErr := s.Contacts(ctx, other, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
+	if err := errors.Join(err, listErr, s.Ready(ctx)); err != nil || found.Total != 1 {
+		t.Errorf("another account meanwhile: %v, %+v", err, found)
+	}
+	_, found = must2(s.Contacts(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil))(t)
+	equal(t, found.Total, 1, "a plain page of the same account")
+	letGo()
+	for range 40 - refused {
+		succeed(t, <-answers)
+	}
+	equal(t, most.Load(), 1, "heavy reads were in work at once")
 }
 
 // giverOf makes a contact with some gifts.
@@ -247,7 +217,8 @@ func giverOf(t *testing.T, s *Book, account int64) int64 {
 	t.Helper()
 	contact := create(t, s, account, `{"first_name":"F","last_name":"L"}`).ID
 	for i := range 3 {
-		in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-0%d"}`, contact, i+1), true, time.Now())
+		in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-0%d"}`,
+			contact, i+1), true, time.Now())
 		must(s.CreateGift(t.Context(), account, in))(t)
 	}
 	return contact
@@ -255,39 +226,31 @@ func giverOf(t *testing.T, s *Book, account int64) int64 {
 
 // A light read does not wait, not even where its own account has a heavy one in work.
 func TestConcurrentLightReadDoesNotWaitForItsTurn(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		contact := giverOf(t, s, account)
-		letGo := occupied(t, s.Heavy, account)
-		defer letGo()
-		for text, read := range heavyReads(t, s, account, contact) {
-			if err := read(); err != nil {
-				t.Errorf("%s: %v", text, err)
-			}
+	s, account := newBookOf(t)
+	contact := giverOf(t, s, account)
+	letGo := occupied(t, s.Heavy, account)
+	defer letGo()
+	for text, read := range heavyReads(t, s, account, contact) {
+		if err := read(); err != nil {
+			t.Errorf("%s: %v", text, err)
 		}
-		if s.Heavy.Waiting != 0 {
-			t.Errorf("%d reads wait", s.Heavy.Waiting)
-		}
-	})
+	}
+	equal(t, s.Heavy.Waiting, 0, "reads wait")
 }
 
-// A search among a few archived contacts costs as much as these few, however many active ones it would find: it does not wait.
+// A search among a few archived contacts costs as much as these few, however many active ones it would find: it does
+// not wait.
 func TestConcurrentSearchInASmallArchiveDoesNotWaitForItsTurn(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		fillNamed(t, s, account, 40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
-		archive(t, s, account, doc.MakeID(account, 7))
-		archive(t, s, account, doc.MakeID(account, 9))
-		s.Light = 0
-		letGo := occupied(t, s.Heavy, account)
-		defer letGo()
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		_, found, err := s.MatchingContacts(ctx, account, crm.Archived, find.Filter{Search: typed("an")}, crm.PageRequest{Page: 1, PerPage: 20})
-		if err != nil || found.Total != 2 {
-			t.Errorf("%d are found, %v", found.Total, err)
-		}
-	})
+	s, account := newBookOf(t)
+	fillNamed(t, s, account, 40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
+	archive(t, s, account, doc.MakeID(account, 7))
+	archive(t, s, account, doc.MakeID(account, 9))
+	s.Light = 0
+	letGo := occupied(t, s.Heavy, account)
+	defer letGo()
+	_, found := must2(s.MatchingContacts(t.Context(), account, crm.Archived, find.Filter{Search: typed("an")},
+		crm.PageRequest{Page: 1, PerPage: 20}))(t)
+	equal(t, found.Total, 2, "found")
 }
 
 // stuckClient takes nothing of a file until it is let go.
@@ -302,40 +265,199 @@ func (c *stuckClient) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Files of several accounts are written at once, all of them whole, and a client that reads slowly keeps no other account from its turn.
+// Files of several accounts are written at once, all of them whole, and a client that reads slowly keeps no other
+// account from its turn.
 func TestConcurrentFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		s.Light, s.Heavy = 0, store.NewGate(1)
-		const n = move.PieceRows + 100
-		var accounts []int64
-		for range 3 {
-			account := newAccount(t, s).Number
-			fillNamed(t, s, account, n, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L"}`, i) })
-			accounts = append(accounts, account)
+	s := newBook(t)
+	s.Light, s.Heavy = 0, store.NewGate(1)
+	const n = move.PieceRows + 100
+	var accounts []int64
+	for range 3 {
+		account := newAccount(t, s).Number
+		fillNamed(t, s, account, n, func(i int) string {
+			return fmt.Sprintf(`{"first_name":"F%d","last_name":"L"}`,
+				i)
+		})
+		accounts = append(accounts, account)
+	}
+	export := func(account int64, format string, to io.Writer) error {
+		e, err := s.ExportContacts(t.Context(), account, jobs.Selection{All: true}, move.ExportOptions{Format: format})
+		if err != nil {
+			return err
 		}
-		export := func(account int64, format string, to io.Writer) error {
-			e, err := s.ExportContacts(t.Context(), account, jobs.Selection{All: true}, move.ExportOptions{Format: format})
-			if err != nil {
-				return err
+		return e.Write(t.Context(), to, func(int64, int64) {})
+	}
+	client, ended := &stuckClient{stuck: make(chan bool), release: make(chan bool)}, make(chan error, 1)
+	go func() { ended <- export(accounts[0], "jsonl", client) }()
+	<-client.stuck
+	var files sync.WaitGroup
+	for _, account := range accounts {
+		files.Go(func() {
+			var text bytes.Buffer
+			if err := export(account, "csv", &text); err != nil || bytes.Count(text.Bytes(), []byte("\n")) != n+1 {
+				t.Errorf("account %d: %v, %d lines", account, err, bytes.Count(text.Bytes(), []byte("\n")))
 			}
-			return e.Write(t.Context(), to, func(int64, int64) {})
+		})
+	}
+	files.Wait()
+	close(client.release)
+	succeed(t, <-ended)
+}
+
+// One organization has many emails to a server that does not answer. The emails of another one, and the link for a new
+// password, leave all the same.
+func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
+	s := newBook(t)
+	crowded, other := newAccount(t, s), newAccount(t, s)
+	newUser(t, s, other, access.Owner, "Ada")
+	hanging, answer, sent := make(chan string, 100), make(chan struct{}), make(chan string, 100)
+	s.UseRelay(relayFunc(func(_ context.Context, l *mail.Letter) error {
+		if strings.HasPrefix(l.To.String(), "hang") {
+			hanging <- l.To.String()
+			<-answer
 		}
-		client, ended := &stuckClient{stuck: make(chan bool), release: make(chan bool)}, make(chan error, 1)
-		go func() { ended <- export(accounts[0], "jsonl", client) }()
-		<-client.stuck
-		var files sync.WaitGroup
-		for _, account := range accounts {
-			files.Go(func() {
-				var text bytes.Buffer
-				if err := export(account, "csv", &text); err != nil || bytes.Count(text.Bytes(), []byte("\n")) != n+1 {
-					t.Errorf("account %d: %v, %d lines", account, err, bytes.Count(text.Bytes(), []byte("\n")))
+		sent <- l.To.String()
+		return nil
+	}))
+	queue := func(account int64, to string) {
+		succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			return s.Queue(tx, account, mail.Arrived, "", to, &mail.Message{Subject: mail.Say("New gift")})
+		}))
+	}
+	next := func(from chan string, want string) {
+		t.Helper()
+		select {
+		case got := <-from:
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("%s, want %s", got, want)
+			}
+		case <-time.After(rig.Patience): // a test that fails must end
+			close(answer)
+			t.Fatalf("no email to %s", want)
+		}
+	}
+	for i := range 40 {
+		queue(crowded.Number, fmt.Sprintf("hang%d@example.org", i))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.SendMails(ctx, "https://donors.example", func(err error) { t.Error(err) })
+	}()
+	for range 3 {
+		next(hanging, "hang")
+	}
+	queue(other.Number, "treasurer@example.org")
+	next(sent, "treasurer@example.org")
+	succeed(t, s.AskForReset(t.Context(), "ada@example.org"))
+	next(sent, "ada@example.org")
+	close(answer)
+	for range 40 {
+		next(sent, "hang")
+	}
+	stop()
+	<-ended
+}
+
+// A thank-you that is asked for with its gift leaves as soon as the gift is on disk: a sender that is woken before
+// finds nothing, and looks again ten seconds later.
+func TestConcurrentThanksLeaveAtOnce(t *testing.T) {
+	s := newBook(t)
+	account, sent := newAccount(t, s).Number, make(chan time.Time, 1)
+	s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error {
+		sent <- time.Now()
+		return nil
+	}))
+	var queued atomic.Bool
+	s.Db.Observe(recorded(s, db.Observer{
+		Wrote: func(sql string) {
+			if strings.Contains(sql, "INTO mail ") {
+				queued.Store(true)
+			}
+		},
+		Committing: func() error {
+			if queued.Swap(false) {
+				time.Sleep(300 * time.Millisecond) // so that it has looked by then
+			}
+			return nil
+		},
+	}))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.SendMails(ctx, "https://donors.example", func(err error) { t.Error(err) })
+	}()
+	giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+	given := time.Now()
+	select {
+	case at := <-sent:
+		if late := at.Sub(given); late > 8*time.Second {
+			t.Errorf("the email has left %v after the gift", late)
+		}
+	case <-time.After(time.Minute): // a test that fails must end
+		t.Error("no email has left")
+	}
+	stop()
+	<-ended
+}
+
+// The giver is erased while their thank-you is on its way: when it is refused, nobody has to thank them.
+func TestARefusedEmailToSomebodyErasedAsksNobodyToThank(t *testing.T) {
+	s, account := newBookOf(t)
+	s.UseRelay(new(postOffice))
+	gift := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+	s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error {
+		erase(t, s, context.Background(), account, gift.Contact)
+		return &mail.Refused{Final: true, Err: errors.New("550")}
+	}))
+	succeed(t, s.SendDue(t.Context(), "", func(err error) { t.Error(err) }))
+	if is, err := s.GiftRecord(t.Context(), account, gift.Code); err != nil || is.Awaits() ||
+		is.Thanks.How != giving.ThankedMail || waiting(t, s, account) != 0 {
+		t.Errorf("%v %+v", err, is.Thanks)
+	}
+}
+
+// However many contacts share an email: each says that it bounced.
+func TestABouncedEmailIsNotedWithEverybodyWhoHasIt(t *testing.T) {
+	const sharing = 130
+	s := open(t, testEngines[0].empty(t))
+	account := newAccount(t, s).Number
+	for i := range sharing {
+		in := input(t,
+			fmt.Sprintf(`{"first_name":"Pat","last_name":"Smith%d","emails":[{"value":"office@example.org"}]}`, i))
+		must(s.CreateContact(t.Context(), account, in, crm.Force))(t)
+	}
+	succeed(t, s.MarkBounced(t.Context(), account, "office@example.org"))
+	for _, c := range everyContact(t, s, account) {
+		equal(t, c.BouncedEmail, "office@example.org", "%s %s", c.FirstName, c.LastName)
+	}
+}
+
+// What follows a change finds what it wrote, and follows nothing that was refused.
+func TestWhatFollowsAChangeFindsWhatItWrote(t *testing.T) {
+	s, account := newBookOf(t)
+	s.UseRelay(new(postOffice))
+	refusal, found := errors.New("refused"), []int{}
+	for _, refused := range []error{nil, refusal} {
+		err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			tx.Then(func() {
+				queued, err := s.RecentMails(t.Context(), account, 10)
+				if found = append(found, len(queued)); err != nil {
+					t.Error(err)
 				}
 			})
-		}
-		files.Wait()
-		close(client.release)
-		if err := <-ended; err != nil {
+			if refused == nil {
+				return s.Queue(tx, account, mail.Test, "", "ada@example.org", nil)
+			}
+			return refused
+		})
+		if !errors.Is(err, refused) {
 			t.Error(err)
 		}
-	})
+	}
+	if len(found) != 1 || found[0] != 1 {
+		t.Errorf("%v", found)
+	}
 }

@@ -1,25 +1,15 @@
 package book
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/jobs"
 )
 
 // told is the history of an account, oldest first, a line for each change.
@@ -34,483 +24,87 @@ func told(t testing.TB, s *Book, account int64) (lines []string) {
 // everyChange is the whole record of an account, oldest first.
 func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 	t.Helper()
-	all := must(store.List(t.Context(), s.Base, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
-	return all
+	return must(store.List(t.Context(), s.Base, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
 }
 
-// Every change through the store leaves a row that says who has made it and what was before and after. No secret is among them.
+// Every change through the store leaves a row that says who has made it and what was before and after. No secret is
+// among them.
 func TestEveryNounHasAHistory(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
-		account, other := newAccount(t, s), newAccount(t, s)
-		number := account.Number
-		must := func(err error) {
-			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		ada, err := s.CreateUser(ctx, account, access.Owner, access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password 1"})
-		must(err)
-		bob, err := s.CreateUser(ctx, other, access.Owner, access.UserInput{Name: "Bob", Email: "bob@x.org", Password: "a long password 2"})
-		must(err)
-		_, err = s.AddMember(ctx, account, access.Viewer, "bob@x.org")
-		must(err)
-		must(s.SetRole(ctx, number, bob.ID, access.Editor))
-		must(s.SetRole(ctx, number, bob.ID, access.Editor)) // which changes nothing
-		must(s.RenameUser(store.By(t.Context(), history.ConsoleChannel, "bob@x.org"), bob.ID, "Robert"))
-		must(s.ResetPassword(store.By(t.Context(), history.CommandChannel, "command line"), "bob@x.org", "a longer password 3"))
-		must(s.RemoveMember(ctx, number, bob.ID))
-		invitation, token, err := s.Invite(ctx, account, ada, access.Viewer, "cy@x.org")
-		must(err)
-		must(s.RevokeInvitation(ctx, number, invitation.ID))
-		_, link, err := s.Invite(ctx, account, ada, access.Viewer, "")
-		must(err)
-		_, _, err = s.JoinByInvitation(t.Context(), link, access.UserInput{Name: "Dee", Email: "dee@x.org", Password: "a long password 4"})
-		must(err)
-		key, secret, err := s.CreateKey(ctx, number, access.KeyInput{Name: "Website", Permissions: access.ContactsRead})
-		must(err)
-		must(s.RevokeKey(ctx, key.ID))
-		must(s.RevokeKey(ctx, key.ID)) // again
-		currency, taxID, days := "EUR", "12-3", "30"
-		must(s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency, TaxID: &taxID, HistoryDays: &days}))
-		must(s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency}))
-		must(s.RenameAccount(ctx, account, account.ID, "Harbor"))
-		title, goal, link2 := "Gala", int64(500), "https://pay.example"
-		c, err := s.CreateCampaign(ctx, account, campaign.Input{Title: &title})
-		must(err)
-		benefits := []string{other.ID}
-		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal, PaymentLink: &link2})
-		must(err)
-		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Beneficiaries: &benefits})
-		must(err)
-		_, err = s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal})
-		must(err)
-		must(s.DeleteCampaign(ctx, account, c.ID, ""))
-		_, err = s.CreateContact(ctx, number, input(t, `{"first_name":"Cy","tags":["a"]}`), crm.Dedupe)
-		must(err)
-		_, err = s.RenameTag(ctx, number, "a", "b")
-		must(err)
-		_, err = s.DeleteTag(ctx, number, "b")
-		must(err)
+	s := newBook(t)
+	ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
+	account, other := newAccount(t, s), newAccount(t, s)
+	number := account.Number
+	ada := must(s.CreateUser(ctx, account, access.Owner, access.UserInput{Name: "Ada", Email: "ada@x.org",
+		Password: "a long password 1"}))(t)
+	bob := must(s.CreateUser(ctx, other, access.Owner, access.UserInput{Name: "Bob", Email: "bob@x.org",
+		Password: "a long password 2"}))(t)
+	must(s.AddMember(ctx, account, access.Viewer, "bob@x.org"))(t)
+	succeed(t, s.SetRole(ctx, number, bob.ID, access.Editor))
+	succeed(t, s.SetRole(ctx, number, bob.ID, access.Editor)) // which changes nothing
+	succeed(t, s.RenameUser(store.By(t.Context(), history.ConsoleChannel, "bob@x.org"), bob.ID, "Robert"))
+	succeed(t, s.ResetPassword(store.By(t.Context(), history.CommandChannel, "command line"), "bob@x.org",
+		"a longer password 3"))
+	succeed(t, s.RemoveMember(ctx, number, bob.ID))
+	invitation, token := must2(s.Invite(ctx, account, ada, access.Viewer, "cy@x.org"))(t)
+	succeed(t, s.RevokeInvitation(ctx, number, invitation.ID))
+	_, link := must2(s.Invite(ctx, account, ada, access.Viewer, ""))(t)
+	must2(s.JoinByInvitation(t.Context(), link, access.UserInput{Name: "Dee", Email: "dee@x.org",
+		Password: "a long password 4"}))(t)
+	key, secret := must2(s.CreateKey(ctx, number, access.KeyInput{Name: "Website", Permissions: access.ContactsRead}))(t)
+	succeed(t, s.RevokeKey(ctx, key.ID))
+	succeed(t, s.RevokeKey(ctx, key.ID)) // again
+	currency, taxID, days := "EUR", "12-3", "30"
+	succeed(t, s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency, TaxID: &taxID,
+		HistoryDays: &days}))
+	succeed(t, s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency}))
+	succeed(t, s.RenameAccount(ctx, account, account.ID, "Harbor"))
+	title, goal, link2 := "Gala", int64(500), "https://pay.example"
+	c := must(s.CreateCampaign(ctx, account, campaign.Input{Title: &title}))(t)
+	benefits := []string{other.ID}
+	must(s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal, PaymentLink: &link2}))(t)
+	must(s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Beneficiaries: &benefits}))(t)
+	must(s.UpdateCampaign(ctx, account, c.ID, campaign.Input{Goal: &goal}))(t)
+	succeed(t, s.DeleteCampaign(ctx, account, c.ID, ""))
+	must(s.CreateContact(ctx, number, input(t, `{"first_name":"Cy","tags":["a"]}`), crm.Dedupe))(t)
+	must(s.RenameTag(ctx, number, "a", "b"))(t)
+	must(s.DeleteTag(ctx, number, "b"))(t)
 
-		name := account.Name
-		want := []string{
-			`user created by ana@x.org {"email":[null,"ada@x.org"],"role":[null,"owner"]}`,
-			`user created by ana@x.org {"email":[null,"bob@x.org"],"role":[null,"viewer"]}`,
-			`user updated by ana@x.org {"email":["bob@x.org","bob@x.org"],"role":["viewer","editor"]}`,
-			`user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`,
-			`user updated by command line {"email":["bob@x.org","bob@x.org"],"password":[null,"changed"]}`,
-			`user deleted by ana@x.org {"email":["bob@x.org",null],"role":["editor",null]}`,
-			`user created by ana@x.org {"invitation":[null,"cy@x.org"],"role":[null,"viewer"]}`,
-			`user deleted by ana@x.org {"invitation":["cy@x.org",null],"role":["viewer",null]}`,
-			`user created by ana@x.org {"invitation":[null,"anyone with the link"],"role":[null,"viewer"]}`,
-			`user created by dee@x.org {"email":[null,"dee@x.org"],"role":[null,"viewer"]}`,
-			`key created by ana@x.org {"name":[null,"Website"],"permissions":[[],["contacts:read"]]}`,
-			`key deleted by ana@x.org {"name":["Website",null]}`,
-			`setting updated by ana@x.org {"currency":["USD","EUR"],"tax_id":[null,"12-3"],"history_days":["0","30"]}`,
-			`setting updated by ana@x.org {"name":["` + name + `","Harbor"]}`,
-			`campaign created by ana@x.org`,
-			`campaign updated by ana@x.org {"goal":[0,5],"payment_link":[null,"https://pay.example"]}`,
-			`campaign updated by ana@x.org {"beneficiaries":[[],["` + other.ID + `"]]}`,
-			`campaign deleted by ana@x.org {"title":["Gala",null]}`,
-			`contact created by ana@x.org`,
-			`tag updated by ana@x.org {"name":["a","b"]}`,
-			`contact updated by ana@x.org {"tags":{"at":0,"out":["a"],"in":["b"]}}`,
-			`tag deleted by ana@x.org {"name":["b",null]}`,
-			`contact untagged by ana@x.org {"tags":{"at":0,"out":["b"]}}`,
-		}
-		got := told(t, s, number)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-		all := strings.Join(append(got, told(t, s, other.Number)...), "\n")
-		for _, hidden := range []string{"password 1", "password 2", "password 3", "password 4", secret, token, link} {
-			if strings.Contains(all, hidden) {
-				t.Errorf("%q is in the history", hidden)
-			}
-		}
-		if !strings.Contains(all, `user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`+"\n") {
-			t.Error("a user's other organization does not know of the new name")
-		}
-	})
-}
-
-// The first user and the owner of a chapter are in the histories of what they own.
-func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		token := must(s.SetupToken(t.Context()))(t)
-		user, account := must2(s.Setup(t.Context(), token, access.SetupInput{UserInput: access.UserInput{Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"}))(t)
-		chapter := must(s.CreateChapter(store.By(t.Context(), history.ConsoleChannel, "ada@x.org"), account, user.ID, account.ID, "Pier"))(t)
-		for _, number := range []int64{account.Number, chapter.Number} {
-			if got := told(t, s, number); !slices.Equal(got, []string{`user created by ada@x.org {"email":[null,"ada@x.org"],"role":[null,"owner"]}`}) {
-				t.Errorf("the history is %q", got)
-			}
-		}
-	})
-}
-
-// Work that goes on in the background is by the person who has asked for it.
-func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		fillTagged(t, s, account, 600, "old")
-		if changed, err := s.RenameTag(store.By(t.Context(), history.APIChannel, "API key X"), account, "old", "new"); err != nil || !changed.Unfinished() {
-			t.Fatalf("%+v, %v", changed, err)
-		}
-		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
-		part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 1)
-		if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
-			t.Fatalf("%+v, %v", part, err)
-		}
-		if all := part.Entries[0].Changes; all[0].Who != "API key X" || all[0].Channel != history.APIChannel || all[0].Noun != history.ContactNoun {
-			t.Errorf("%+v, %v", part, err)
-		}
-		finishJobs(t, s)
-	})
-}
-
-// note is a note of a person.
-func note(t testing.TB, text, at string) history.NoteInput {
-	t.Helper()
-	in := history.NoteInput{Note: &text, OccurredAt: &at}
-	succeed(t, in.Validate(nil, time.Now()))
-	return in
-}
-
-// kindsOf are the ids and kinds of a page of a contact's history.
-func kindsOf(t testing.TB, s *Book, account, contact, page, perPage int64, newest bool) (kinds string, result store.ListResult) {
-	t.Helper()
-	body, result := must2(s.Activities(t.Context(), account, contact, crm.PageRequest{Page: page, PerPage: perPage}, newest, nil, nil))(t)
-	var found []struct{ Type string }
-	succeed(t, json.Unmarshal([]byte("["+string(body)+"]"), &found))
-	for _, a := range found {
-		kinds += a.Type + " "
+	name := account.Name
+	want := []string{
+		`user created by ana@x.org {"email":[null,"ada@x.org"],"role":[null,"owner"]}`,
+		`user created by ana@x.org {"email":[null,"bob@x.org"],"role":[null,"viewer"]}`,
+		`user updated by ana@x.org {"email":["bob@x.org","bob@x.org"],"role":["viewer","editor"]}`,
+		`user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`,
+		`user updated by command line {"email":["bob@x.org","bob@x.org"],"password":[null,"changed"]}`,
+		`user deleted by ana@x.org {"email":["bob@x.org",null],"role":["editor",null]}`,
+		`user created by ana@x.org {"invitation":[null,"cy@x.org"],"role":[null,"viewer"]}`,
+		`user deleted by ana@x.org {"invitation":["cy@x.org",null],"role":["viewer",null]}`,
+		`user created by ana@x.org {"invitation":[null,"anyone with the link"],"role":[null,"viewer"]}`,
+		`user created by dee@x.org {"email":[null,"dee@x.org"],"role":[null,"viewer"]}`,
+		`key created by ana@x.org {"name":[null,"Website"],"permissions":[[],["contacts:read"]]}`,
+		`key deleted by ana@x.org {"name":["Website",null]}`,
+		`setting updated by ana@x.org {"currency":["USD","EUR"],"tax_id":[null,"12-3"],"history_days":["0","30"]}`,
+		`setting updated by ana@x.org {"name":["` + name + `","Harbor"]}`,
+		`campaign created by ana@x.org`,
+		`campaign updated by ana@x.org {"goal":[0,5],"payment_link":[null,"https://pay.example"]}`,
+		`campaign updated by ana@x.org {"beneficiaries":[[],["` + other.ID + `"]]}`,
+		`campaign deleted by ana@x.org {"title":["Gala",null]}`,
+		`contact created by ana@x.org`,
+		`tag updated by ana@x.org {"name":["a","b"]}`,
+		`contact updated by ana@x.org {"tags":{"at":0,"out":["a"],"in":["b"]}}`,
+		`tag deleted by ana@x.org {"name":["b",null]}`,
+		`contact untagged by ana@x.org {"tags":{"at":0,"out":["b"]}}`,
 	}
-	return strings.TrimSpace(kinds), result
-}
-
-// The history of a contact has its gifts and notes, page by page in both orders, beside those of others.
-func TestTheHistoryOfAContact(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID
-		other := create(t, s, account, `{"first_name":"Bea"}`).ID
-		create(t, s, account, `{"first_name":"Ana","company":"Acme","emails":[{"value":"a@x.org"}]}`)
-		made, err := s.AddNote(store.By(t.Context(), history.APIChannel, "API key X"), account, id, note(t, "Called.", "2026-01-31"))
-		if err != nil || made.Who != "API key X" || made.OccurredAt().Format(time.RFC3339) != "2026-01-31T12:00:00Z" {
-			t.Errorf("%+v, %v", made, err)
+	got := told(t, s, number)
+	equal(t, got, want)
+	all := strings.Join(append(got, told(t, s, other.Number)...), "\n")
+	for _, hidden := range []string{"password 1", "password 2", "password 3", "password 4", secret, token, link} {
+		if strings.Contains(all, hidden) {
+			t.Errorf("%q is in the history", hidden)
 		}
-		gift := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true, time.Now())))(t)
-		must(s.RefundGift(t.Context(), account, gift.Code, nil, ""))(t)
-		must(s.AddNote(t.Context(), account, other, note(t, "Other.", "")))(t)
-		for _, c := range []struct {
-			page, perPage int64
-			newest        bool
-			want          string
-		}{
-			{1, 10, false, "created merged note gift refund"},
-			{1, 2, false, "created merged"},
-			{3, 2, false, "refund"},
-			{4, 2, false, ""},
-			{1, 2, true, "refund gift"},
-			{3, 2, true, "created"},
-			{9, 9, true, ""},
-		} {
-			got, result := kindsOf(t, s, account, id, c.page, c.perPage, c.newest)
-			if got != c.want || result.Total != 5 || int(result.Count) != len(strings.Fields(c.want)) {
-				t.Errorf("page %d of %d, newest %v: %q, %+v", c.page, c.perPage, c.newest, got, result)
-			}
-		}
-		archive(t, s, account, id)
-		if _, _, err := s.Activities(t.Context(), account, id, crm.PageRequest{Page: 1, PerPage: 1}, false, nil, nil); !errors.Is(err, crm.ErrArchived) {
-			t.Errorf("archived: %v", err)
-		}
-		if _, err := s.AddNote(t.Context(), account, id, note(t, "x", "")); !errors.Is(err, crm.ErrArchived) {
-			t.Errorf("archived: %v", err)
-		}
-		if found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 1}); err != nil || len(found) != 1 || found[0].Kind != history.DidArchive {
-			t.Errorf("archived: %+v, %v", found, err)
-		}
-		if _, _, err := s.Activities(t.Context(), newAccount(t, s).Number, id, crm.PageRequest{Page: 1, PerPage: 1}, false, nil, nil); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("foreign: %v", err)
-		}
-	})
-}
-
-// A change is undone by another one, which says so and can be undone itself.
-func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		id := create(t, s, account, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"],"external_ids":[{"source":"crm","value":"1"}],"do_not_mail":true}`).ID
-		before := get(t, s, account, id)
-		patched := must(s.UpdateContact(t.Context(), account, id, input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`)))(t)
-		ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
-		undone, left, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US")
-		if err != nil || len(left) > 0 {
-			t.Fatalf("%v, %v", left, err)
-		}
-		is := get(t, s, account, id)
-		is.Updated = before.Updated
-		if diff := cmp.Diff(before, is); diff != "" {
-			t.Error(diff)
-		}
-		var matched *crm.Matched
-		if _, err := s.CreateContact(ctx, account, input(t, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`), crm.MergeSeen); !errors.As(err, &matched) || matched.Contact.ID != id {
-			t.Errorf("its email does not lead to it any more: %v", err)
-		}
-		record, err := s.ContactRecord(t.Context(), account, id)
-		if ids := []crm.ExternalID{{Source: "crm", Value: "1"}}; err != nil || record.IsCompany || !record.DoNotMail || record.Deceased || !slices.Equal(record.ExternalIDs, ids) {
-			t.Errorf("%v: it is %+v", err, record)
-		}
-		found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9})
-		if err != nil || len(found) != 3 || found[0].Revision != undone.Tag.Revision || found[0].Undoes != patched.Tag.Revision || found[0].Who != "ana@x.org" ||
-			!found[1].Undone || found[0].Undone || found[2].Undone {
-			t.Errorf("%+v, %v", found, err)
-		}
-		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(doc.NothingToUndo) {
-			t.Errorf("undone again: %v", err)
-		}
-		if _, _, err := s.UndoChange(ctx, account, id, undone.Tag.Revision, "US"); err != nil {
-			t.Errorf("the undo is not undone: %v", err)
-		}
-		if found, _, err := s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9}); err != nil || found[2].Undone || !found[1].Undone {
-			t.Errorf("%+v, %v", found, err)
-		}
-		added := must(s.AddNote(ctx, account, id, note(t, "Secret.", "")))(t)
-		shown := func() string {
-			found, _ := must2(s.Timeline(t.Context(), account, history.ContactNoun, id, crm.PageRequest{Page: 1, PerPage: 9}))(t)
-			i := slices.IndexFunc(found, func(a history.Activity) bool { return a.Revision == added.Revision })
-			return found[i].Note()
-		}
-		if _, _, err := s.UndoChange(ctx, account, id, added.Revision, "US"); err != nil || shown() != "" {
-			t.Errorf("the note is not hidden: %q, %v", shown(), err)
-		}
-		if _, _, err := s.UndoChange(ctx, account, id, added.Revision, "US"); err == nil {
-			t.Error("the note was hidden again")
-		}
-		if _, _, err := s.UndoChange(ctx, account, id, added.Revision+1, "US"); err != nil || shown() != "Secret." {
-			t.Errorf("the note is not shown again: %q, %v", shown(), err)
-		}
-		other := create(t, s, account, `{"first_name":"Bea"}`)
-		if _, _, err := s.UndoChange(ctx, account, id, other.Tag.Revision, "US"); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("a change of another contact was undone: %v", err)
-		}
-		if _, _, err := s.UndoChange(ctx, account, other.ID, other.Tag.Revision, "US"); err != nil {
-			t.Error(err)
-		}
-		if err := s.CheckContact(t.Context(), account, other.ID); !errors.Is(err, crm.ErrArchived) {
-			t.Errorf("a create was undone, and the contact is not archived: %v", err)
-		}
-		archive(t, s, account, id)
-		if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil || err.Error() != string(doc.ArchivedFirst) {
-			t.Errorf("undone on an archived contact: %v", err)
-		}
-	})
-}
-
-// A setting says for how many days changes are kept. Older ones are forgotten, and what is left is numbered on.
-func TestOldChangesAreForgotten(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		clock := stopClock(s)
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		id := create(t, s, account, `{"first_name":"Ana"}`).ID
-		create(t, s, other, `{"first_name":"Kept"}`)
-		for i := range store.SweepUnit + 5 {
-			must(s.SyncTags(t.Context(), account, id, []string{fmt.Sprint(i)}))(t)
-		}
-		days := "30"
-		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}))
-		clock.move(31 * 24 * time.Hour)
-		must(s.AddTags(t.Context(), account, id, []string{"new"}))(t)
-		succeed(t, s.SweepHistory(t.Context()))
-		if got := told(t, s, account); len(got) != 1 || !strings.HasPrefix(got[0], "contact tagged") {
-			t.Errorf("kept is %q", got)
-		}
-		if got, result := kindsOf(t, s, account, id, 1, 10, false); got != "tagged" || result.Total != 1 {
-			t.Errorf("kept of the contact is %q, %+v", got, result)
-		}
-		if got := told(t, s, other); len(got) != 1 {
-			t.Errorf("another account has lost its history: %q", got)
-		}
-		must(s.AddTags(t.Context(), account, id, []string{"newer"}))(t)
-		if got, result := kindsOf(t, s, account, id, 1, 1, true); got != "tagged" || result.Total != 2 {
-			t.Errorf("kept of the contact is %q, %+v", got, result)
-		}
-		clock.move(31 * 24 * time.Hour)
-		succeed(t, s.SweepHistory(t.Context()))
-		if got, result := kindsOf(t, s, account, id, 1, 10, true); got != "" || result.Total != 0 || len(told(t, s, account)) > 0 {
-			t.Errorf("kept is %q, %+v", got, result)
-		}
-	})
-}
-
-// A check finds what is wrong with the history, and a repair makes it one again.
-func TestACheckKnowsTheHistory(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		number := account.Number
-		id := create(t, s, number, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID // 1
-		create(t, s, number, `{"first_name":"Bea"}`)                                         // 2
-		mustImport(t, s, account, `[{"title":"Gala","slug":"gala"}]`)                        // 3
-		mustImport(t, s, account, `[{"title":"Gala","slug":"gala","goal":5}]`)               // 4
-		create(t, s, number, `{"company":"Acme","emails":[{"value":"a@x.org"}]}`)            // 5
-		_, err := s.CreateGift(t.Context(), number, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true, time.Now()))
-		if err != nil { // 6 and 7
-			t.Fatal(err)
-		}
-		if _, err := s.AddNote(t.Context(), number, id, note(t, "x", "")); err != nil { // 8
-			t.Fatal(err)
-		}
-		contact := fmt.Sprintf("contact %d: ", id)
-		for _, c := range []struct {
-			says, sql string
-			args      []any
-		}{
-			{"the changes 4 to 4 are missing", `DELETE FROM change WHERE account_id = $1 AND revision = 4`, nil},
-			{"the changes 8 to 8 are missing", `DELETE FROM change WHERE account_id = $1 AND revision = 8`, nil},
-			{"revision is 7, and should be 8", `UPDATE account_tally SET revision = 7 WHERE account_id = $1`, nil},
-			{"the changes 9 to 10 are missing", `UPDATE account_tally SET revision = 10 WHERE account_id = $1`, nil},
-			{"oldest is 3, and should be 1", `UPDATE account_tally SET oldest = 3 WHERE account_id = $1`, nil},
-			{contact + "revision is 1, and should be 7", `UPDATE contact SET revision = 1 WHERE account_id = $1 AND id = $2`, []any{id}},
-			{contact + "revision is 2, and should be 7", `UPDATE contact SET revision = 2 WHERE account_id = $1 AND id = $2`, []any{id}},
-			{"revision is 0, and should be 3", `UPDATE campaign SET revision = 0 WHERE account_id = $1`, nil},
-			{"gift 0000000001: revision is 1, and should be 6", `UPDATE gift SET revision = 1 WHERE account_id = $1`, nil},
-			{"revision is 2, and should be 5", `UPDATE change SET id = id + 1 WHERE account_id = $1 AND revision = 5`, nil},
-			{"oldest is 1, and should be 2", `DELETE FROM change WHERE account_id = $1 AND revision = 1`, nil},
-			{"oldest is 2, and should be 11", `DELETE FROM change WHERE account_id = $1`, nil},
-		} {
-			damage(t, s, c.sql, append([]any{number}, c.args...)...)
-			found, _ := checkAll(t, s, false)
-			if !strings.Contains(strings.Join(found, "\n"), c.says) {
-				t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
-			}
-			if found, report := checkAll(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
-				t.Errorf("%s: %+v, %q", c.sql, report, found)
-			}
-			if found, _ := checkAll(t, s, false); len(found) > 0 {
-				t.Errorf("%s: after the repair %q", c.sql, found)
-			}
-		}
-		must(s.AddNote(t.Context(), number, id, note(t, "y", "")))(t)
-		if got := told(t, s, number); len(got) != 1 || !strings.HasPrefix(got[0], "contact note") {
-			t.Errorf("after all that, the history is %q", got)
-		}
-		last := func() (n int64) {
-			succeed(t, s.Read(t.Context(), func(c db.Conn) error {
-				row, err := store.ReadTally(c, number)
-				n = row.Revision
-				return err
-			}))
-			return n
-		}
-		if last() != 11 {
-			t.Errorf("a number was given out again: the last one is %d", last())
-		}
-	})
-}
-
-// The history of an organization tells each change of a gift once, whatever it does to contacts and plans.
-func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		ana, bob := create(t, s, account, `{"first_name":"Ana"}`).ID, create(t, s, account, `{"first_name":"Bob"}`).ID
-		plan := newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-01"}`, ana))
-		ctx, last := store.By(t.Context(), history.APIChannel, "API key X"), everyChange(t, s, account)
-		tells := func(want string) {
-			t.Helper()
-			var got []string
-			part := must(s.History(ctx, account, contacts.HistoryPlace{After: last[len(last)-1].Revision}, 10))(t)
-			for _, e := range part.Entries {
-				if a := e.Changes[0]; a.Revision > last[len(last)-1].Revision {
-					got = append(got, a.Noun.String()+" "+a.Kind.String())
-				}
-			}
-			if last = everyChange(t, s, account); strings.Join(got, ", ") != want {
-				t.Errorf("the history tells %q, want %q", got, want)
-			}
-		}
-		record := func(body string) string {
-			made := must(s.CreateGift(ctx, account, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, body), true, time.Now())))(t)
-			return made.Code
-		}
-		change := func(code, body string) {
-			must(s.UpdateGift(ctx, account, code, giftInput(t, body, false, time.Now())))(t)
-		}
-		gift := record("")
-		tells("contact gift")
-		change(gift, `{"correction":true,"amount":6,"method":"check"}`)
-		tells("transaction updated")
-		change(gift, `{"note":"by mail"}`)
-		record("")
-		tells("contact gift, transaction updated")
-		change(gift, fmt.Sprintf(`{"contact_id":%d}`, bob))
-		tells("transaction updated")
-		must(s.RefundGift(ctx, account, gift, nil, ""))(t)
-		tells("contact refund")
-		promised := record(`,"status":"pending","plan_id":"` + plan.Code + `"`)
-		tells("contact gift")
-		change(promised, `{"status":"succeeded"}`)
-		tells("plan updated, transaction updated")
-		if kinds, _ := kindsOf(t, s, account, ana, 1, 20, false); kinds != "created plan gift gift gift gift gift gift" {
-			t.Errorf("the history of the contact is %q", kinds)
-		}
-	})
-}
-
-// The history of an organization tells of a job, or of a program that does the same again and again, once, can be asked for a part of it, and finds
-// days without reading what lies between.
-func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		key := store.By(t.Context(), history.APIChannel, "API key X")
-		var id int64
-		for i := range 12 {
-			in, faults, err := crm.DecodeContact(doc.NewBody(fmt.Appendf(nil, `{"first_name":"A%d"}`, i)))
-			if err == nil {
-				err = in.Validate(faults, false, "US", time.Now())
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			made, err := s.CreateContact(key, account, in, crm.Dedupe)
-			if id = made.ID; err != nil {
-				t.Fatal(err)
-			}
-		}
-		fillTagged(t, s, account, 1100, "old")
-		must(s.AddNote(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, id, note(t, "Called", "")))(t)
-		must(s.RenameTag(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, "old", "new"))(t)
-		finishJobs(t, s)
-		tells := func(place contacts.HistoryPlace, most int, want ...string) (part contacts.HistoryPart) {
-			t.Helper()
-			part, err := s.History(t.Context(), account, place, most)
-			var got []string
-			for _, e := range part.Entries {
-				got = append(got, fmt.Sprintf("%s %d of %d, shows %d", e.Changes[0].Noun, e.Count, e.Things(), len(e.Changes)))
-			}
-			if err != nil || !slices.Equal(got, want) {
-				t.Errorf("%+v: the history tells %q, want %q: %v", place, got, want, err)
-			}
-			return part
-		}
-		added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
-		if part, err := s.History(t.Context(), account, contacts.HistoryPlace{}, 50); err != nil || !part.Older || part.Last-part.First >= 1000 {
-			t.Errorf("a page looks at changes %d to %d: %v", part.First, part.Last, err)
-		}
-		tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
-		tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
-		tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
-		tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
-		tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
-		tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1), To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-		renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", "tag 1 of 1, shows 1")
-		older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
-		if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
-			t.Errorf("%+v, then %+v", renamed, older)
-		}
-		if back, err := s.History(t.Context(), account, contacts.HistoryPlace{After: older.First - 1}, 1); err != nil || back.First != older.First || back.Last != older.Last || !back.Newer {
-			t.Errorf("the way back leads to %d to %d: %v", back.First, back.Last, err)
-		}
-	})
+	}
+	if !strings.Contains(all,
+		`user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`+"\n") {
+		t.Error("a user's other organization does not know of the new name")
+	}
 }

@@ -1,11 +1,12 @@
 package book
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
@@ -21,7 +23,8 @@ import (
 	"donorbook/internal/store/move"
 )
 
-// tagJob is a kind of job for tests, in the place of another one: it gives the tag "seen" to the contacts of an account, a few in each unit of work.
+// tagJob is a kind of job for tests, in the place of another one: it gives the tag "seen" to the contacts of an
+// account, a few in each unit of work.
 const (
 	tagJob         = jobs.SureJob
 	tagJobUnit int = 4
@@ -50,7 +53,9 @@ func tagStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 			if err != nil {
 				return err
 			}
-			if _, err := contacts.Change(t, row, 0, func(c crm.Contact) (crm.Contact, error) { return c.AddTags([]string{"seen"}, now) }); err != nil {
+			if _, err := contacts.Change(t, row, 0, func(c crm.Contact) (crm.Contact, error) {
+				return c.AddTags([]string{"seen"}, now)
+			}); err != nil {
 				return err
 			}
 		}
@@ -70,14 +75,21 @@ func startJob(t testing.TB, s *Book, contacts int) (account int64, j jobs.Job) {
 		}
 		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":%s}`, i, tags))
 	}
-	succeed(t, s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, func(tx *store.Tx) error {
-		made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
-		tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
-		jobs.SaveJob(tx, made)
-		j = *made
-		return nil
-	}))
+	succeed(t, s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account,
+		func(tx *store.Tx) error {
+			made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
+			tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
+			jobs.SaveJob(tx, made)
+			j = *made
+			return nil
+		}))
 	return account, j
+}
+
+// workRound does a unit of work of each account that has jobs.
+func workRound(t testing.TB, w *jobs.JobWorker) (busy bool) {
+	t.Helper()
+	return must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 }
 
 // finishJobs works on jobs as a server does, until all have ended.
@@ -88,16 +100,10 @@ func finishJobs(t testing.TB, stores ...*Book) {
 	for _, s := range stores {
 		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
 	}
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		open, err := store.List(t.Context(), stores[0].Base, jobs.ScanOpenJob, jobs.SQLOpenJobs)
-		open = slices.DeleteFunc(open, func(j jobs.Job) bool { return !j.Working() })
-		if err != nil || len(open) == 0 || time.Now().After(deadline) {
-			if err != nil || len(open) > 0 {
-				t.Errorf("%v: %d jobs have not ended", err, len(open))
-			}
-			break
-		}
-	}
+	await(t, "all jobs have ended", func() bool {
+		open := must(store.List(t.Context(), stores[0].Base, jobs.ScanOpenJob, jobs.SQLOpenJobs))(t)
+		return !slices.ContainsFunc(open, func(j jobs.Job) bool { return j.Working() })
+	})
 	stop()
 	working.Wait()
 }
@@ -110,10 +116,10 @@ func wantJob(t testing.TB, s *Book, account, id int64, state jobs.JobState, chan
 		t.Fatalf("%v: the job is %+v, want %s", err, j, state)
 	}
 	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
-		n, err := c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND job = $2 AND revision >= $3 AND revision <= $4`, account, id, j.First, j.Last)
-		if n != changes {
-			t.Errorf("job %d has made %d changes, want %d", id, n, changes)
-		}
+		n, err := c.Int(
+			`SELECT count(*) FROM change WHERE account_id = $1 AND job = $2 AND revision >= $3 AND revision <= $4`,
+			account, id, j.First, j.Last)
+		equal(t, n, changes, "job %d has made changes", id)
 		return err
 	}))
 	return j
@@ -132,244 +138,342 @@ func withTag(t testing.TB, s *Book, account int64, name string) int64 {
 
 // A server that is killed between any two units of work goes on where it was, and no contact is changed twice.
 func TestConcurrentJobGoesOnWhereItWas(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, j := startJob(t, s, 3*tagJobUnit+1)
-		for units := 0; ; units++ {
-			w := jobs.NewJobWorker(s.JobStore) // which knows nothing of what was done before
-			busy, err := w.Round(t.Context(), func(err error) { t.Error(err) })
-			if err != nil || units > 5 {
-				t.Fatal(units, err)
-			}
-			if !busy {
-				break
-			}
+	ctx := t.Context()
+	s := newBook(t)
+	account, j := startJob(t, s, 3*tagJobUnit+1)
+	for units := 0; ; units++ {
+		w := jobs.NewJobWorker(s.JobStore) // which knows nothing of what was done before
+		busy, err := w.Round(ctx, func(err error) { t.Error(err) })
+		if err != nil || units > 5 {
+			t.Fatal(units, err)
 		}
-		j = wantJob(t, s, account, j.ID, jobs.JobDone, 8)
-		if j.Actor != "ana@example.org" || j.Channel != history.ConsoleChannel {
-			t.Errorf("the job is %+v", j)
+		if !busy {
+			break
 		}
-		if n := withTag(t, s, account, "seen"); n != 13 {
-			t.Errorf("%d contacts have the tag", n)
-		}
-		if err := s.Read(t.Context(), func(c db.Conn) error {
-			n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
-			if n != 0 {
-				t.Errorf("%d parts are left", n)
-			}
-			return err
-		}); err != nil {
-			t.Error(err)
-		}
+	}
+	j = wantJob(t, s, account, j.ID, jobs.JobDone, 8)
+	if j.Actor != "ana@example.org" || j.Channel != history.ConsoleChannel {
+		t.Errorf("the job is %+v", j)
+	}
+	equal(t, withTag(t, s, account, "seen"), 13, "contacts have the tag")
+	succeed(t, s.Read(ctx, func(c db.Conn) error {
+		n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
+		equal(t, n, 0, "parts are left")
+		return err
+	}))
 
-		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.UndoJob(t.Context(), account, j.ID, "US", false)
-		wantError(t, "undoing twice", err, crm.ErrChanged)
-		finishJobs(t, s)
-		wantJob(t, s, account, undo.ID, jobs.JobDone, 8)
-		if n := withTag(t, s, account, "seen"); n != 5 {
-			t.Errorf("%d contacts have the tag after it was undone", n)
-		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
-		wantError(t, "undoing what was undone", err, crm.ErrChanged)
-	})
+	undo, err := s.UndoJob(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false)
+	succeed(t, err)
+	wantError(t, "undoing twice", errOf(s.UndoJob(ctx, account, j.ID, "US", false)), crm.ErrChanged)
+	finishJobs(t, s)
+	wantJob(t, s, account, undo.ID, jobs.JobDone, 8)
+	equal(t, withTag(t, s, account, "seen"), 5, "contacts have the tag after it was undone")
+	wantError(t, "undoing what was undone", errOf(s.UndoJob(ctx, account, undo.ID, "US", false)),
+		crm.ErrChanged)
 }
 
-// Organizations share the time of the worker, however many jobs one of them has and however long its units of work take, and the jobs of one of them take turns.
+// Organizations share the time of the worker, however many jobs one of them has and however long its units of work
+// take, and the jobs of one of them take turns.
 func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		many, one, idle := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
-		takes, steps, worked := make(map[int64]time.Duration), make(map[int64]int), make(map[jobs.JobOf]bool)
-		s.Use(merges.MoveKind, move.EraseKind, jobs.Kind{Step: func(_ context.Context, _ *jobs.JobWorker, j *jobs.Job) error {
-			if j.Account == idle {
-				return jobs.ErrNotOurs
-			}
-			time.Sleep(takes[j.Account])
-			steps[j.Account]++
-			worked[j.Of()] = true
-			return nil
-		}}, move.EraseAll, s.LookOnce)
-		begin := func(account int64, n int) {
-			succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
-				for range n {
-					jobs.SaveJob(t, jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
-				}
-				return nil
-			}))
+	s := newBook(t)
+	many, one, idle := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
+	clock := stopClock(s)
+	takes, steps, worked := make(map[int64]time.Duration), make(map[int64]int), make(map[jobs.JobOf]bool)
+	s.Use(merges.MoveKind, move.EraseKind, jobs.Kind{Step: func(_ context.Context, _ *jobs.JobWorker,
+		j *jobs.Job) error {
+		if j.Account == idle {
+			return jobs.ErrNotOurs
 		}
-		w := jobs.NewJobWorker(s.JobStore)
-		rounds := func(n int) {
-			clear(steps)
+		clock.move(takes[j.Account])
+		steps[j.Account]++
+		worked[j.Of()] = true
+		return nil
+	}}, move.EraseAll, s.LookOnce)
+	begin := func(account int64, n int) {
+		succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 			for range n {
-				if busy, err := w.Round(t.Context(), func(err error) { t.Error(err) }); err != nil || !busy {
-					t.Fatal(busy, err)
-				}
+				jobs.SaveJob(t, jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
+			}
+			return nil
+		}))
+	}
+	w := jobs.NewJobWorker(s.JobStore)
+	rounds := func(n int) {
+		clear(steps)
+		for range n {
+			if busy := workRound(t, w); !busy {
+				t.Fatal(busy)
 			}
 		}
-		takes[many], takes[one] = 20*time.Millisecond, 20*time.Millisecond
-		begin(many, 20)
-		begin(idle, 1)
-		rounds(10)
-		begin(one, 1)
-		rounds(10)
-		if steps[one] < 3 || steps[many] < 3 {
-			t.Errorf("of two whose units take as long, one had %d turns, and the other %d", steps[one], steps[many])
+	}
+	takes[many], takes[one] = 20*time.Millisecond, 20*time.Millisecond
+	begin(many, 20)
+	begin(idle, 1)
+	rounds(10)
+	begin(one, 1)
+	rounds(10)
+	if steps[one] != 10 || steps[many] != 10 {
+		t.Errorf("of two whose units take as long, one had %d turns, and the other %d", steps[one], steps[many])
+	}
+	for range 100 {
+		if len(worked) < 21 {
+			rounds(1)
 		}
-		for range 100 {
-			if len(worked) < 21 {
-				rounds(1)
-			}
-		}
-		if len(worked) != 21 {
-			t.Errorf("%d of 21 jobs were worked on", len(worked))
-		}
-		takes[many], takes[one] = 100*time.Millisecond, 5*time.Millisecond // far more than a busy machine needs for the rest
-		rounds(20)
-		if steps[many] == 0 || steps[one] < 3*steps[many] {
-			t.Errorf("one whose units are long had %d turns, and the other %d", steps[many], steps[one])
-		}
-	})
+	}
+	equal(t, len(worked), 21, "of 21 jobs were worked on")
+	takes[many], takes[one] = 100*time.Millisecond, 5*time.Millisecond
+	rounds(20)
+	if steps[many] == 0 || steps[one] < 3*steps[many] {
+		t.Errorf("one whose units are long had %d turns, and the other %d", steps[many], steps[one])
+	}
 }
 
 func TestConcurrentTwoNodesWorkOnAJob(t *testing.T) {
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		account, j := startJob(t, a, 40)
-		finishJobs(t, withTagJobs(b), a)
-		wantJob(t, a, account, j.ID, jobs.JobDone, 26)
-		undo := must(b.UndoJob(t.Context(), account, j.ID, "US", false))(t)
-		finishJobs(t, a, b)
-		wantJob(t, a, account, undo.ID, jobs.JobDone, 26)
-		if n := withTag(t, a, account, "seen"); n != 14 {
-			t.Errorf("%d contacts have the tag", n)
-		}
-	})
+	a, b := twoNodes(t)
+	account, j := startJob(t, a, 40)
+	finishJobs(t, withTagJobs(b), a)
+	wantJob(t, a, account, j.ID, jobs.JobDone, 26)
+	undo := must(b.UndoJob(t.Context(), account, j.ID, "US", false))(t)
+	finishJobs(t, a, b)
+	wantJob(t, a, account, undo.ID, jobs.JobDone, 26)
+	equal(t, withTag(t, a, account, "seen"), 14, "contacts have the tag")
 }
 
-// A job that was canceled does nothing more. What it did can be undone, but for contacts that were changed since: they are listed.
+// A job that was canceled does nothing more. What it did can be undone, but for contacts that were changed since:
+// they are listed.
 func TestConcurrentJobIsCanceledAndUndone(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, j := startJob(t, s, 3*tagJobUnit)
-		w := jobs.NewJobWorker(s.JobStore)
-		for range 2 {
-			must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
-		}
-		_, err := s.UndoJob(t.Context(), account, j.ID, "US", false)
-		wantError(t, "undoing a job that runs", err, crm.ErrChanged)
-		must(s.CancelJob(t.Context(), account, j.ID))(t)
-		_, err = s.CancelJob(t.Context(), account, j.ID)
-		wantError(t, "canceling twice", err, crm.ErrChanged)
-		if busy, err := w.Round(t.Context(), func(err error) { t.Error(err) }); busy || err != nil {
-			t.Error(busy, err)
-		}
-		j = wantJob(t, s, account, j.ID, jobs.JobCanceled, 5)
-		changed := doc.MakeID(account, 2)
-		must(s.AddTags(t.Context(), account, changed, []string{"later"}))(t)
-		undo := must(s.UndoJob(t.Context(), account, j.ID, "US", false))(t)
-		finishJobs(t, s)
-		undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 4)
-		var at jobs.UndoProgress
-		if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 4 || at.Kept != 1 {
-			t.Errorf("%v: undone: %s", err, undo.Progress)
-		}
-		rows, err := s.JobRows(t.Context(), account, undo.ID, 0, 10)
-		if err != nil || len(rows) != 1 || rows[0].Contact != changed || rows[0].Outcome != jobs.ChangedSince {
-			t.Errorf("%v: kept: %+v", err, rows)
-		}
-		if tags := get(t, s, account, changed).Tags; !slices.Equal(tags, []string{"seen", "later"}) {
-			t.Errorf("the contact that was changed since has %q", tags)
-		}
-		if tags := get(t, s, account, doc.MakeID(account, 3)).Tags; len(tags) != 0 {
-			t.Errorf("a contact still has %q", tags)
-		}
-	})
+	ctx := t.Context()
+	s := newBook(t)
+	account, j := startJob(t, s, 3*tagJobUnit)
+	w := jobs.NewJobWorker(s.JobStore)
+	for range 2 {
+		workRound(t, w)
+	}
+	wantError(t, "undoing a job that runs", errOf(s.UndoJob(ctx, account, j.ID, "US", false)), crm.ErrChanged)
+	must(s.CancelJob(ctx, account, j.ID))(t)
+	_, err := s.CancelJob(ctx, account, j.ID)
+	wantError(t, "canceling twice", err, crm.ErrChanged)
+	if busy, err := w.Round(ctx, func(err error) { t.Error(err) }); busy || err != nil {
+		t.Error(busy, err)
+	}
+	j = wantJob(t, s, account, j.ID, jobs.JobCanceled, 5)
+	changed := doc.MakeID(account, 2)
+	must(s.AddTags(ctx, account, changed, []string{"later"}))(t)
+	undo := must(s.UndoJob(ctx, account, j.ID, "US", false))(t)
+	finishJobs(t, s)
+	undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 4)
+	var at jobs.UndoProgress
+	if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 4 || at.Kept != 1 {
+		t.Errorf("%v: undone: %s", err, undo.Progress)
+	}
+	rows := must(s.JobRows(ctx, account, undo.ID, 0, 10))(t)
+	if len(rows) != 1 || rows[0].Contact != changed || rows[0].Outcome != jobs.ChangedSince {
+		t.Errorf("kept: %+v", rows)
+	}
+	equal(t, get(t, s, account, changed).Tags, []string{"seen", "later"}, "the contact that was changed since")
+	equal(t, len(get(t, s, account, doc.MakeID(account, 3)).Tags), 0, "a contact still")
 }
 
 func TestJobsAreListedNewestFirst(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, other := newAccount(t, s).Number, newAccount(t, s).Number
-		for range 5 {
-			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
-				jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.BulkJob, jobs.JobDone, struct{}{}))
-				return nil
-			}))
+	ctx := t.Context()
+	s := newBook(t)
+	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	for range 5 {
+		succeed(t, s.UpdateAccount(ctx, account, func(tx *store.Tx) error {
+			jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.BulkJob, jobs.JobDone, struct{}{}))
+			return nil
+		}))
+	}
+	for page, want := range [][]int64{1: {5, 4}, 2: {3, 2}, 3: {1}, 4: nil} {
+		if page == 0 {
+			continue
 		}
-		for page, want := range [][]int64{1: {5, 4}, 2: {3, 2}, 3: {1}, 4: nil} {
-			if page == 0 {
-				continue
-			}
-			found, result, err := s.Jobs(t.Context(), account, crm.PageRequest{Page: int64(page), PerPage: 2})
-			if ids := store.Collect(found, func(j jobs.Job) int64 { return j.ID }); err != nil || result.Total != 5 || !slices.Equal(ids, want) {
-				t.Errorf("%v: page %d has %v of %d", err, page, ids, result.Total)
-			}
+		found, result, err := s.Jobs(ctx, account, crm.PageRequest{Page: int64(page), PerPage: 2})
+		if ids := store.Collect(found, func(j jobs.Job) int64 { return j.ID }); err != nil || result.Total != 5 ||
+			!slices.Equal(ids, want) {
+			t.Errorf("%v: page %d has %v of %d", err, page, ids, result.Total)
 		}
-		if _, err := s.Job(t.Context(), other, 1); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("a job of another account: %v", err)
-		}
-	})
+	}
+	wantError(t, "a job of another account", errOf(s.Job(ctx, other, 1)), crm.ErrNotFound)
 }
 
 // Files that no one goes on with are dropped.
 func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		clock := stopClock(s)
-		account := newAccount(t, s).Number
-		for _, state := range []jobs.JobState{jobs.JobUploading, jobs.JobMapping} {
-			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
-				jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.ImportJob, state, struct{}{}))
-				return nil
-			}))
+	s := newBook(t)
+	clock := stopClock(s)
+	account := newAccount(t, s).Number
+	for _, state := range []jobs.JobState{jobs.JobUploading, jobs.JobMapping} {
+		succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+			jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.ImportJob, state, struct{}{}))
+			return nil
+		}))
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  [2]jobs.JobState
+	}{{0, [2]jobs.JobState{jobs.JobUploading, jobs.JobMapping}},
+		{2 * jobs.JobUpload, [2]jobs.JobState{jobs.JobCanceled, jobs.JobMapping}},
+		{jobs.JobLimbo, [2]jobs.JobState{jobs.JobCanceled, jobs.JobCanceled}}} {
+		clock.move(step.after)
+		workRound(t, jobs.NewJobWorker(s.JobStore))
+		wantJob(t, s, account, 1, step.want[0], 0)
+		wantJob(t, s, account, 2, step.want[1], 0)
+	}
+}
+
+// TestUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what
+// people have changed while it rested does.
+func TestUndoThatWasStoppedGoesOn(t *testing.T) {
+	ctx := t.Context()
+	s := newBook(t)
+	account, j := startJob(t, s, 160)
+	finishJobs(t, s)
+	wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
+	undo, err := s.UndoJob(store.By(ctx, history.ConsoleChannel, "ana@example.org"), account, j.ID, "US", false)
+	succeed(t, err)
+	must(jobs.NewJobWorker(s.JobStore).Step(ctx, &undo))(t)
+	_, err = s.UndoJob(ctx, account, undo.ID, "US", false)
+	wantError(t, "continuing an undo that runs", err, crm.ErrChanged)
+	must(s.CancelJob(ctx, account, undo.ID))(t)
+	wantJob(t, s, account, undo.ID, jobs.JobCanceled, jobs.FirstUnit)
+	changed := doc.MakeID(account, 2)
+	must(s.AddTags(ctx, account, changed, []string{"later"}))(t)
+	if undo, err = s.UndoJob(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US",
+		false); err != nil {
+		t.Fatal(err)
+	}
+	finishJobs(t, s)
+	undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 105)
+	var at jobs.UndoProgress
+	if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 105 || at.Kept != 1 ||
+		undo.Actor != "bob@example.org" {
+		t.Errorf("%v: undone: %s by %s", err, undo.Progress, undo.Actor)
+	}
+	equal(t, withTag(t, s, account, "seen"), 54+1, "contacts have the tag")
+	wantError(t, "continuing an undo that has ended", errOf(s.UndoJob(ctx, account, undo.ID, "US", false)),
+		crm.ErrChanged)
+}
+
+// workUntil works on jobs as a server does, one round after the other.
+func workUntil(t testing.TB, w *jobs.JobWorker, reached func() bool) {
+	t.Helper()
+	await(t, "what the worker works for", func() bool {
+		if !reached() && !workRound(t, w) {
+			select {
+			case <-w.Ready:
+			case <-time.After(time.Second):
+			}
 		}
-		for _, step := range []struct {
-			after time.Duration
-			want  [2]jobs.JobState
-		}{{0, [2]jobs.JobState{jobs.JobUploading, jobs.JobMapping}}, {2 * jobs.JobUpload, [2]jobs.JobState{jobs.JobCanceled, jobs.JobMapping}}, {jobs.JobLimbo, [2]jobs.JobState{jobs.JobCanceled, jobs.JobCanceled}}} {
-			clock.move(step.after)
-			must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
-			wantJob(t, s, account, 1, step.want[0], 0)
-			wantJob(t, s, account, 2, step.want[1], 0)
-		}
+		return reached()
 	})
 }
 
-// TestUndoThatWasStoppedGoesOn: what it has taken back so far does not count as a change by someone else, but what people have changed while it
-// rested does.
-func TestUndoThatWasStoppedGoesOn(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, j := startJob(t, s, 160)
-		finishJobs(t, s)
-		wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
-		undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, j.ID, "US", false)
-		if err != nil {
-			t.Fatal(err)
+func stateOf(t testing.TB, s *Book, im jobs.Import) jobs.JobState {
+	t.Helper()
+	return must(s.Import(t.Context(), im.Account, im.ID))(t).State
+}
+
+func rowsOf(t testing.TB, s *Book, im jobs.Import) int64 {
+	t.Helper()
+	return must(s.Import(t.Context(), im.Account, im.ID))(t).Progress.Rows
+}
+
+// TestAnImportThatAPersonThoughtAboutGoesOnAtOnce: the worker has seen it before it was begun, and has other work all
+// the time.
+func TestAnImportThatAPersonThoughtAboutGoesOnAtOnce(t *testing.T) {
+	s := newBook(t)
+	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	long := upload(t, s, account, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*jobs.UnitRows))
+	small := upload(t, s, other, "first_name,last_name\nEva,Meyer\n")
+	begin(t, s, long, false)
+	w := jobs.NewJobWorker(s.JobStore)
+	defer w.Forget(nil)
+	workUntil(t, w, func() bool { return stateOf(t, s, long) == jobs.JobRunning })
+	begin(t, s, small, false)
+	workUntil(t, w, func() bool { return stateOf(t, s, small) == jobs.JobDone })
+	equal(t, stateOf(t, s, long), jobs.JobRunning, "the long import is when the small one is done")
+}
+
+// TestConcurrentNodeThatWasOvertakenImportsNothingTwice: it has read the first rows while another node has imported
+// them.
+func TestConcurrentNodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
+	a, b := twoNodes(t)
+	account, rows, file := newAccount(t, a).Number, int64(2*jobs.UnitRows+1), "first_name,last_name,email\n"
+	for i := range rows {
+		file += fmt.Sprintf("Ana,Rossi,ana%d@example.org\n", i)
+	}
+	im := upload(t, a, account, file)
+	begin(t, a, im, false)
+	late := jobs.NewJobWorker(b.JobStore)
+	defer late.Forget(nil)
+	workRound(t, late)
+	<-late.Ready
+	first := jobs.NewJobWorker(a.JobStore)
+	workUntil(t, first, func() bool { return rowsOf(t, a, im) > 0 })
+	first.Forget(nil) // it was killed
+	workUntil(t, late, func() bool { late.LookAgain(); return stateOf(t, b, im) == jobs.JobDone })
+	im, err := b.Import(t.Context(), account, im.ID)
+	if want := (jobs.ImportCounts{Rows: rows, Created: rows}); err != nil || im.Progress.ImportCounts != want {
+		t.Errorf("%v: %+v, want %+v", err, im.Progress, want)
+	}
+}
+
+// TestConcurrentImportFollowsOneThatFailed: a file that turns out to be broken leaves its place to the next one of
+// the account.
+func TestConcurrentImportFollowsOneThatFailed(t *testing.T) {
+	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", jobs.PreviewRows)+"<Jo,Doe")
+	s, account := newBookOf(t)
+	broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
+		bytes.NewReader(file)))(t)
+	next := upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
+	begin(t, s, broken, false)
+	begin(t, s, next, false)
+	stopClock(s) // the worker will not look again by itself
+	w := jobs.NewJobWorker(s.JobStore)
+	workUntil(t, w, func() bool { return stateOf(t, s, next) == jobs.JobDone })
+	if first, second := stateOf(t, s, broken), stateOf(t, s, next); first != jobs.JobFailed ||
+		second != jobs.JobDone || rowsOf(t, s, broken) != 0 {
+		t.Errorf("the broken import is %s, the next one %s", first, second)
+	}
+}
+
+// TestRowsOfOldJobsAreForgotten: what an import has rejected is there for 30 days, and then nowhere. Jobs and newer
+// rows stay.
+func TestRowsOfOldJobsAreForgotten(t *testing.T) {
+	ctx := t.Context()
+	o := newDatabase(t)
+	s := open(t, o)
+	clock := stopClock(s)
+	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	old := importFile(t, s, account, "First name,Email\nQuetzalina,q at secretxyz\n", jobs.MergeExisting)
+	succeed(t, s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		for i := range store.SweepUnit {
+			jobs.NoteRow(t, &old.Job, jobs.JobRow{Number: int64(i + 10), Outcome: jobs.RowRejected,
+				Data: jobs.JSONOf(jobs.RejectedRow{Reason: "why", Cells: []string{"Quetzalina", "q at secretxyz"}})})
 		}
-		if _, err := jobs.NewJobWorker(s.JobStore).Step(t.Context(), &undo); err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
-		wantError(t, "continuing an undo that runs", err, crm.ErrChanged)
-		if _, err := s.CancelJob(t.Context(), account, undo.ID); err != nil {
-			t.Fatal(err)
-		}
-		wantJob(t, s, account, undo.ID, jobs.JobCanceled, jobs.FirstUnit)
-		changed := doc.MakeID(account, 2)
-		if _, err := s.AddTags(t.Context(), account, changed, []string{"later"}); err != nil {
-			t.Fatal(err)
-		}
-		if undo, err = s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US", false); err != nil {
-			t.Fatal(err)
-		}
-		finishJobs(t, s)
-		undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 105)
-		var at jobs.UndoProgress
-		if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 105 || at.Kept != 1 || undo.Actor != "bob@example.org" {
-			t.Errorf("%v: undone: %s by %s", err, undo.Progress, undo.Actor)
-		}
-		if n := withTag(t, s, account, "seen"); n != 54+1 {
-			t.Errorf("%d contacts have the tag", n)
-		}
-		_, err = s.UndoJob(t.Context(), account, undo.ID, "US", false)
-		wantError(t, "continuing an undo that has ended", err, crm.ErrChanged)
-	})
+		return nil
+	}))
+	clock.move(20 * 24 * time.Hour)
+	newer := importFile(t, s, other, "First name,Email\nDan,dan at keptxyz\n", jobs.MergeExisting)
+	rejected := func(im jobs.Import) string {
+		t.Helper()
+		var file bytes.Buffer
+		succeed(t, s.WriteRejected(ctx, &im, &file))
+		return file.String()
+	}
+	clock.move(9 * 24 * time.Hour)
+	if err := s.SweepJobs(ctx); err != nil || strings.Count(rejected(old), "secretxyz") != store.SweepUnit+1 {
+		t.Errorf("after 29 days: %v", err)
+	}
+	clock.move(2 * 24 * time.Hour)
+	succeed(t, s.SweepJobs(ctx))
+	if text := rejected(old); strings.Contains(text, "secretxyz") {
+		t.Errorf("after 31 days: %.200s", text)
+	}
+	if text := rejected(newer); !strings.Contains(text, "keptxyz") {
+		t.Errorf("of the newer import: %q", text)
+	}
+	if im := must(s.Import(ctx, account, old.ID))(t); im.Progress.Rejected != 1 || im.State != jobs.JobDone {
+		t.Errorf("the old import is %+v", im.Progress)
+	}
 }

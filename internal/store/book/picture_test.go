@@ -37,13 +37,13 @@ func pictureFile(t testing.TB, width, height int) []byte {
 
 func draw(t testing.TB, s *Book, account access.Account, kind picture.Kind, width int) picture.Picture {
 	t.Helper()
-	p := must(s.MakePicture(t.Context(), account.Number, pictureFile(t, width, width/2), kind, "cover.url"))(t)
-	return p
+	return must(s.MakePicture(t.Context(), account.Number, pictureFile(t, width, width/2), kind, "cover.url"))(t)
 }
 
 // withCover is a change that gives a campaign a cover.
 func withCover(p picture.Picture) campaign.Input {
-	return campaign.Input{Cover: ptr(&campaign.Cover{Type: "image", URL: p.Address, Source: "upload"}), Pictures: []picture.Picture{p}}
+	return campaign.Input{Cover: ptr(&campaign.Cover{Type: "image", URL: p.Address, Source: "upload"}),
+		Pictures: []picture.Picture{p}}
 }
 
 // served is how many of the files at an address anyone can read, all of them as they were made.
@@ -58,7 +58,8 @@ func served(t testing.TB, s *Book, address string, made picture.Picture) (n int)
 		if err == nil {
 			err = found.WriteTo(t.Context(), &body)
 		}
-		if err != nil || int64(body.Len()) != found.Size || made.Files != nil && !bytes.Equal(body.Bytes(), made.Files[i].Body) {
+		if err != nil || int64(body.Len()) != found.Size || made.Files != nil &&
+			!bytes.Equal(body.Bytes(), made.Files[i].Body) {
 			t.Errorf("%s: %d bytes of %d: %v", name, body.Len(), found.Size, err)
 		}
 		n++
@@ -67,177 +68,177 @@ func served(t testing.TB, s *Book, address string, made picture.Picture) (n int)
 }
 
 func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		first, second, logo := draw(t, s, account, picture.Cover, 1700), draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Logo, 600)
-		in := withCover(first)
-		in.Title = ptr("Gala")
-		gala := must(s.CreateCampaign(t.Context(), account, in))(t)
-		if n := served(t, s, first.Address, first); n != 4 || gala.Cover.URL != first.Address {
-			t.Errorf("%d files, and the cover is %+v", n, gala.Cover)
-		}
-		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo}))
-		updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
-		if served(t, s, first.Address, first) != 4 || served(t, s, logo.Address, logo) != 3 {
-			t.Errorf("a change of something else has removed a picture: %d and %d are left", served(t, s, first.Address, first), served(t, s, logo.Address, logo))
-		}
-		must(s.UpdateCampaign(t.Context(), account, gala.ID, withCover(second)))(t)
-		if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
-			t.Error("the picture that was replaced is still there, or the new one is not")
-		}
-		// Another campaign gets a copy, whatever becomes of this one.
-		twin := createCampaign(t, s, account, `{"title":"Twin","cover":{"url":"`+second.Address+`"},"logo":"`+logo.Address+`"}`)
-		if twin.Cover.URL == second.Address || twin.Logo == logo.Address {
-			t.Errorf("two campaigns share a picture: %+v", twin)
-		}
-		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
-		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}))
-		if served(t, s, second.Address, second) != 0 || served(t, s, logo.Address, logo) != 0 {
-			t.Error("pictures outlive the campaign and the organization's logo")
-		}
-		if served(t, s, twin.Cover.URL, second) != 3 || served(t, s, twin.Logo, logo) != 3 {
-			t.Error("the copies are gone")
-		}
-		updateCampaign(t, s, account, twin.ID, `{"title":"Twin","cover":{"url":"https://example.org/x.jpg"},"logo":null}`)
-		if n := pictureRows(t, s); n != 0 {
-			t.Errorf("%d files are left", n)
-		}
-	})
+	ctx := t.Context()
+	s := newBook(t)
+	account := newAccount(t, s)
+	first, second, logo := draw(t, s, account, picture.Cover, 1700), draw(t, s, account, picture.Cover, 500),
+		draw(t, s, account, picture.Logo, 600)
+	in := withCover(first)
+	in.Title = ptr("Gala")
+	gala := must(s.CreateCampaign(ctx, account, in))(t)
+	if n := served(t, s, first.Address, first); n != 4 || gala.Cover.URL != first.Address {
+		t.Errorf("%d files, and the cover is %+v", n, gala.Cover)
+	}
+	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &logo}))
+	updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
+	if served(t, s, first.Address, first) != 4 || served(t, s, logo.Address, logo) != 3 {
+		t.Errorf("a change of something else has removed a picture: %d and %d are left",
+			served(t, s, first.Address, first), served(t, s, logo.Address, logo))
+	}
+	must(s.UpdateCampaign(ctx, account, gala.ID, withCover(second)))(t)
+	if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
+		t.Error("the picture that was replaced is still there, or the new one is not")
+	}
+	// Another campaign gets a copy, whatever becomes of this one.
+	twin := createCampaign(t, s, account,
+		`{"title":"Twin","cover":{"url":"`+second.Address+`"},"logo":"`+logo.Address+`"}`)
+	if twin.Cover.URL == second.Address || twin.Logo == logo.Address {
+		t.Errorf("two campaigns share a picture: %+v", twin)
+	}
+	succeed(t, s.DeleteCampaign(ctx, account, gala.ID, ""))
+	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}))
+	if served(t, s, second.Address, second) != 0 || served(t, s, logo.Address, logo) != 0 {
+		t.Error("pictures outlive the campaign and the organization's logo")
+	}
+	if served(t, s, twin.Cover.URL, second) != 3 || served(t, s, twin.Logo, logo) != 3 {
+		t.Error("the copies are gone")
+	}
+	updateCampaign(t, s, account, twin.ID, `{"title":"Twin","cover":{"url":"https://example.org/x.jpg"},"logo":null}`)
+	equal(t, pictureRows(t, s), 0, "files are left")
 }
 
 func TestPicturesInAStoryLiveAsLongAsTheStory(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		kept, cut := draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Cover, 300)
-		shows := func(p picture.Picture) string { return `<img src="` + p.Address + `" alt="Harbor">` }
-		gala := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"), Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)), Pictures: []picture.Picture{kept, cut}}))(t)
-		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 2 {
-			t.Error("the pictures of the story are not there")
-		}
-		twin := createCampaign(t, s, account, fmt.Sprintf(`{"title":"Twin","description":%q}`, shows(kept)+shows(kept)))
-		updateCampaign(t, s, account, gala.ID, fmt.Sprintf(`{"title":"Gala","description":%q}`, "<p>Again</p>"+shows(kept)))
-		if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 0 {
-			t.Error("the picture that was cut from the story is still there, or the other is not")
-		}
-		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
-		copied := twin.Pictures()
-		if len(copied) != 1 || copied[0] == kept.Address || served(t, s, kept.Address, kept) != 0 || served(t, s, copied[0], kept) != 3 {
-			t.Errorf("the story of another campaign shows %v", copied)
-		}
-		if err := createCampaignError(t, s, account, "Many", strings.Repeat(shows(kept), 2)); err == nil {
-			t.Error("a story shows a picture that is gone")
-		}
-	})
+	s := newBook(t)
+	account := newAccount(t, s)
+	kept, cut := draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Cover, 300)
+	shows := func(p picture.Picture) string { return `<img src="` + p.Address + `" alt="Harbor">` }
+	gala := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"),
+		Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)),
+		Pictures:    []picture.Picture{kept, cut}}))(t)
+	if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 2 {
+		t.Error("the pictures of the story are not there")
+	}
+	twin := createCampaign(t, s, account, fmt.Sprintf(`{"title":"Twin","description":%q}`, shows(kept)+shows(kept)))
+	updateCampaign(t, s, account, gala.ID, fmt.Sprintf(`{"title":"Gala","description":%q}`, "<p>Again</p>"+shows(kept)))
+	if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 0 {
+		t.Error("the picture that was cut from the story is still there, or the other is not")
+	}
+	succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
+	copied := twin.Pictures()
+	if len(copied) != 1 || copied[0] == kept.Address || served(t, s, kept.Address, kept) != 0 ||
+		served(t, s, copied[0], kept) != 3 {
+		t.Errorf("the story of another campaign shows %v", copied)
+	}
+	if err := createCampaignError(t, s, account, "Many", strings.Repeat(shows(kept), 2)); err == nil {
+		t.Error("a story shows a picture that is gone")
+	}
 }
 
 func createCampaignError(t testing.TB, s *Book, account access.Account, title, story string) error {
-	_, err := s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story})
-	return err
+	return errOf(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story}))
 }
 
 func pictureRows(t testing.TB, s *Book) int64 { return rowCounts(t.(*testing.T), s)["picture"] }
 
 func TestAnAddressOfAPictureThatIsNotThereIsRefused(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		const lost = "/pictures/aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
-		_, err := s.CreateCampaign(t.Context(), account, campaignInput(t, `{"title":"Gala","cover":{"url":"`+lost+`"},"logo":"`+lost+`"}`))
-		if err == nil || !strings.Contains(err.Error(), "The logo field is the address of a picture that no longer exists here. Upload the picture again. (and 1 more error)") {
-			t.Errorf("%v", err)
-		}
-	})
+	s := newBook(t)
+	account := newAccount(t, s)
+	const lost = "/pictures/aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
+	_, err := s.CreateCampaign(t.Context(), account, campaignInput(t,
+		`{"title":"Gala","cover":{"url":"`+lost+`"},"logo":"`+lost+`"}`))
+	if err == nil || !strings.Contains(err.Error(),
+		"The logo field is the address of a picture that no longer exists here. Upload the picture again. (and 1 more error)") {
+		t.Errorf("%v", err)
+	}
 }
 
 // Pictures go where the account goes, and are what they were.
 func TestPicturesMoveWithTheirAccount(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		cover, logo, told := draw(t, s, account, picture.Cover, 900), draw(t, s, account, picture.Logo, 300), draw(t, s, account, picture.Cover, 200)
-		in := withCover(cover)
-		in.Title, in.Description, in.Pictures = ptr("Gala"), ptr(`<p>Dinner</p><img src="`+told.Address+`">`), append(in.Pictures, told)
-		gala, err := s.CreateCampaign(t.Context(), account, in)
-		if err == nil {
-			err = s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Logo: &logo})
+	ctx := t.Context()
+	s := newBook(t)
+	account := newAccount(t, s)
+	cover, logo, told := draw(t, s, account, picture.Cover, 900), draw(t, s, account, picture.Logo, 300),
+		draw(t, s, account, picture.Cover, 200)
+	in := withCover(cover)
+	in.Title, in.Description, in.Pictures = ptr("Gala"), ptr(`<p>Dinner</p><img src="`+told.Address+`">`),
+		append(in.Pictures, told)
+	gala, err := s.CreateCampaign(ctx, account, in)
+	if err == nil {
+		err = s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &logo})
+	}
+	succeed(t, err)
+	files := exportAccount(t, s, account)
+	made := importAccount(t, s, files, "")
+	checked(t, s)
+	equal(t, pictureRows(t, s), int64(2*(len(cover.Files)+len(logo.Files)+len(told.Files))), "files of both accounts")
+	equal(t, must(s.AccountSettings(ctx, made.Account.Number))(t).Logo, logo.Address, "the logo")
+	// One of two accounts with the same pictures loses them; they are still found.
+	succeed(t, s.DeleteCampaign(ctx, account, gala.ID, ""))
+	equal(t, served(t, s, cover.Address, cover), len(cover.Files), "files are found")
+	before := rowCounts(t, s)
+	for name, c := range map[string]struct{ file, old, changed string }{
+		"a missing file":        {move.PictureFile, cover.Files[1].Name, "bbbbbbbbbbbbbbbbbbbbbbbbbb-800.jpg"},
+		"a page for a picture":  {move.PictureFile, `"body":"`, `"body":"PGh0bWw+`},
+		"a picture of no one":   {move.CampaignFile, cover.Address, "https://example.org/x.jpg"},
+		"an address beside it":  {move.AccountFile, logo.Address, "/pictures/../console"},
+		"one without its files": {move.PictureFile, "", ""},
+	} {
+		changed := unlisted(t, files, c.file)
+		if c.old != "" {
+			changed = changedFile(t, files, c.file, c.old, c.changed)
 		}
-		if err != nil {
-			t.Fatal(err)
+		if _, err := s.ImportAccount(ctx, changed, move.AccountImport{Progress: quiet}); err == nil {
+			t.Errorf("%s is imported", name)
 		}
-		files := exportAccount(t, s, account)
-		made := importAccount(t, s, files, "")
-		checked(t, s)
-		if n := pictureRows(t, s); n != int64(2*(len(cover.Files)+len(logo.Files)+len(told.Files))) {
-			t.Errorf("%d files of both accounts", n)
-		}
-		settings, err := s.AccountSettings(t.Context(), made.Account.Number)
-		if err != nil || settings.Logo != logo.Address {
-			t.Errorf("the logo is %q, %v", settings.Logo, err)
-		}
-		// One of two accounts with the same pictures loses them; they are still found.
-		succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
-		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
-			t.Errorf("%d files are found", n)
-		}
-		before := rowCounts(t, s)
-		for name, c := range map[string]struct{ file, old, changed string }{
-			"a missing file":        {move.PictureFile, cover.Files[1].Name, "bbbbbbbbbbbbbbbbbbbbbbbbbb-800.jpg"},
-			"a page for a picture":  {move.PictureFile, `"body":"`, `"body":"PGh0bWw+`},
-			"a picture of no one":   {move.CampaignFile, cover.Address, "https://example.org/x.jpg"},
-			"an address beside it":  {move.AccountFile, logo.Address, "/pictures/../console"},
-			"one without its files": {move.PictureFile, "", ""},
-		} {
-			changed := unlisted(t, files, c.file)
-			if c.old != "" {
-				changed = changedFile(t, files, c.file, c.old, c.changed)
-			}
-			if _, err := s.ImportAccount(t.Context(), changed, move.AccountImport{Progress: quiet}); err == nil {
-				t.Errorf("%s is imported", name)
-			}
-		}
-		if after := rowCounts(t, s); fmt.Sprint(after) != fmt.Sprint(before) {
-			t.Errorf("files that were refused have left %v, want %v", after, before)
-		}
-	})
+	}
+	equal(t, fmt.Sprint(rowCounts(t, s)), fmt.Sprint(before), "files that were refused have left, want %v", before)
 }
 
 func TestACheckKnowsPictures(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		cover := draw(t, s, account, picture.Cover, 900)
-		in := withCover(cover)
-		in.Title = ptr("Gala")
-		gala := must(s.CreateCampaign(t.Context(), account, in))(t)
-		wants := func(sql string, repaired bool, says string) {
-			t.Helper()
-			succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error { return x.Run(sql, account.Number) }))
-			found, report := checkAll(t, s, true)
-			if !strings.Contains(strings.Join(found, "\n"), says) || (report.Repaired == report.Problems) != repaired {
-				t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
-			}
+	ctx := t.Context()
+	s := newBook(t)
+	account := newAccount(t, s)
+	cover := draw(t, s, account, picture.Cover, 900)
+	in := withCover(cover)
+	in.Title = ptr("Gala")
+	gala := must(s.CreateCampaign(ctx, account, in))(t)
+	wants := func(sql string, repaired bool, says string) {
+		t.Helper()
+		succeed(t, s.Update(ctx, account.Number, store.Needs{},
+			func(x *store.Tx) error { return x.Run(sql, account.Number) }))
+		found, report := checkAll(t, s, true)
+		if !strings.Contains(strings.Join(found, "\n"), says) || (report.Repaired == report.Problems) != repaired {
+			t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
 		}
-		wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it should not exist")
-		wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
-		if n := served(t, s, cover.Address, cover); n != len(cover.Files) {
-			t.Errorf("%d files are left after the repair", n)
-		}
-		wants(`UPDATE picture SET checksum = checksum + 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false, "-400.jpg: its file is damaged: restore it from a backup")
-		small := cover.Files[slices.IndexFunc(cover.Files, func(f picture.File) bool { return strings.HasSuffix(f.Name, "-400.jpg") })]
-		found, err := s.Picture(t.Context(), small.Name)
-		var damaged *store.Damaged
-		if err == nil {
-			err = found.WriteTo(t.Context(), new(bytes.Buffer))
-		}
-		if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "picture "+small.Name+" is damaged") {
-			t.Errorf("a damaged picture is served: %v", err)
-		}
-		wants(`UPDATE picture SET checksum = checksum - 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "")
-		wants(`DELETE FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false, "-400.jpg: its file is missing: restore it from a backup")
-		if err := s.DeleteCampaign(t.Context(), account, gala.ID, ""); err != nil { // or the last check of the test finds the same
-			t.Fatal(err)
-		}
-	})
+	}
+	wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it should not exist")
+	wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
+	equal(t, served(t, s, cover.Address, cover), len(cover.Files), "files are left after the repair")
+	wants(`UPDATE picture SET checksum = checksum + 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false,
+		"-400.jpg: its file is damaged: restore it from a backup")
+	small := cover.Files[slices.IndexFunc(cover.Files, func(f picture.File) bool {
+		return strings.HasSuffix(f.Name,
+			"-400.jpg")
+	})]
+	found, err := s.Picture(ctx, small.Name)
+	var damaged *store.Damaged
+	if err == nil {
+		err = found.WriteTo(ctx, new(bytes.Buffer))
+	}
+	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "picture "+small.Name+" is damaged") {
+		t.Errorf("a damaged picture is served: %v", err)
+	}
+	wants(`UPDATE picture SET checksum = checksum - 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "")
+	wants(`DELETE FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false,
+		"-400.jpg: its file is missing: restore it from a backup")
+	// or the last check of the test finds the same
+	if err := s.DeleteCampaign(ctx, account, gala.ID, ""); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// One account draws one picture at a time, and no more than some wait. A small one does not wait for the large ones of others.
+// One account draws one picture at a time, and no more than some wait. A small one does not wait for the large ones
+// of others.
 func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
@@ -252,53 +253,46 @@ func TestConcurrentPicturesAreDrawnOneAtATime(t *testing.T) {
 		done <- err
 	}()
 	waitFor(t, s.Sketching, 1)
-	if _, err := s.MakePicture(t.Context(), account.Number, []byte("GIF89a"), picture.Logo, "logo"); err == nil || !strings.Contains(err.Error(), "PNG, JPEG or WebP") {
+	if _, err := s.MakePicture(t.Context(), account.Number, []byte("GIF89a"), picture.Logo, "logo"); err == nil ||
+		!strings.Contains(err.Error(), "PNG, JPEG or WebP") {
 		t.Errorf("what is no picture waits: %v", err)
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("a picture that no one waits for is drawn: %v", err)
-	}
+	wantError(t, "a picture that no one waits for is drawn", <-done, context.Canceled)
 	letGo()
-	if p := draw(t, s, account, picture.Logo, 20); len(p.Files) != 1 {
-		t.Errorf("%+v", p)
-	}
+	equal(t, len(draw(t, s, account, picture.Logo, 20).Files), 1)
 }
 
-// Pictures of older versions have addresses without an account, and those of an account from another server the number that it has there. Both are found, and copied.
+// Pictures of older versions have addresses without an account, and those of an account from another server the
+// number that it has there. Both are found, and copied.
 func TestPicturesAreFoundByOldAddresses(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		create := func(in campaign.Input) campaign.Campaign {
-			in.Title = ptr("Gala")
-			made := must(s.CreateCampaign(t.Context(), account, in))(t)
-			return made
+	s := newBook(t)
+	account := newAccount(t, s)
+	create := func(in campaign.Input) campaign.Campaign {
+		in.Title = ptr("Gala")
+		return must(s.CreateCampaign(t.Context(), account, in))(t)
+	}
+	for _, prefix := range []string{"", "4711-"} {
+		made := draw(t, s, account, picture.Logo, 200)
+		own := strconv.FormatInt(account.Number, 10) + "-"
+		if !strings.HasPrefix(made.Address, picture.Root+own) {
+			t.Fatalf("the address %s does not tell its account", made.Address)
 		}
-		for _, prefix := range []string{"", "4711-"} {
-			made := draw(t, s, account, picture.Logo, 200)
-			own := strconv.FormatInt(account.Number, 10) + "-"
-			if !strings.HasPrefix(made.Address, picture.Root+own) {
-				t.Fatalf("the address %s does not tell its account", made.Address)
-			}
-			made.Address = strings.Replace(made.Address, own, prefix, 1)
-			for i := range made.Files {
-				made.Files[i].Name = strings.Replace(made.Files[i].Name, own, prefix, 1)
-			}
-			gala := create(withCover(made))
-			if gala.Cover.URL != made.Address {
-				t.Errorf("the address is %s", gala.Cover.URL)
-			}
-			for _, f := range made.Files {
-				found, err := s.Picture(t.Context(), f.Name)
-				if err != nil || found.Account != account.Number || found.Size != int64(len(f.Body)) {
-					t.Errorf("%s: %+v %v", f.Name, found, err)
-				}
-			}
-			copied := withCover(made)
-			copied.Pictures = nil
-			if other := create(copied); !strings.HasPrefix(other.Cover.URL, picture.Root+own) {
-				t.Errorf("a copy is at %s", other.Cover.URL)
+		made.Address = strings.Replace(made.Address, own, prefix, 1)
+		for i := range made.Files {
+			made.Files[i].Name = strings.Replace(made.Files[i].Name, own, prefix, 1)
+		}
+		equal(t, create(withCover(made)).Cover.URL, made.Address, "the address")
+		for _, f := range made.Files {
+			found := must(s.Picture(t.Context(), f.Name))(t)
+			if found.Account != account.Number || found.Size != int64(len(f.Body)) {
+				t.Errorf("%s: %+v", f.Name, found)
 			}
 		}
-	})
+		copied := withCover(made)
+		copied.Pictures = nil
+		if other := create(copied); !strings.HasPrefix(other.Cover.URL, picture.Root+own) {
+			t.Errorf("a copy is at %s", other.Cover.URL)
+		}
+	}
 }

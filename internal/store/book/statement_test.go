@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +18,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// executed are the statements that the tests of this package have run on SQLite, by their texts. When all tests have ended, each of them is explained: whatever a test does is looked at, however its statements were put together.
+// executed are the statements that the tests of this package have run on SQLite, by their texts. When all tests have
+// ended, each of them is explained: whatever a test does is looked at, however its statements were put together.
 var executed sync.Map
 
 // recorded is an observer of a store that notes what is executed on SQLite.
@@ -28,9 +30,27 @@ func recorded(s *Book, o db.Observer) *db.Observer {
 	return &o
 }
 
+// engineRuns are runs of all tests, one on each engine.
+type engineRuns struct{ *testing.M }
+
+func (p engineRuns) Run() (code int) {
+	for _, e := range rig.OfBoth(bothEngines) {
+		testEngines = []testEngine{e}
+		if failed := p.M.Run(); failed != 0 {
+			fmt.Println("on", e.name)
+			code = failed
+		}
+	}
+	return code
+}
+
 func TestMain(m *testing.M) {
+	// many small databases come and go: what the collector does costs a fifth of it all otherwise
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(800)
+	}
 	rig.CheapPasswords()
-	code := rig.Run(m)
+	code := rig.Run(engineRuns{m})
 	if faults := explainExecuted(); len(faults) > 0 {
 		fmt.Println("FAIL: statements that the tests have run\n" + strings.Join(faults, "\n"))
 		code = max(code, 1)
@@ -44,14 +64,18 @@ var (
 	ordered   = regexp.MustCompile(` ORDER BY (?:\w+\.)?(\w+)`)
 	adds      = regexp.MustCompile(`\b(COUNT|SUM|MIN|MAX)\(`)
 	compared  = regexp.MustCompile(`[ (.](\w+) = `)
-	wholly    = regexp.MustCompile(`^SEARCH (\w+) USING [^(]*\(account_id=\?( AND [^=]*)?\)`) // all rows of an account, or a range of them
-	searched  = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)                // asks the index of a search for words, or for one row
+	// all rows of an account, or a range of them
+	wholly = regexp.MustCompile(`^SEARCH (\w+) USING [^(]*\(account_id=\?( AND [^=]*)?\)`)
+	// asks the index of a search for words, or for one row
+	searched = regexp.MustCompile(`^SCAN \w+ VIRTUAL TABLE INDEX \d+:(M1|=)`)
 )
 
-// ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on PostgreSQL; "" where there is
-// no difference. It also finds those that skip rows, which are read all the same.
+// ofEach tells what a statement about a list would do for each element on SQLite, and for the whole list on
+// PostgreSQL; "" where there
+// is no difference. It also finds those that skip rows, which are read all the same.
 func ofEach(sql string) string {
-	list, group, order := aboutList.FindStringSubmatch(sql), grouped.FindStringSubmatch(sql), ordered.FindStringSubmatch(sql)
+	list, group, order := aboutList.FindStringSubmatch(sql), grouped.FindStringSubmatch(sql),
+		ordered.FindStringSubmatch(sql)
 	switch {
 	case strings.Contains(sql, " OFFSET "):
 		return "an offset"
@@ -66,47 +90,86 @@ func ofEach(sql string) string {
 	return ""
 }
 
-// allowed are what statements do that reads a whole table, sorts, or is done for each element of a list, by a part of the statement, and why they may.
+// allowed are what statements do that reads a whole table, sorts, or is done for each element of a list, by a part of
+// the statement, and why they may.
 var allowed = []struct{ part, step string }{
-	{"SELECT g.id FROM gift g", "an offset"},                                                                    // built from a filter; all that match are counted anyway
-	{"SELECT g.given_at, g.id FROM gift g", "an offset"},                                                        // the same
-	{"FROM tag WHERE account_id = $1 AND fold >= $2", "an offset"},                                              // the same
-	{"SELECT revision FROM change WHERE account_id = $1", "an offset"},                                          // the same
-	{"FROM contact_merge", "an offset"},                                                                         // the same
-	{"FROM duplicate", "an offset"},                                                                             // the same
-	{"WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id", "an order for each element"},                            // the list is in this order
-	{"FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3", "a limit for each element"},               // more than so many are too many
-	{") AS first", "SCAN first"},                                                                                // the first gifts of a filter, up to a limit
-	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},                            // the pairs of an account, up to a limit
-	{"GROUP BY person) AS g", "SCAN g"},                                                                         // the groups of an account, in their turn
-	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},                                                       // the likeliest pair of each group, by its index
-	{"FROM job WHERE updated_at < $1", "CORRELATED SCALAR SUBQUERY"},                                            // one row of each, every hour
-	{"SELECT r.reference, (SELECT g.contact_id", "CORRELATED SCALAR SUBQUERY"},                                  // the gift of each reference, by its key
-	{"FROM change AS last", "CORRELATED SCALAR SUBQUERY"},                                                       // the change before each gift of a page, by its key
-	{"c.undoes, c.noun, CASE", "CORRELATED SCALAR SUBQUERY"},                                                    // the job of each change, by its key
-	{"FROM account a LEFT JOIN account p", "SCAN a"},                                                            // all accounts, for the operator
-	{"FROM account a LEFT JOIN account p", "USE TEMP B-TREE"},                                                   // the same
-	{"FROM app_user ORDER BY login", "SCAN app_user"},                                                           // all users, for the operator
-	{"SELECT account_id, user_id, role, seen_at FROM member", "SCAN member"},                                    // the same
-	{"history_days FROM account_setting", "SCAN account_setting"},                                               // a row for each account that has set something, every hour
-	{"FROM account_tally AS t LEFT JOIN duplicate_run", "SCAN t"},                                               // all accounts, once a minute
-	{"FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running')", "SCAN job USING INDEX job_open"}, // what is left to be done, mostly nothing
-	{"SELECT id FROM campaign WHERE account_id = $1 ORDER BY id", "SCAN campaign"},                              // a repair
-	{"SELECT COUNT(*) FROM ", "SCAN "},                                                                          // a copy counts everything
-	{"SELECT DISTINCT id FROM change", "USE TEMP B-TREE FOR DISTINCT"},                                          // the contacts of a stretch of changes, up to a limit
-	{"GROUP BY contact_id, currency", "USE TEMP B-TREE FOR GROUP BY"},                                           // the gifts of a page of donors, of at most 1,000
-	{"GROUP BY g.currency", "USE TEMP B-TREE FOR GROUP BY"},                                                     // what a list of gifts adds up to in other currencies, which are few
-	{"AND contact_id = $2 AND +id > $3", "USE TEMP B-TREE FOR ORDER BY"},                                        // the gifts of one contact
-	{"WHERE (id) > ($1) AND account_id = $2 ORDER BY id LIMIT 5000", "USE TEMP B-TREE FOR ORDER BY"},            // a test looks through all tables
-	{"SELECT id, id AS head FROM contact_merge", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},                   // each id once more
-	{"m.about = 'gift ' || g.id", "USE TEMP B-TREE FOR ORDER BY"},                                               // the mails about the gifts of one contact
-	{"UPDATE connection SET due_at", "SEARCH connection USING"},                                                 // one row, by its key
-	{"UPDATE donation SET due_at", "SEARCH donation USING"},                                                     // the same
-	{"JOIN donation d ON", "USE TEMP B-TREE FOR ORDER BY"},                                                      // the donations of one contact
-	{"SELECT COUNT(DISTINCT person) FROM duplicate", "USE TEMP B-TREE FOR count(DISTINCT)"},                     // the pairs of one level
-	{"WITH RECURSIVE n(i)", "SCAN n"},                                                                           // a test makes many rows
-	{"DELETE FROM contact_search", "SCAN contact_search VIRTUAL TABLE INDEX 0"},                                 // a range of rows, or all, while they are derived again
-	{"SELECT doc, term FROM contact_search_word", "SCAN contact_search_word VIRTUAL TABLE"},                     // a check
+	// built from a filter; all that match are counted anyway
+	{"SELECT g.id FROM gift g", "an offset"},
+	// the same
+	{"SELECT g.given_at, g.id FROM gift g", "an offset"},
+	// the same
+	{"FROM tag WHERE account_id = $1 AND fold >= $2", "an offset"},
+	// the same
+	{"SELECT revision FROM change WHERE account_id = $1", "an offset"},
+	// the same
+	{"FROM contact_merge", "an offset"},
+	// the same
+	{"FROM duplicate", "an offset"},
+	// the list is in this order
+	{"WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id", "an order for each element"},
+	// more than so many are too many
+	{"FROM plan WHERE account_id = $1 AND status = ANY($2) LIMIT $3", "a limit for each element"},
+	{") AS first", "SCAN first"}, // the first gifts of a filter, up to a limit
+	// the pairs of an account, up to a limit
+	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},
+	// the groups of an account, in their turn
+	{"GROUP BY person) AS g", "SCAN g"},
+	// the likeliest pair of each group, by its index
+	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},
+	// one row of each, every hour
+	{"FROM job WHERE updated_at < $1", "CORRELATED SCALAR SUBQUERY"},
+	// the gift of each reference, by its key
+	{"SELECT r.reference, (SELECT g.contact_id", "CORRELATED SCALAR SUBQUERY"},
+	// the change before each gift of a page, by its key
+	{"FROM change AS last", "CORRELATED SCALAR SUBQUERY"},
+	// the job of each change, by its key
+	{"c.undoes, c.noun, CASE", "CORRELATED SCALAR SUBQUERY"},
+	// all accounts, for the operator
+	{"FROM account a LEFT JOIN account p", "SCAN a"},
+	// the same
+	{"FROM account a LEFT JOIN account p", "USE TEMP B-TREE"},
+	// all users, for the operator
+	{"FROM app_user ORDER BY login", "SCAN app_user"},
+	// the same
+	{"SELECT account_id, user_id, role, seen_at FROM member", "SCAN member"},
+	// a row for each account that has set something, every hour
+	{"history_days FROM account_setting", "SCAN account_setting"},
+	// all accounts, once a minute
+	{"FROM account_tally AS t LEFT JOIN duplicate_run", "SCAN t"},
+	// what is left to be done, mostly nothing
+	{"FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running')", "SCAN job USING INDEX job_open"},
+	// a repair
+	{"SELECT id FROM campaign WHERE account_id = $1 ORDER BY id", "SCAN campaign"},
+	// a copy counts everything
+	{"SELECT COUNT(*) FROM ", "SCAN "},
+	// the contacts of a stretch of changes, up to a limit
+	{"SELECT DISTINCT id FROM change", "USE TEMP B-TREE FOR DISTINCT"},
+	// the gifts of a page of donors, of at most 1,000
+	{"GROUP BY contact_id, currency", "USE TEMP B-TREE FOR GROUP BY"},
+	// what a list of gifts adds up to in other currencies, which are few
+	{"GROUP BY g.currency", "USE TEMP B-TREE FOR GROUP BY"},
+	// the gifts of one contact
+	{"AND contact_id = $2 AND +id > $3", "USE TEMP B-TREE FOR ORDER BY"},
+	// a test looks through all tables
+	{"WHERE (id) > ($1) AND account_id = $2 ORDER BY id LIMIT 5000", "USE TEMP B-TREE FOR ORDER BY"},
+	// each id once more
+	{"SELECT id, id AS head FROM contact_merge", "USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},
+	// the mails about the gifts of one contact
+	{"m.about = 'gift ' || g.id", "USE TEMP B-TREE FOR ORDER BY"},
+	// one row, by its key
+	{"UPDATE connection SET due_at", "SEARCH connection USING"},
+	// the same
+	{"UPDATE donation SET due_at", "SEARCH donation USING"},
+	// the donations of one contact
+	{"JOIN donation d ON", "USE TEMP B-TREE FOR ORDER BY"},
+	// the pairs of one level
+	{"SELECT COUNT(DISTINCT person) FROM duplicate", "USE TEMP B-TREE FOR count(DISTINCT)"},
+	// a test makes many rows
+	{"WITH RECURSIVE n(i)", "SCAN n"},
+	// a range of rows, or all, while they are derived again
+	{"DELETE FROM contact_search", "SCAN contact_search VIRTUAL TABLE INDEX 0"},
+	// a check
+	{"SELECT doc, term FROM contact_search_word", "SCAN contact_search_word VIRTUAL TABLE"},
 }
 
 // explainExecuted tells which statements of the tests read more than they need.
@@ -164,7 +227,8 @@ func indexesOf(s *Book) map[string][][]string {
 	return indexes
 }
 
-// betterIndex is an index that finds the rows that a step looks for among all of an account: one that leads with more of what the statement compares. What is between two bounds may be few, so that an index is better
+// betterIndex is an index that finds the rows that a step looks for among all of an account: one that leads with more
+// of what the statement compares. What is between two bounds may be few, so that an index is better
 // then only by two columns.
 func betterIndex(step, text string, indexes map[string][][]string) string {
 	m := wholly.FindStringSubmatch(step)
@@ -177,7 +241,8 @@ func betterIndex(step, text string, indexes map[string][][]string) string {
 		equal[c[1]] = true
 	}
 	table := m[1]
-	if named := regexp.MustCompile(`(?:FROM|JOIN|,) (\w+)(?: AS)? ` + table + `\b`).FindStringSubmatch(text); named != nil {
+	if named := regexp.MustCompile(`(?:FROM|JOIN|,) (\w+)(?: AS)? ` + table + `\b`).FindStringSubmatch(
+		text); named != nil {
 		table = named[1]
 	}
 	uses := 1
@@ -205,7 +270,9 @@ func steps(s *Book, text string, indexes map[string][][]string) (found []string)
 	err := s.Read(context.Background(), func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
 			step := r.Text(3)
-			costs := strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW" && !searched.MatchString(step) || strings.HasPrefix(step, "CORRELATED ") || strings.HasPrefix(step, "USE TEMP ") || strings.Contains(step, "AUTOMATIC")
+			costs := strings.HasPrefix(step, "SCAN ") && step != "SCAN CONSTANT ROW" && !searched.MatchString(step) ||
+				strings.HasPrefix(step, "CORRELATED ") || strings.HasPrefix(step, "USE TEMP ") ||
+				strings.Contains(step, "AUTOMATIC")
 			if costs {
 				found = append(found, step)
 			}
@@ -223,15 +290,15 @@ func steps(s *Book, text string, indexes map[string][][]string) (found []string)
 
 // What statements say of nouns and kinds of changes is what package history means by them.
 func TestStatementsNameNounsAndKinds(t *testing.T) {
-	for text, noun := range map[string]history.Noun{store.ContactNoun: history.ContactNoun, store.CampaignNoun: history.CampaignNoun, store.GiftNoun: history.GiftNoun, store.PlanNoun: history.PlanNoun} {
-		if text != fmt.Sprint(int64(noun)) {
-			t.Errorf("%v is %s in statements", noun, text)
-		}
+	for text, noun := range map[string]history.Noun{store.ContactNoun: history.ContactNoun,
+		store.CampaignNoun: history.CampaignNoun, store.GiftNoun: history.GiftNoun, store.PlanNoun: history.PlanNoun} {
+		equal(t, text, fmt.Sprint(int64(noun)), "%v is in statements", noun)
 	}
-	for text, kind := range map[string]history.Kind{store.DidCreate: history.DidCreate, store.DidUpdate: history.DidUpdate, store.DidTag: history.DidTag, store.DidUntag: history.DidUntag, store.DidGive: history.DidGive,
-		store.DidRefund: history.DidRefund, store.DidMerge: history.DidMerge, store.DidNote: history.DidNote, store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
-		if text != fmt.Sprint(int64(kind)) {
-			t.Errorf("%v is %s in statements", kind, text)
-		}
+	for text, kind := range map[string]history.Kind{store.DidCreate: history.DidCreate,
+		store.DidUpdate: history.DidUpdate, store.DidTag: history.DidTag, store.DidUntag: history.DidUntag,
+		store.DidGive:   history.DidGive,
+		store.DidRefund: history.DidRefund, store.DidMerge: history.DidMerge, store.DidNote: history.DidNote,
+		store.DidPlan: history.DidPlan, store.DidDismiss: history.DidDismiss} {
+		equal(t, text, fmt.Sprint(int64(kind)), "%v is in statements", kind)
 	}
 }

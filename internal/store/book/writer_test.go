@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
 
-// held stops the writer of an account, so that the changes that are queued meanwhile become one batch; release lets it continue.
+// held stops the writer of an account, so that the changes that are queued meanwhile become one batch; release lets
+// it continue.
 func held(t *testing.T, s *Book, account int64) (release func()) {
 	t.Helper()
 	started, free := make(chan struct{}), make(chan struct{})
@@ -44,7 +47,7 @@ func queue(s *Book, account int64, changes ...func() error) (wait func() []error
 		before := s.Db.Queued()
 		go func() { results[i] <- change() }()
 		for s.Db.Queued() == before {
-			runtime.Gosched()
+			time.Sleep(10 * time.Microsecond)
 		}
 	}
 	return func() (errs []error) {
@@ -68,8 +71,7 @@ func together(t *testing.T, s *Book, account int64, changes ...func() error) []e
 func creating(t *testing.T, s *Book, account int64, name string) func() error {
 	in := input(t, fmt.Sprintf(`{"first_name":%q,"emails":[{"value":"%s@x.org"}]}`, name, strings.ToLower(name)))
 	return func() error {
-		_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-		return err
+		return errOf(s.CreateContact(t.Context(), account, in, crm.Dedupe))
 	}
 }
 
@@ -84,28 +86,22 @@ func names(t *testing.T, s *Book, account int64) (names []string) {
 }
 
 func TestConcurrentWhatWaitsCommitsTogether(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		spy := spyOn(t, s)
-		for _, test := range []struct{ changes, commits int64 }{{64, 1}, {100, 1}, {101, 2}, {1, 1}} {
-			before := spy.commits.Load()
-			changes := make([]func() error, test.changes)
-			for i := range changes {
-				changes[i] = creating(t, s, account, fmt.Sprintf("N%d-%d", test.changes, i))
-			}
-			for _, err := range together(t, s, account, changes...) {
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			if commits := spy.commits.Load() - before; commits != test.commits {
-				t.Errorf("%d changes took %d commits, want %d", test.changes, commits, test.commits)
-			}
+	s, account := newBookOf(t)
+	spy := spyOn(t, s)
+	for _, test := range []struct{ changes, commits int64 }{{64, 1}, {100, 1}, {101, 2}, {1, 1}} {
+		before := spy.commits.Load()
+		changes := make([]func() error, test.changes)
+		for i := range changes {
+			changes[i] = creating(t, s, account, fmt.Sprintf("N%d-%d", test.changes, i))
 		}
-		if _, total := page(t, s, account, crm.Active, 1, 1); total != 266 {
-			t.Errorf("%d contacts were made", total)
+		for _, err := range together(t, s, account, changes...) {
+			succeed(t, err)
 		}
-	})
+		equal(t, spy.commits.Load()-before, test.commits, "%d changes took commits", test.changes)
+	}
+	if _, total := page(t, s, account, crm.Active, 1, 1); total != 266 {
+		t.Errorf("%d contacts were made", total)
+	}
 }
 
 func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
@@ -116,8 +112,7 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = contacts.InsertContact(tx, account, c)
-		return err
+		return errOf(contacts.InsertContact(tx, account, c))
 	}
 	for _, test := range []struct {
 		name string
@@ -132,8 +127,8 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			return failure
 		}, "no"},
 		{"failing in SQL", func(tx *store.Tx, account int64) error {
-			_, err := tx.Exec(`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account)
-			return err
+			return errOf(tx.Exec(
+				`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account))
 		}, "taken"},
 		{"failing in SQL that it does not wait for", func(tx *store.Tx, account int64) error {
 			tx.Insert(store.TallyTable, store.NewTally(account).Values()...)
@@ -163,7 +158,8 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 				account := newAccount(t, s).Number
 				create(t, s, account, `{"first_name":"Zero"}`)
 				bad := func() error {
-					return s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error { return test.fn(tx, account) })
+					return s.Update(t.Context(), account, store.Needs{},
+						func(tx *store.Tx) error { return test.fn(tx, account) })
 				}
 				errs := together(t, s, account, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
 					creating(t, s, account, "Three"), bad, creating(t, s, account, "Four"))
@@ -180,100 +176,287 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 					t.Errorf("the bad change alone: got %v, want %s", err, test.want)
 				}
 				create(t, s, account, `{"first_name":"Five"}`)
-				if got := names(t, s, account); !slices.Equal(got, []string{"Zero", "One", "Two", "Three", "Four", "Five"}) {
-					t.Errorf("the contacts are %q", got)
-				}
+				equal(t, names(t, s, account), []string{"Zero", "One", "Two", "Three", "Four", "Five"}, "the contacts")
 			})
 		})
 	}
 }
 
 func TestConcurrentCommitThatFailsIsToldToAll(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		spy := spyOn(t, s)
-		broken := errors.New("the disk is gone")
-		spy.committing = func() error { return broken }
-		failure := errors.New("no")
-		errs := together(t, s, account, creating(t, s, account, "One"), func() error {
-			return s.Update(t.Context(), account, store.Needs{}, func(*store.Tx) error { return failure })
-		}, creating(t, s, account, "Two"))
-		wantError(t, "the first", errs[0], crm.ErrUnavailable)
-		wantError(t, "the refused one, which may have been refused for what the first had done", errs[1], crm.ErrUnavailable)
-		wantError(t, "the last", errs[2], crm.ErrUnavailable)
-		wantLists(t, s, account, nil, nil)
-		spy.committing = nil
-		create(t, s, account, `{"first_name":"Three"}`)
-		wantLists(t, s, account, []int64{1}, nil)
-	})
+	s, account := newBookOf(t)
+	spy := spyOn(t, s)
+	broken := errors.New("the disk is gone")
+	spy.committing = func() error { return broken }
+	failure := errors.New("no")
+	errs := together(t, s, account, creating(t, s, account, "One"), func() error {
+		return s.Update(t.Context(), account, store.Needs{}, func(*store.Tx) error { return failure })
+	}, creating(t, s, account, "Two"))
+	wantError(t, "the first", errs[0], crm.ErrUnavailable)
+	wantError(t, "the refused one, which may have been refused for what the first had done", errs[1],
+		crm.ErrUnavailable)
+	wantError(t, "the last", errs[2], crm.ErrUnavailable)
+	wantLists(t, s, account, nil, nil)
+	spy.committing = nil
+	create(t, s, account, `{"first_name":"Three"}`)
+	wantLists(t, s, account, []int64{1}, nil)
 }
 
 func TestConcurrentClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		leaving, leave := context.WithCancel(t.Context())
-		release := held(t, s, account)
-		in := input(t, `{"first_name":"Gone"}`)
-		wait := queue(s, account, creating(t, s, account, "One"), func() error {
-			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)
-			return err
-		}, creating(t, s, account, "Two"))
-		leave()
-		release()
-		errs := wait()
-		wantError(t, "who left", errs[1], context.Canceled)
-		if errs[0] != nil || errs[2] != nil {
-			t.Errorf("the neighbors got %v and %v", errs[0], errs[2])
-		}
-		for range 10 {
-			_, err := s.CreateContact(leaving, account, in, crm.Dedupe)
-			wantError(t, "who left long ago", err, context.Canceled)
-		}
-		if got := names(t, s, account); !slices.Equal(got, []string{"One", "Two"}) {
-			t.Errorf("the contacts are %q", got)
-		}
-	})
+	s, account := newBookOf(t)
+	leaving, leave := context.WithCancel(t.Context())
+	release := held(t, s, account)
+	in := input(t, `{"first_name":"Gone"}`)
+	wait := queue(s, account, creating(t, s, account, "One"), func() error {
+		return errOf(s.CreateContact(leaving, account, in, crm.Dedupe))
+	}, creating(t, s, account, "Two"))
+	leave()
+	release()
+	errs := wait()
+	wantError(t, "who left", errs[1], context.Canceled)
+	if errs[0] != nil || errs[2] != nil {
+		t.Errorf("the neighbors got %v and %v", errs[0], errs[2])
+	}
+	for range 10 {
+		wantError(t, "who left long ago", errOf(s.CreateContact(leaving, account, in, crm.Dedupe)), context.Canceled)
+	}
+	equal(t, names(t, s, account), []string{"One", "Two"}, "the contacts")
 }
 
 // Once a change has begun, it is not undone if its client disconnects: it is on disk, or it is refused.
 func TestAClientThatLeavesLaterGetsItsChange(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		spy := spyOn(t, s)
-		leaving, leave := context.WithCancel(t.Context())
-		spy.committing = func() error { leave(); return nil }
-		if _, err := s.CreateContact(leaving, account, input(t, `{"first_name":"A"}`), crm.Dedupe); err != nil {
-			t.Error(err)
-		}
-		wantLists(t, s, account, []int64{1}, nil)
-	})
+	s, account := newBookOf(t)
+	spy := spyOn(t, s)
+	leaving, leave := context.WithCancel(t.Context())
+	spy.committing = func() error { leave(); return nil }
+	must(s.CreateContact(leaving, account, input(t, `{"first_name":"A"}`), crm.Dedupe))(t)
+	wantLists(t, s, account, []int64{1}, nil)
 }
 
 func TestConcurrentCloseFinishesWhatIsQueued(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, o store.Options) {
-		s := open(t, o)
-		account := newAccount(t, s).Number
-		release := held(t, s, account)
-		var changes []func() error
-		for i := range 10 {
-			changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
+	o := newDatabase(t)
+	s := open(t, o)
+	account := newAccount(t, s).Number
+	release := held(t, s, account)
+	var changes []func() error
+	for i := range 10 {
+		changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
+	}
+	wait := queue(s, account, changes...)
+	closed := make(chan error)
+	go func() { closed <- s.Close() }()
+	await(t, "the end", s.Db.Closing)
+	wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
+	release()
+	for _, err := range append(wait(), <-closed) {
+		succeed(t, err)
+	}
+	wantError(t, "a write after the end", creating(t, s, account, "Later")(), crm.ErrUnavailable)
+	equal(t, len(names(t, open(t, o), account)), 10, "the contacts")
+}
+
+// activity is the list of an account in the simplest form: for each contact in turn, whether it is active.
+type activity []bool
+
+func (m activity) of(active bool) (seqs []int64) {
+	for i := range m {
+		if m[i] == active {
+			seqs = append(seqs, int64(i)+1)
 		}
-		wait := queue(s, account, changes...)
-		closed := make(chan error)
-		go func() { closed <- s.Close() }()
-		for !s.Db.Closing() {
-			runtime.Gosched()
-		}
-		wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
-		release()
-		for _, err := range append(wait(), <-closed) {
-			if err != nil {
-				t.Error(err)
+	}
+	return seqs
+}
+
+func TestConcurrentTwoStoresSeeEachOthersWrites(t *testing.T) {
+	a, b := twoNodes(t)
+	account := newAccount(t, a).Number
+	stores := []*Book{a, b}
+	var m activity
+	for i := range 24 {
+		writer, reader := stores[i%2], stores[(i+1)%2]
+		switch {
+		case i%4 < 3:
+			d := create(t, writer, account, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}]}`, i, i))
+			m = append(m, true)
+			equal(t, d.ID, doc.MakeID(account, int64(len(m))), "contact %d has the id", len(m))
+			if d := create(t, reader, account, fmt.Sprintf(`{"emails":[{"value":"N%d@x.org"}],"tags":["seen"]}`,
+				i)); !d.Merged {
+				t.Errorf("the other store does not find contact %d", i)
 			}
+			equal(t, get(t, writer, account, d.ID).Tags, []string{"seen"}, "the tags of %d", d.ID)
+		default:
+			seq := i % len(m)
+			archive(t, writer, account, doc.MakeID(account, int64(seq)+1))
+			m[seq] = false
 		}
-		wantError(t, "a write after the end", creating(t, s, account, "Later")(), crm.ErrUnavailable)
-		if got := names(t, open(t, o), account); len(got) != 10 {
-			t.Errorf("the contacts are %q", got)
+		for _, s := range stores {
+			wantLists(t, s, account, m.of(true), m.of(false))
+		}
+	}
+}
+
+func TestConcurrentTwoStoresWriteAtOnce(t *testing.T) {
+	a, b := twoNodes(t)
+	account := newAccount(t, a).Number
+	stores := []*Book{a, b}
+	documents := make([]contacts.Document, 64)
+	atOnce(64, func(i int) { // one person on both nodes, and a new one on each
+		s := stores[i%2]
+		documents[i] = create(t, s, account,
+			fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i))
+		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d"}`, i))
+		if _, total := page(t, s, account, crm.All, 1, 20); total < 2 {
+			t.Errorf("%d contacts right after two were made", total)
 		}
 	})
+	ana := documents[0].ID
+	for _, d := range documents {
+		equal(t, d.ID, ana, "one email, and the contacts")
+	}
+	for _, s := range stores {
+		equal(t, len(get(t, s, account, ana).Tags), 64, "of 64 tags")
+		var seen []int64
+		for number := int64(1); number <= 4; number++ {
+			ids, total := page(t, s, account, crm.Active, number, 20)
+			seen = append(seen, ids...)
+			equal(t, total, 65, "contacts in all, want 65")
+		}
+		if len(slices.Compact(seen)) != 65 || !slices.IsSorted(seen) {
+			t.Errorf("the pages show %d contacts", len(seen))
+		}
+	}
+}
+
+func TestConcurrentStoresOpenedAtOnceMakeOneDatabase(t *testing.T) {
+	ctx := t.Context()
+	o := newDatabase(t)
+	atOnce(6, func(int) {
+		s, err := Open(ctx, o)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		must(s.CreateAccount(ctx, "Test", ""))(t)
+		succeed(t, s.Close())
+	})
+	equal(t, len(must(open(t, o).Accounts(ctx))(t)), 6, "accounts")
+}
+
+// What happens if one node is about to commit and another begins.
+
+// whileCommitting lets another node begin when a store is about to commit for the first time. It goes on when the
+// other one waits for its lock, or has ended because nothing held it up. finish waits for its end.
+func whileCommitting(t testing.TB, s, other *Book, do func()) (finish func()) {
+	t.Helper()
+	spy, done, writing := spyOn(t, s), make(chan struct{}), make(chan struct{})
+	spyOn(t, other).writing = sync.OnceFunc(func() { close(writing) })
+	spy.committing = func() error {
+		spy.committing = nil
+		go func() {
+			defer close(done)
+			do()
+		}()
+		select {
+		case <-done:
+		case <-writing: // on SQLite, what comes next is the lock
+			if _, onSQLite := s.Db.LogSize(); !onSQLite {
+				await(t, "a lock that someone waits for", func() bool { return ended(done) || locked(t, s) })
+			}
+		}
+		return nil
+	}
+	return func() { <-done }
+}
+
+func ended(done chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// locked tells whether someone waits for a lock of a PostgreSQL database.
+func locked(t testing.TB, s *Book) (waits bool) {
+	t.Helper()
+	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
+		n, err := c.Int(
+			`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+		waits = n > 0
+		return err
+	}))
+	return waits
+}
+
+func TestConcurrentSecondFirstUserWaitsForTheFirst(t *testing.T) {
+	a, b := twoNodes(t)
+	token := setupToken(t, a)
+	var late error
+	finish := whileCommitting(t, a, b, func() {
+		_, _, late = b.Setup(context.Background(), token, founder("bob"))
+	})
+	_, _, err := a.Setup(t.Context(), token, founder("ada"))
+	finish()
+	succeed(t, err)
+	wantError(t, "the second", late, crm.ErrNotFound)
+	equal(t, len(must(a.Users(t.Context()))(t)), 1, "the users")
+}
+
+func TestConcurrentSecondChangeOfAPasswordWaitsForTheFirst(t *testing.T) {
+	a, b := twoNodes(t)
+	ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
+	session, err := a.Session(t.Context(), signIn(t, a, ada.Email, goodPassword))
+	succeed(t, err)
+	var late error
+	finish := whileCommitting(t, a, b, func() {
+		late = b.ChangePassword(context.Background(), session, goodPassword, "the second password")
+	})
+	err = a.ChangePassword(t.Context(), session, goodPassword, "the first password")
+	finish()
+	succeed(t, err)
+	wantRefused(t, "the second", late, "current_password")
+	signIn(t, b, ada.Email, "the first password")
+}
+
+// An attacker with a stolen password signs in at the moment when it is changed.
+func TestConcurrentPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing.T) {
+	a, b := twoNodes(t)
+	ada := newUser(t, a, newAccount(t, a), access.Owner, "ada")
+	var late error
+	finish := whileCommitting(t, a, b, func() {
+		_, _, late = b.SignIn(context.Background(), ada.Email, goodPassword, access.Device{})
+	})
+	err := a.ResetPassword(t.Context(), ada.Email, "another password")
+	finish()
+	succeed(t, err)
+	wantError(t, "the old password", late, crm.ErrUnauthenticated)
+	equal(t, len(must(a.Sessions(t.Context(), ada.ID))(t)), 0, "the sessions")
+}
+
+func TestConcurrentSecondUserOfALinkWaitsForTheFirst(t *testing.T) {
+	a, b := twoNodes(t)
+	account := newAccount(t, a)
+	ada := newUser(t, a, account, access.Owner, "ada")
+	_, token := invite(t, a, account, ada, access.Editor)
+	var late error
+	finish := whileCommitting(t, a, b, func() {
+		_, _, late = b.JoinByInvitation(context.Background(), token, joiner("eve"))
+	})
+	_, _, err := a.JoinByInvitation(t.Context(), token, joiner("bob"))
+	finish()
+	succeed(t, err)
+	wantError(t, "the second", late, crm.ErrNotFound)
+	wantRoles(t, a, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
+}
+
+func TestConcurrentSecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
+	a, b := twoNodes(t)
+	account := newAccount(t, a)
+	ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Owner, "bob")
+	var late error
+	finish := whileCommitting(t, a, b, func() { late = b.RemoveMember(context.Background(), account.Number, bob.ID) })
+	err := a.SetRole(t.Context(), account.Number, ada.ID, access.Viewer)
+	finish()
+	succeed(t, err)
+	wantRefused(t, "the second", late, "role")
 }

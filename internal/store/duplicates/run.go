@@ -246,7 +246,9 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 		return texts[text]
 	}
 	model, err := f.Run(ctx, func(done float64) {
-		runtime.GC()
+		if n > collected/16 { // what fewer people take is less than a collection costs
+			runtime.GC()
+		}
 		progress(reading + comparing*done)
 	}, func(found duplicate.Found) error {
 		if r := rowOf(&found); len(pairs) < maxPairs {

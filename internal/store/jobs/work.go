@@ -102,12 +102,12 @@ func (s *JobStore) WorkOnJobs(ctx context.Context, report func(error)) {
 // LookAgain goes on with what was left.
 func (w *JobWorker) LookAgain() {
 	clear(w.left)
-	w.looked = time.Now()
+	w.looked = w.Now()
 }
 
 // Round does one unit of work of each account that has jobs, but for those jobs that were left. The jobs of an account take turns. It reports whether anything may be left to do.
 func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, err error) {
-	if time.Since(w.looked) >= JobLook {
+	if w.Now().Sub(w.looked) >= JobLook {
 		w.LookAgain()
 	}
 	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
@@ -126,7 +126,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 		}
 	}
 	for _, account := range w.turns.next(waiting) {
-		begun, worked := time.Now(), false
+		begun, worked := w.Now(), false
 		for _, j := range waiting[account] {
 			if worked || ctx.Err() != nil {
 				break
@@ -140,7 +140,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 			}
 			w.turns.last[account] = j.ID
 		}
-		w.turns.took(account, time.Since(begun), worked)
+		w.turns.took(account, w.Now().Sub(begun), worked)
 		busy = busy || worked
 	}
 	return busy || w.turns.passed, nil
