@@ -121,50 +121,49 @@ func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
 // A page costs its contacts, the last one as the first. A filter by a tag whose set is known costs the account's row, too; one by an
 // email also the email's.
 func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s).Number
-		var changes []func() error
-		for i := range 60 {
-			in := input(t, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"tags":["vip"]}`, i, i))
-			changes = append(changes, func() error {
-				_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-				return err
-			})
+	s := newBook(t)
+	account := newAccount(t, s).Number
+	var changes []func() error
+	for i := range 60 {
+		in := input(t, fmt.Sprintf(`{"first_name":"N%d","emails":[{"value":"n%d@x.org"}],"tags":["vip"]}`, i, i))
+		changes = append(changes, func() error {
+			_, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
+			return err
+		})
+	}
+	succeed(t, errors.Join(together(t, s, account, changes...)...))
+	all := func(n int64) int { ids, _ := page(t, s, account, crm.Active, n, 20); return len(ids) }
+	filtered := func(f find.Filter) func(int64) int {
+		return func(n int64) int {
+			_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, f, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)
+			succeed(t, err)
+			return int(found.Count)
 		}
-		succeed(t, errors.Join(together(t, s, account, changes...)...))
-		all := func(n int64) int { ids, _ := page(t, s, account, crm.Active, n, 20); return len(ids) }
-		filtered := func(f find.Filter) func(int64) int {
-			return func(n int64) int {
-				_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, f, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)
-				succeed(t, err)
-				return int(found.Count)
+	}
+	tagged := filtered(find.Filter{Tags: []string{"vip"}})
+	all(1) // brings the set up to date
+	tagged(1)
+	cost := countCosts(s)
+	for _, test := range []struct {
+		what        string
+		page        func(n int64) int
+		pages, rows int64
+		count       int
+	}{
+		{"all contacts", all, 3, 20, 20},
+		{"those with a tag", tagged, 3, 21, 20},
+		{"the first by its email", filtered(find.Filter{Email: "e:n0@x.org"}), 1, 3, 1},
+		{"the last by its email", filtered(find.Filter{Email: "e:n59@x.org"}), 1, 3, 1},
+	} {
+		for n := range test.pages {
+			count := 0
+			_, _, rows := cost.of(func() { count = test.page(n + 1) })
+			if rows != test.rows || count != test.count {
+				t.Errorf("%s: page %d read %d rows for %d contacts, want %d for %d: look at set_cache.go and contact_filter.go",
+					test.what, n+1, rows, count, test.rows, test.count)
 			}
 		}
-		tagged := filtered(find.Filter{Tags: []string{"vip"}})
-		all(1) // brings the set up to date
-		tagged(1)
-		cost := countCosts(s)
-		for _, test := range []struct {
-			what        string
-			page        func(n int64) int
-			pages, rows int64
-			count       int
-		}{
-			{"all contacts", all, 3, 20, 20},
-			{"those with a tag", tagged, 3, 21, 20},
-			{"the first by its email", filtered(find.Filter{Email: "e:n0@x.org"}), 1, 3, 1},
-			{"the last by its email", filtered(find.Filter{Email: "e:n59@x.org"}), 1, 3, 1},
-		} {
-			for n := range test.pages {
-				count := 0
-				_, _, rows := cost.of(func() { count = test.page(n + 1) })
-				if rows != test.rows || count != test.count {
-					t.Errorf("%s: page %d read %d rows for %d contacts, want %d for %d: look at set_cache.go and contact_filter.go",
-						test.what, n+1, rows, count, test.rows, test.count)
-				}
-			}
-		}
-	})
+	}
 }
 
 // Creates that wait together write few pages to the log: what they touch lies together, and the search keeps few words.

@@ -384,7 +384,7 @@ func succeed(t rig.Failer, err error) {
 // await waits until something has come about, for as long as a busy machine may need.
 func await(t testing.TB, what string, reached func() bool) {
 	t.Helper()
-	for end := time.Now().Add(rig.Patience); !reached(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(rig.Patience); !reached(); time.Sleep(3 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Error("this has never come about:", what)
 			return
