@@ -24,10 +24,13 @@ type costs struct{ reads, writes, rows atomic.Int64 }
 // countCosts counts from now on. Nothing may be in progress.
 func countCosts(s *Book) *costs {
 	c := new(costs)
+	_, onSQLite := s.Db.LogSize()
 	s.Db.Observe(&db.Observer{
 		Row: func() { c.rows.Add(1) },
 		Ran: func(sql string, _ []any, _ bool) {
-			executed.LoadOrStore(sql, true)
+			if onSQLite {
+				executed.LoadOrStore(sql, true)
+			}
 			if strings.HasPrefix(strings.TrimSpace(sql), "SELECT") {
 				c.reads.Add(1)
 			} else {
