@@ -21,8 +21,8 @@ var axe string
 // largest.
 const pageLimit = 160_000
 
-// audit fails the test if the page, in its current state, is not accessible or does not fit. Afterward, the window is as at
-// first. TestEveryKindOfPage calls it for each kind of page; other tests need not.
+// audit fails the test if the page, in its current state, is not accessible or does not fit. Afterward, the window is
+// as at first. TestEveryKindOfPage calls it for each kind of page; other tests need not.
 func (p *page) audit() {
 	p.t.Helper()
 	for _, finding := range p.findings() {
@@ -31,8 +31,8 @@ func (p *page) audit() {
 	p.check()
 }
 
-// findings are those of a desk in light colors and of a phone in dark ones: the other two are of the same parts, which the page of
-// all parts has been looked at in.
+// findings are those of a desk in light colors and of a phone in dark ones: the other two are of the same parts, which
+// the page of all parts has been looked at in.
 func (p *page) findings() (all []string) {
 	p.t.Helper()
 	for _, look := range []struct {
@@ -58,15 +58,15 @@ func (p *page) findingsAt(where string) (all []string) {
 	return all
 }
 
-// unseenBoxes are boxes and buttons to choose by that can be clicked and cannot be seen, and have nothing beside them that shows
-// what was chosen.
+// unseenBoxes are boxes and buttons to choose by that can be clicked and cannot be seen, and have nothing beside them
+// that shows what was chosen.
 const unseenBoxes = `[...document.querySelectorAll('input:is([type=checkbox], [type=radio])')]
 	.filter((box) => box.checkVisibility() && getComputedStyle(box).opacity === '0'
-		&& !box.nextElementSibling?.checkVisibility()).map((box) => 'there is a box that no one sees: ' + box.outerHTML)`
+		&& !box.nextElementSibling?.checkVisibility()).map((box) => 'no one sees the box ' + box.outerHTML)`
 
 type violation struct {
-	ID, Impact, Help string
-	Nodes            []struct {
+	ID, Help string
+	Nodes    []struct {
 		HTML           string
 		FailureSummary string
 	}
@@ -83,7 +83,7 @@ func (p *page) axe() (all []string) {
 		axe.run(document, {preload: false, resultTypes: ['violations']})
 			.then((result) => result.violations.filter((v) => v.impact === 'serious' || v.impact === 'critical')))`) {
 		for _, node := range v.Nodes {
-			all = append(all, fmt.Sprintf("%s (%s, %s): %s\n%s", v.Help, v.ID, v.Impact, node.HTML, node.FailureSummary))
+			all = append(all, fmt.Sprintf("%s (%s): %s\n%s", v.Help, v.ID, node.HTML, node.FailureSummary))
 		}
 	}
 	return all
@@ -109,17 +109,18 @@ func (p *page) cutOff(widths ...int64) (all []string) {
 	return all
 }
 
-// cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside the window or outside
-// a container that hides it, text that is cut without an ellipsis, cells that lie on each other, and words of usual length that
-// are broken in a list. Content in a scrolling container counts as reachable if the keyboard reaches the container; a control in it
-// always does.
+// cutOff lists what a person cannot reach or read in full: a page that scrolls sideways, a control outside the window
+// or outside a container that hides it, text that is cut without an ellipsis, cells that lie on each other, and words
+// of usual length that are broken in a list. Content in a scrolling container counts as reachable if the keyboard
+// reaches the container; a control in it always does.
 const cutOff = `(() => {
 	const wide = document.documentElement.scrollWidth - innerWidth
 	const found = wide > 0 ? ["the page is " + wide + " pixels too wide"] : []
-	const name = (e) => e.tagName.toLowerCase() + " “" + (e.innerText || e.value || e.className).trim().slice(0, 50) + "”"
+	const words = (e) => (e.innerText || e.value || e.className).trim().slice(0, 50)
+	const name = (e) => e.tagName.toLowerCase() + " “" + words(e) + "”"
 	const isClipped = (e) => e && (getComputedStyle(e).clipPath === "inset(50%)" || isClipped(e.parentElement))
-	const isHidden = (e) => e.closest(".skip, [aria-hidden=true]") || isClipped(e) || !e.checkVisibility({visibilityProperty: true})
-		|| !e.getClientRects().length
+	const isHidden = (e) => e.closest(".skip, [aria-hidden=true]") || isClipped(e)
+		|| !e.checkVisibility({visibilityProperty: true}) || !e.getClientRects().length
 	const scrollsIn = (style) => style.overflowX === "auto" || style.overflowX === "scroll"
 	const reaches = (e) => {
 		let box = e.getBoundingClientRect()
@@ -145,15 +146,16 @@ const cutOff = `(() => {
 			found.push(name(e) + " scrolls, but not with the keyboard")
 		}
 	}
-	const lies = (a, b, room) => a.left < b.right - room - 1 && a.right > b.left + 1
-		&& a.top < b.bottom - 8 && a.bottom > b.top + 8
-	for (const cell of document.querySelectorAll("td")) { // one in a corner of its row must not lie on what the others say
+	const liesOn = (cell, other) => {
+		const a = cell.getBoundingClientRect(), b = other.getBoundingClientRect()
+		const room = parseFloat(getComputedStyle(other).paddingRight)
+		return a.left < b.right - room - 1 && a.right > b.left + 1 && a.top < b.bottom - 8 && a.bottom > b.top + 8
+	}
+	for (const cell of document.querySelectorAll("td")) { // one in a corner of its row must not lie on the others
 		if (getComputedStyle(cell).position !== "absolute" || isHidden(cell)) continue
 		for (const other of cell.parentElement.cells) {
-			const room = parseFloat(getComputedStyle(other).paddingRight)
-			if (other !== cell && !isHidden(other) && lies(cell.getBoundingClientRect(), other.getBoundingClientRect(), room)) {
-				found.push(name(cell) + " lies on " + name(other))
-			}
+			if (other === cell || isHidden(other) || !liesOn(cell, other)) continue
+			found.push(name(cell) + " lies on " + name(other))
 		}
 	}
 	const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
@@ -210,15 +212,16 @@ func TestAnAuditFindsWhatIsWrongAndNothingElse(t *testing.T) {
 	p := sample(t)
 	p.visit("/form")
 	p.audit()
+	const inLight = "light: Elements must meet"
 	for script, finding := range map[string]string{
 		`document.querySelector('main').append(document.createElement('input'))`:       "label",
 		`document.querySelector('main').append(document.createElement('img'))`:         "image-alt",
-		`document.querySelector('h1').style.cssText = 'color: #999; background: #888'`: "light: Elements must meet",
+		`document.querySelector('h1').style.cssText = 'color: #999; background: #888'`: inLight,
 		`document.querySelector('h1').style.width = '500px'`:                           "390 wide, dark: the page is",
 		`document.querySelector('h1').style.cssText = 'width: 9px; overflow: hidden'`:  "the text of h1 “Form” is cut",
 		`document.title = ''`: "document-title",
 		rows + `row(20).append(document.createElement('img'))`:                                    "image-alt",
-		rows + `row(20).style.cssText = 'color: #999; background: #888'`:                          "light: Elements must meet",
+		rows + `row(20).style.cssText = 'color: #999; background: #888'`:                          inLight,
 		rows + `row(20).replaceChildren(Object.assign(document.createElement('a'), {href: '/'}))`: "link-name",
 		`matchMedia('(prefers-color-scheme: dark)').onchange = (to) => {
 			document.querySelector('h1').style.color = to.matches ? '#eee' : ''
@@ -233,7 +236,7 @@ func TestAnAuditFindsWhatIsWrongAndNothingElse(t *testing.T) {
 	}
 	p.visit("/form")
 	p.run(rows)
-	same(p, "of 30 rows that look the same, those that the audit leaves out", told[int](p, "harness.repeats().length"), 28)
+	same(p, "rows that look the same, which are left out", told[int](p, "harness.repeats().length"), 28)
 	p.audit()
 	p.visit("/heavy")
 	if found := p.findings(); len(found) != 1 || !strings.Contains(found[0], "weighs") {

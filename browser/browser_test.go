@@ -1,5 +1,6 @@
-// Package browser_test looks at the real program with a real browser, for what only a browser can tell: the keyboard, scripts and what
-// is left without them, layout and colors, downloads, dialogs. What pages say and do is tested in internal/console, through HTTP.
+// Package browser_test looks at the real program with a real browser, for what only a browser can tell: the keyboard,
+// scripts and what is left without them, layout and colors, downloads, dialogs. What pages say and do is tested in
+// internal/console, through HTTP.
 package browser_test
 
 import (
@@ -50,7 +51,8 @@ func run(m *testing.M) (code int, err error) {
 	return code, stop()
 }
 
-// build makes a program of the repository as a release is built, so that all that is compiled for other tests serves here too.
+// build makes a program of the repository as a release is built, so that all that is compiled for other tests serves
+// here too.
 func build(path, folder string) error {
 	cmd := exec.Command("go", "build", "-C", "..", "-trimpath", "-o", path, folder)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -60,8 +62,8 @@ func build(path, folder string) error {
 	return nil
 }
 
-// startChromium starts the browser for all tests. Each server creates its own authority, so certificates are not checked
-// here: internal/web does that.
+// startChromium starts the browser for all tests. Each server creates its own authority, so certificates are not
+// checked here: internal/web does that.
 func startChromium(dir string) (stop func() error, err error) {
 	path, err := chromiumPath()
 	if err != nil {
@@ -96,7 +98,8 @@ func startChromium(dir string) (stop func() error, err error) {
 	}, nil
 }
 
-// chromiumPath prefers the browser without windows: it takes half the time of the one that draws them where no one looks.
+// chromiumPath prefers the browser without windows: it takes half the time of the one that draws them where no one
+// looks.
 func chromiumPath() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "/usr/bin/chromium", "chromium", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -15,7 +15,8 @@ func (p *page) newCampaign() {
 	p.visit("/console/o/" + p.organizationID() + "/campaigns/new")
 }
 
-// A campaign is filled in with all parts unfolded, shown as it is written, and looks the same to everybody at its address.
+// A campaign is filled in with all parts unfolded, shown as it is written, and looks the same to everybody at its
+// address.
 func TestACampaignIsWrittenAndSeenByEverybody(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -35,14 +36,14 @@ func TestACampaignIsWrittenAndSeenByEverybody(t *testing.T) {
 	p.fill("Watch link", "https://video.example.org/gala")
 	p.fits(390, 1024, 1280)
 	p.click("Create campaign")
-	p.sees("“Winter Gala” is live. View page", "53% of $120,000 · 148 donors", "Apr 24, 2127, 6:00 PM (America/New_York)")
+	p.sees("“Winter Gala” is live.", "53% of $120,000 · 148 donors", "Apr 24, 2127, 6:00 PM (America/New_York)")
 	same(p, "the address", p.text("#address"), s.url+"/winter-gala")
 	p.click("Edit campaign")
 	p.holds("Start", "2127-04-24T18:00", "End date", inACentury)
 	stranger := s.open()
 	stranger.visit("/winter-gala")
-	stranger.sees(organization, "Winter Gala", "An evening for the harbor", "First line", "$64,500.50 raised of $120,000", "148 donors",
-		"Custom House Hall", "6:00 PM (America/New_York)", "Watch the livestream")
+	stranger.sees(organization, "Winter Gala", "An evening for the harbor", "First line", "148 donors",
+		"$64,500.50 raised of $120,000", "Custom House Hall", "6:00 PM (America/New_York)", "Watch the livestream")
 	if !stranger.has("img.cover") {
 		t.Error("there is no cover")
 	}
@@ -117,7 +118,7 @@ func TestHostileHTMLOfACampaignIsHarmless(t *testing.T) {
 		if told[bool](p, "typeof window.pwned !== 'undefined'") {
 			t.Errorf("%s: something ran", page)
 		}
-		same(p, page+": things that nobody of us put there", told[int](p, `document.querySelectorAll("main iframe, main base, " +
+		same(p, page+": foreign elements", told[int](p, `document.querySelectorAll("main iframe, main base, " +
 			"main style, .prose form, .prose button, .prose [id], .prose [class], .prose [style], .prose [hx-get], " +
 			"main script, a[href^=javascript]").length`), 0)
 	}

@@ -20,7 +20,8 @@ func (p *page) gives(amount, day, campaign string) {
 	form.click("Record gift")
 }
 
-// A person who has opened the form types an amount and presses Enter, and has recorded the gift; a refund asks once more.
+// A person who has opened the form types an amount and presses Enter, and has recorded the gift; a refund asks once
+// more.
 func TestGiftsAreRecordedWithTheKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	p := start(t).owner(carter)
@@ -165,8 +166,8 @@ func (p *page) isPrintedAlone() {
 	p.width(1280)
 }
 
-// Someone records a gift, sees the thank-you before it goes, and mails it with its receipt, or prints it. The text is the
-// organization's own.
+// Someone records a gift, sees the thank-you before it goes, and mails it with its receipt, or prints it. The text is
+// the organization's own.
 func TestAGiftIsThankedFor(t *testing.T) {
 	t.Parallel()
 	p := demo(t)
@@ -226,8 +227,9 @@ func TestAForgottenPasswordIsSetAnew(t *testing.T) {
 	p.sees("Sign in")
 }
 
-// A visitor gives on the page of a campaign in three clicks: the amount, the button of the form, and that of the payment page.
-// Without scripts, on small phones and with the keyboard alone it takes no more. The gift is in the console at once.
+// A visitor gives on the page of a campaign in three clicks: the amount, the button of the form, and that of the
+// payment page. Without scripts, on small phones and with the keyboard alone it takes no more. The gift is in the
+// console at once.
 func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--demo")
@@ -296,16 +298,18 @@ func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
 
 // overlaps are two cells of the ledger that are over each other, "" for none.
 const overlaps = `(() => {
-	const cells = [...document.querySelectorAll(".ledger tbody td")].map((e) => [e.textContent, e.getBoundingClientRect()])
-		.filter(([, box]) => box.width > 0)
+	const cells = [...document.querySelectorAll(".ledger tbody td")]
+		.map((e) => [e.textContent, e.getBoundingClientRect()]).filter(([, box]) => box.width > 0)
 	for (const [a, r] of cells) for (const [b, s] of cells) {
-		const areSide = r.left >= s.right - 1 || s.left >= r.right - 1, areBelow = r.top >= s.bottom - 1 || s.top >= r.bottom - 1
+		const areSide = r.left >= s.right - 1 || s.left >= r.right - 1
+		const areBelow = r.top >= s.bottom - 1 || s.top >= r.bottom - 1
 		if (r !== s && !areSide && !areBelow) return a + " and " + b
 	}
 	return ""
 })()`
 
-// Who fills in the form while a crowd comes clicks once: the browser solves the harder puzzle, and sends the form again.
+// Who fills in the form while a crowd comes clicks once: the browser solves the harder puzzle, and sends the form
+// again.
 func TestABrowserSolvesTheHarderPuzzleOfACrowd(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--demo").open()
@@ -320,8 +324,8 @@ func TestABrowserSolvesTheHarderPuzzleOfACrowd(t *testing.T) {
 	p.sees("This is a test payment", "$50.00")
 }
 
-// The giver of a monthly gift changes, pauses, resumes and ends it by links that come by mail, each for one change, without
-// scripts on a small phone. A link that was used only offers to send a fresh one.
+// The giver of a monthly gift changes, pauses, resumes and ends it by links that come by mail, each for one change,
+// without scripts on a small phone. A link that was used only offers to send a fresh one.
 func TestAGiverManagesAMonthlyGiftByMail(t *testing.T) {
 	t.Parallel()
 	s := start(t, "--demo")

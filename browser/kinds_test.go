@@ -35,7 +35,8 @@ func pagesOf(t *testing.T) (patterns []string) {
 			patterns = append(patterns, "/console"+path)
 		}
 	}
-	if all := strings.Count(table, `{"GET", "`) - strings.Count(table, "page.FromHere("); all != len(patterns) || all < 70 {
+	all := strings.Count(table, `{"GET", "`) - strings.Count(table, "page.FromHere(")
+	if all != len(patterns) || all < 70 {
 		t.Fatalf("of %d pages in the table of the console, %d are understood", all, len(patterns))
 	}
 	table = string(must(os.ReadFile("../internal/console/public/gift.go"))(t))
@@ -84,9 +85,9 @@ func (p *page) link(pattern string) string {
 	return ""
 }
 
-// TestEveryKindOfPagePassesTheAudit looks once at each page that the tables of routes have: it follows every link from the home page of
-// the demo, and then does what leads to the pages and states that no link leads to. A page that is in a table and that it has not
-// come to is a failure.
+// TestEveryKindOfPagePassesTheAudit looks once at each page that the tables of routes have: it follows every link from
+// the home page of the demo, and then does what leads to the pages and states that no link leads to. A page that is in
+// a table and that it has not come to is a failure.
 func TestEveryKindOfPagePassesTheAudit(t *testing.T) {
 	t.Parallel()
 	patterns, seen := pagesOf(t), map[string]bool{}

@@ -29,8 +29,8 @@ import (
 //go:embed testdata/page.js
 var pageScript string
 
-// page is what one person has open: a window with its own cookies. A wrong step ends the test; every step waits until what it
-// needs is there and until what it caused has happened.
+// page is what one person has open: a window with its own cookies. A wrong step ends the test; every step waits until
+// what it needs is there and until what it caused has happened.
 type page struct {
 	*window
 	scope string // a selector: the part of the page that the words below refer to
@@ -282,7 +282,8 @@ func (p *page) presses(what string) point {
 	return at
 }
 
-// clickTwice presses a button, and again while the answer to the first press, which the server has given, is still on its way.
+// clickTwice presses a button, and again while the answer to the first press, which the server has given, is still on
+// its way.
 func (p *page) clickTwice(what string) {
 	p.t.Helper()
 	held := chromedp.Events(p.ctx, fetch.RequestPaused)
@@ -322,8 +323,8 @@ func (p *page) downloads(what string) (name, text string) {
 	return name, text
 }
 
-// fill fills fields with values, in pairs. A field is found by its label, its name or a selector; a choice is chosen by its
-// words.
+// fill fills fields with values, in pairs. A field is found by its label, its name or a selector; a choice is chosen by
+// its words.
 func (p *page) fill(pairs ...string) {
 	p.t.Helper()
 	for pair := range slices.Chunk(pairs, 2) {
@@ -383,8 +384,8 @@ func (p *page) press(names ...string) {
 	}
 }
 
-// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter that followed a link must not
-// also send the form of the field that is focused then.
+// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter that followed a link must
+// not also send the form of the field that is focused then.
 func rawKey(e *input.DispatchKeyEventParams) {
 	if e.Type == "keyDown" {
 		e.Type = "rawKeyDown"
@@ -480,7 +481,8 @@ func (p *page) width(pixels int64) {
 	p.do("resizing", chromedp.EmulateViewport(pixels, height))
 }
 
-// colors sets the color scheme that the person prefers: "light" or "dark". Animations are off, so that pictures stay the same.
+// colors sets the color scheme that the person prefers: "light" or "dark". Animations are off, so that pictures stay
+// the same.
 func (p *page) colors(scheme string) {
 	p.t.Helper()
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{

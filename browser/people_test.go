@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The whole path: the setup link, an organization, a key, the call that its page shows. A reload or the way back neither makes
-// a second key nor shows the first again.
+// The whole path: the setup link, an organization, a key, the call that its page shows. A reload or the way back
+// neither makes a second key nor shows the first again.
 func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -45,7 +45,8 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.sees("The key was shown once", "create a new one")
 	p.doesNotSee(secret)
 	p.click("All API keys")
-	same(p, "the rows of the key", strings.Count(p.text(".keys tbody"), "Website form"), 2) // its name, and that of its button
+	named := strings.Count(p.text(".keys tbody"), "Website form")
+	same(p, "the name of the key, with that in its button", named, 2)
 	p.back()
 	p.doesNotSee(secret)
 	stranger := s.open()

@@ -98,7 +98,8 @@ func (s *server) prints(pattern string) string {
 	}
 }
 
-// stop shuts the server down gracefully. A request that failed inside the server fails the test, whatever the page said.
+// stop shuts the server down gracefully. A request that failed inside the server fails the test, whatever the page
+// said.
 func (s *server) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already; the exit code tells
 	select {
@@ -187,7 +188,8 @@ func (s *server) owner(contacts ...string) *page {
 
 func (p *page) setsUp() {
 	p.t.Helper()
-	p.fill("Name of your organization", organization, "Your name", "Anna Berg", "Your email", ownerEmail, "Password", ownerPassword)
+	p.fill("Name of your organization", organization, "Your name", "Anna Berg")
+	p.fill("Your email", ownerEmail, "Password", ownerPassword)
 	p.click("Create account and sign in")
 }
 

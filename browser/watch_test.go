@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// watch collects what a page reports in the browser's console: errors, uncaught exceptions, failed requests, violations of the
-// content security policy. The browser reports all of them there, in order.
+// watch collects what a page reports in the browser's console: errors, uncaught exceptions, failed requests, violations
+// of the content security policy. The browser reports all of them there, in order.
 type watch struct {
 	mu       sync.Mutex
 	troubles []string
@@ -61,7 +61,8 @@ func (w *watch) add(message chromedp.ConsoleMessage) {
 		return
 	}
 	if message.Type == chromedp.ConsoleError || message.Type == chromedp.ConsoleException || message.Type == "assert" {
-		w.troubles = append(w.troubles, strings.TrimSpace(fmt.Sprintf("%s %s %s", message.Source, message.Text, message.URL)))
+		trouble := fmt.Sprintf("%s %s %s", message.Source, message.Text, message.URL)
+		w.troubles = append(w.troubles, strings.TrimSpace(trouble))
 	}
 }
 
@@ -110,8 +111,8 @@ func forgive(troubles []string, expected []int) (rest []string, came []int) {
 	return rest, came
 }
 
-// questions are the browser's questions to a person who is about to leave a form with changes. A question that the test does
-// not expect fails it.
+// questions are the browser's questions to a person who is about to leave a form with changes. A question that the test
+// does not expect fails it.
 type questions struct {
 	mu     sync.Mutex
 	answer string // "stay" or "leave"; "" if none is expected
