@@ -104,7 +104,7 @@ func TestEveryKindOfPagePassesTheAudit(t *testing.T) {
 	newServersPages(t, look)
 	for _, pattern := range patterns {
 		if reason := noPages[pattern]; seen[pattern] == (reason != "") {
-			t.Errorf("%s was looked at: %t; it %s", pattern, seen[pattern], reason)
+			t.Errorf("%s was looked at: %t, and noPages has %q for it", pattern, seen[pattern], reason)
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (s *server) strangersPages(invitation string, look func(*page)) {
 	look(p)
 }
 
-// newServersPages are those that only a new server has, and that of the mails of its first day.
+// newServersPages are those that only a new server has.
 func newServersPages(t *testing.T, look func(*page)) {
 	t.Helper()
 	s := start(t)

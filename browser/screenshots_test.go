@@ -14,7 +14,8 @@ import (
 )
 
 // screenshots are the pictures in the README and the docs. TestScreenshots saves them
-// in the directory that SCREENSHOTS names: make screenshots. Without it, those that need more than an address are tried.
+// in the directory that SCREENSHOTS names: make screenshots. Without it, it
+// tries those that need more than an address.
 var screenshots = []struct {
 	name  string
 	path  string // below the organization
