@@ -1,4 +1,6 @@
-// Package browser_test tests the real program in a real browser, as a person uses it.
+// Package browser_test looks at the real program with a real browser, for what only a browser can tell: the keyboard,
+// scripts and what is left without them, layout and colors, downloads, dialogs. What pages say and do is tested in
+// internal/console, through HTTP.
 package browser_test
 
 import (
@@ -15,7 +17,7 @@ import (
 )
 
 // patience is how long anything may take on a busy machine before a test gives up.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 var (
 	program  string          // the path of donorbook
@@ -37,7 +39,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if program, err = build(); err != nil {
+	program = filepath.Join(dir, "donorbook")
+	if err := build(program, "./cmd/donorbook"); err != nil {
 		return 1, err
 	}
 	stop, err := startChromium(dir)
@@ -48,21 +51,19 @@ func run(m *testing.M) (code int, err error) {
 	return code, stop()
 }
 
-// build makes bin/donorbook, as make build does: where it is up to date, nothing is linked again.
-func build() (string, error) {
-	path, err := filepath.Abs("../bin/donorbook")
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-C", "..", "-o", path, "./cmd/donorbook")
+// build makes a program of the repository as a release is built, so that all that is compiled for other tests serves
+// here too.
+func build(path, folder string) error {
+	cmd := exec.Command("go", "build", "-C", "..", "-trimpath", "-o", path, folder)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+		return fmt.Errorf("building %s: %w\n%s", folder, err, out)
 	}
-	return path, nil
+	return nil
 }
 
-// startChromium starts the browser for all tests. Each server creates its own authority, so certificates are not checked here:
-// internal/web does that.
+// startChromium starts the browser for all tests. Each server creates its own authority, so certificates are not
+// checked here: internal/web does that.
 func startChromium(dir string) (stop func() error, err error) {
 	path, err := chromiumPath()
 	if err != nil {
@@ -97,12 +98,13 @@ func startChromium(dir string) (stop func() error, err error) {
 	}, nil
 }
 
-// chromiumPath prefers the browser without windows: it takes half the time of the one that draws them where no one looks.
+// chromiumPath prefers the browser without windows: it takes half the time of the one that draws them where no one
+// looks.
 func chromiumPath() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "/usr/bin/chromium", "chromium", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
 	}
-	return "", errors.New("there is no Chromium: `make test` installs it (Debian's package chromium-headless-shell)")
+	return "", errors.New("there is no Chromium: apt-get install chromium-headless-shell")
 }

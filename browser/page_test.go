@@ -13,11 +13,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -25,8 +29,8 @@ import (
 //go:embed testdata/page.js
 var pageScript string
 
-// page is what one person has open: a window with its own cookies. A wrong step ends the test; every step waits until what it
-// needs is there and until what it caused has happened.
+// page is what one person has open: a window with its own cookies. A wrong step ends the test; every step waits until
+// what it needs is there and until what it caused has happened.
 type page struct {
 	*window
 	scope string // a selector: the part of the page that the words below refer to
@@ -40,31 +44,25 @@ type window struct {
 	marks    int
 	expected []int
 	scripts  bool // are loaded
-	size     [2]int64
-	scheme   string
 
 	questions questions
 }
 
 // open gives a new person a window of 1280 by 800.
-func (s *server) open() *page { return s.openFor(s.t) }
-
-// openFor is open for a part of a test.
-func (s *server) openFor(t *testing.T) *page {
-	t.Helper()
+func (s *server) open() *page {
+	s.t.Helper()
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithNewBrowserContext())
-	p := &page{&window{t: t, server: s, ctx: ctx, scripts: true}, "html"}
+	p := &page{&window{t: s.t, server: s, ctx: ctx, scripts: true}, "html"}
 	p.must("opening a window", chromedp.Do(ctx))
 	p.watch.listen(p)
 	p.listenToQuestions()
-	t.Cleanup(func() {
+	s.t.Cleanup(func() {
 		p.close()
 		cancel()
 	})
-	_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
-	p.must("focusing the window", err)
-	_, err = chromedp.Call(ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: pageScript})
-	p.must("preparing the window", err)
+	call(p, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	call(p, cdppage.AddScriptToEvaluateOnNewDocument,
+		cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: pageScript})
 	p.width(1280)
 	p.colors("light")
 	return p
@@ -96,7 +94,7 @@ func (p *page) leaveEvidence() {
 	for _, trouble := range p.watch.take(p) {
 		p.t.Logf("the console says: %s", trouble)
 	}
-	p.t.Logf("the window was at %s and said:\n%s", path, text[:min(len(text), 1500)])
+	p.t.Logf("the window was at %s and said:\n%s", path, strings.Join(strings.Fields(text), " "))
 	if dir := os.Getenv("EVIDENCE"); dir != "" {
 		p.screenshot(filepath.Join(dir, strings.ReplaceAll(p.t.Name(), "/", "-")+".png"))
 	}
@@ -107,6 +105,14 @@ func (p *page) must(doing string, err error) {
 	if err != nil {
 		p.t.Fatalf("%s: %v", doing, err)
 	}
+}
+
+// call gives the browser a command of its protocol.
+func call[P, R any](p *page, command cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	answer, err := chromedp.Call(p.ctx, command, params)
+	p.must(command.Method, err)
+	return answer
 }
 
 // do does one thing in the browser, with a time limit.
@@ -142,17 +148,37 @@ func evaluate[T any](p *page, script string) (T, error) {
 	}))
 }
 
+// told is what a script in the page returns.
+func told[T any](p *page, script string) T {
+	p.t.Helper()
+	answer, err := evaluate[T](p, script)
+	p.must("running "+script[:min(len(script), 80)], err)
+	return answer
+}
+
+// run runs a script in the page.
+func (p *page) run(script string) {
+	p.t.Helper()
+	told[chromedp.Void](p, script)
+}
+
 // ask calls a function of page.js, again until it does not throw.
-func ask[T any](p *page, function string, arguments ...any) (answer T, err error) {
-	encoded, err := json.Marshal(append([]any{}, arguments...)) // [] if there are none
-	if err != nil {
-		return answer, err
-	}
-	err = p.try(func() (err error) {
+func ask[T any](p *page, function string, arguments ...any) (answer T) {
+	p.t.Helper()
+	encoded := must(json.Marshal(append([]any{}, arguments...)))(p.t) // [] if there are none
+	p.must(function+" "+string(encoded), p.try(func() (err error) {
 		answer, err = evaluate[T](p, fmt.Sprintf("harness.%s(...%s)", function, encoded))
 		return err
-	})
-	return answer, err
+	}))
+	return answer
+}
+
+// same compares what is there with what should be there.
+func same[T comparable](p *page, what string, got, want T) {
+	p.t.Helper()
+	if got != want {
+		p.t.Errorf("%s: %v, want %v", what, got, want)
+	}
 }
 
 // settle waits until everything that the last step caused has happened.
@@ -183,13 +209,13 @@ func (p *page) check() {
 // expects says that the next step is answered with a status that would otherwise fail the test, such as 404 or 422.
 func (p *page) expects(status int) { p.expected = append(p.expected, status) }
 
-// in is the same window, limited to words and elements inside one part of the page.
+// in narrows the next steps to a part of the page.
 func (p *page) in(selector string) *page { return &page{p.window, selector} }
 
-// visit opens an address of the server, or any address that has a scheme.
+// visit opens an address of the server.
 func (p *page) visit(path string) {
 	p.t.Helper()
-	if !strings.Contains(path, "://") {
+	if strings.HasPrefix(path, "/") {
 		path = p.server.url + path
 	}
 	p.do("opening "+path, chromedp.Navigate(path))
@@ -203,23 +229,33 @@ func (p *page) reload() {
 	p.settle()
 }
 
+// refreshUntil reloads the page until it says something.
+func (p *page) refreshUntil(words string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); p.reload() {
+		if strings.Contains(ask[string](p, "text", "main"), words) {
+			return
+		}
+	}
+	p.sees(words)
+}
+
 // back presses the browser's back button.
 func (p *page) back() {
 	p.t.Helper()
-	history, err := chromedp.Run(p.ctx, chromedp.NavigationEntries())
-	p.must("going back", err)
-	if history.CurrentIndex == 0 {
-		p.t.Fatal("there is nowhere to go back to")
-	}
-	before := history.Entries[history.CurrentIndex-1]
-	_, err = chromedp.Call(p.ctx, cdppage.NavigateToHistoryEntry, cdppage.NavigateToHistoryEntryParams{EntryID: before.ID})
-	p.must("going back", err)
-	p.must("going back", p.try(func() error { // a page from the back/forward cache does not load again
+	entry := func() (int64, []*cdppage.NavigationEntry) {
 		history, err := chromedp.Run(p.ctx, chromedp.NavigationEntries())
-		if err == nil && history.Entries[history.CurrentIndex].ID != before.ID {
-			err = errors.New("the page stays where it is")
+		p.must("asking for the history", err)
+		return history.CurrentIndex, history.Entries
+	}
+	at, entries := entry()
+	before := entries[at-1].ID
+	call(p, cdppage.NavigateToHistoryEntry, cdppage.NavigateToHistoryEntryParams{EntryID: before})
+	p.must("going back", p.try(func() error { // a page from the back/forward cache does not load again
+		if at, entries := entry(); entries[at].ID != before {
+			return errors.New("the page stays where it is")
 		}
-		return err
+		return nil
 	}))
 	p.settle()
 }
@@ -227,44 +263,81 @@ func (p *page) back() {
 // path is where the window is, without the server's address.
 func (p *page) path() string {
 	p.t.Helper()
-	at, err := evaluate[string](p, "location.href")
-	p.must("asking where the page is", err)
-	return strings.TrimPrefix(at, p.server.url)
-}
-
-// status is the HTTP status of the page.
-func (p *page) status() int {
-	p.t.Helper()
-	status, err := ask[int](p, "status")
-	p.must("asking for the status", err)
-	return status
+	return strings.TrimPrefix(told[string](p, "location.href"), p.server.url)
 }
 
 // click presses a link, a button or a label by its words, or anything by a selector.
 func (p *page) click(what string) {
 	p.t.Helper()
-	at, err := ask[struct{ X, Y float64 }](p, "point", p.scope, what)
-	p.must("clicking "+what, err)
-	p.do("clicking "+what, chromedp.MouseClickXY(at.X, at.Y))
+	p.presses(what)
 	p.settle()
 }
 
-// fill replaces the value of a field, found by its label, its name or a selector. A choice is chosen by its words.
-func (p *page) fill(field, value string) {
+type point struct{ X, Y float64 }
+
+func (p *page) presses(what string) point {
 	p.t.Helper()
-	typed, err := ask[bool](p, "fill", p.scope, field, value)
-	p.must("filling "+field, err)
-	if !typed {
-		p.settle()
-		return
+	at := ask[point](p, "point", p.scope, what)
+	p.do("clicking "+what, chromedp.MouseClickXY(at.X, at.Y))
+	return at
+}
+
+// clickTwice presses a button, and again while the answer to the first press, which the server has given, is still on
+// its way.
+func (p *page) clickTwice(what string) {
+	p.t.Helper()
+	held := chromedp.Events(p.ctx, fetch.RequestPaused)
+	call(p, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{
+		{RequestStage: fetch.RequestStageResponse, ResourceType: network.ResourceTypeDocument},
+	}})
+	at := p.presses(what)
+	for _, err := range held {
+		p.must("waiting for the answer", err)
+		break
 	}
-	if value == "" {
-		p.press("Delete")
-		return
-	}
-	_, err = chromedp.Call(p.ctx, input.InsertText, input.InsertTextParams{Text: value})
-	p.must("filling "+field, err)
+	p.do("clicking "+what+" again", chromedp.MouseClickXY(at.X, at.Y))
+	call(p, fetch.Disable, cdp.Empty{})
 	p.settle()
+}
+
+// downloads presses something that sends a file, and returns the file's name and what is in it. The page stays.
+func (p *page) downloads(what string) (name, text string) {
+	p.t.Helper()
+	dir := p.t.TempDir()
+	window := call(p, target.GetTargetInfo, target.GetTargetInfoParams{})
+	call(p, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: "allow", BrowserContextID: window.TargetInfo.BrowserContextID, DownloadPath: dir,
+	})
+	p.presses(what)
+	p.must("waiting for the file", p.try(func() error {
+		files, err := filepath.Glob(filepath.Join(dir, "[^.]*.*"))
+		if err != nil || len(files) != 1 || strings.HasSuffix(files[0], ".crdownload") {
+			return errors.Join(err, errors.New("it has not arrived"))
+		}
+		content, err := os.ReadFile(files[0])
+		name, text = filepath.Base(files[0]), string(content)
+		return err
+	}))
+	p.run("harness.stay()")
+	p.settle()
+	return name, text
+}
+
+// fill fills fields with values, in pairs. A field is found by its label, its name or a selector; a choice is chosen by
+// its words.
+func (p *page) fill(pairs ...string) {
+	p.t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		field, value := pair[0], pair[1]
+		switch typed := ask[bool](p, "fill", p.scope, field, value); {
+		case typed && value == "":
+			p.press("Delete")
+			continue
+		case typed:
+			call(p, input.InsertText, input.InsertTextParams{Text: value})
+		}
+		p.settle()
+	}
 }
 
 // tick and untick set a box or a choice, by its label or its name.
@@ -273,45 +346,46 @@ func (p *page) untick(field string) { p.t.Helper(); p.setBox(field, false) }
 
 func (p *page) setBox(field string, on bool) {
 	p.t.Helper()
-	_, err := ask[chromedp.Void](p, "check", p.scope, field, on)
-	p.must("setting "+field, err)
+	ask[chromedp.Void](p, "check", p.scope, field, on)
 	p.settle()
 }
 
-// value is the value of a field; for a box it is "true" or "false".
-func (p *page) value(field string) string {
+// chooses chooses a file in a form.
+func (p *page) chooses(name, text string) {
 	p.t.Helper()
-	value, err := ask[string](p, "value", p.scope, field)
-	p.must("reading "+field, err)
-	return value
+	p.run(fmt.Sprintf(`(() => {
+		const files = new DataTransfer()
+		files.items.add(new File([%q], %q, {type: "text/csv"}))
+		const input = document.querySelector("input[type=file]")
+		input.files = files.files
+		input.dispatchEvent(new Event("change", {bubbles: true}))
+	})()`, text, name))
+}
+
+// holds compares the values of fields, in pairs; that of a box is "true" or "false".
+func (p *page) holds(pairs ...string) {
+	p.t.Helper()
+	for pair := range slices.Chunk(pairs, 2) {
+		same(p, "the field "+pair[0], ask[string](p, "value", p.scope, pair[0]), pair[1])
+	}
 }
 
 var keys = map[string]string{
-	"Tab": kb.Tab, "Enter": kb.Enter, "Space": " ", "Escape": kb.Escape, "Delete": kb.Delete, "Backspace": kb.Backspace,
-	"ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowLeft": kb.ArrowLeft, "ArrowRight": kb.ArrowRight,
-	"Home": kb.Home, "End": kb.End,
+	"Tab": kb.Tab, "Enter": kb.Enter, "Space": " ", "Escape": kb.Escape, "Delete": kb.Delete,
+	"ArrowUp": kb.ArrowUp, "ArrowDown": kb.ArrowDown, "ArrowRight": kb.ArrowRight,
 }
 
-// press presses keys one after the other: "Tab", "Shift+Tab", "Enter", "Space", "Escape", "ArrowDown" and so on.
+// press presses keys one after the other.
 func (p *page) press(names ...string) {
 	p.t.Helper()
 	for _, name := range names {
-		plain, shift := strings.CutPrefix(name, "Shift+")
-		key, known := keys[plain]
-		if !known {
-			p.t.Fatalf("no key is called %s", name)
-		}
-		options := []chromedp.KeyOption{rawKey}
-		if shift {
-			options = append(options, chromedp.KeyModifiers(chromedp.ModifierShift))
-		}
-		p.do("pressing "+name, chromedp.KeyEvent(key, options...))
+		p.do("pressing "+name, chromedp.KeyEvent(keys[name], rawKey))
 		p.settle()
 	}
 }
 
-// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter that followed a link must not also
-// send the form of the field that is focused then.
+// rawKey is a key as a keyboard sends it. Otherwise the browser would not know that the Enter that followed a link must
+// not also send the form of the field that is focused then.
 func rawKey(e *input.DispatchKeyEventParams) {
 	if e.Type == "keyDown" {
 		e.Type = "rawKeyDown"
@@ -328,9 +402,12 @@ func (p *page) types(text string) {
 // focused describes the focused element: link “Contacts”, button “Save”, field “Email”, or nothing.
 func (p *page) focused() string {
 	p.t.Helper()
-	focused, err := ask[string](p, "focused")
-	p.must("asking for the focus", err)
-	return focused
+	return ask[string](p, "focused")
+}
+
+func (p *page) focusIs(want string) {
+	p.t.Helper()
+	same(p, "the focus", p.focused(), want)
 }
 
 // tabTo presses Tab until the focused element has this description.
@@ -348,12 +425,17 @@ func (p *page) tabTo(description string) {
 	p.t.Fatalf("Tab never reaches %s, only %s", description, strings.Join(passed, ", "))
 }
 
+// enters goes to an element with the keyboard and presses Enter.
+func (p *page) enters(description string) {
+	p.t.Helper()
+	p.tabTo(description)
+	p.press("Enter")
+}
+
 // text is what a person can read in the one place that a selector means.
 func (p *page) text(selector string) string {
 	p.t.Helper()
-	text, err := ask[string](p, "text", selector)
-	p.must("reading "+selector, err)
-	return text
+	return ask[string](p, "text", selector)
 }
 
 // sees waits until all the words can be read on the page.
@@ -374,22 +456,19 @@ func (p *page) doesNotSee(words ...string) {
 
 func (p *page) waitForText(words string, wanted bool) {
 	p.t.Helper()
-	err := p.try(func() error {
+	p.must("reading the page", p.try(func() error {
 		text, err := evaluate[string](p, fmt.Sprintf("harness.text(%q)", p.scope))
 		if err == nil && strings.Contains(text, words) != wanted {
 			err = fmt.Errorf("“%s” is in the text of the page: %t, want %t", words, !wanted, wanted)
 		}
 		return err
-	})
-	p.must("reading the page", err)
+	}))
 }
 
 // has says whether a visible element matches a selector.
 func (p *page) has(selector string) bool {
 	p.t.Helper()
-	found, err := ask[bool](p, "exists", p.scope, selector)
-	p.must("looking for "+selector, err)
-	return found
+	return ask[bool](p, "exists", p.scope, selector)
 }
 
 // width makes the window as wide as a desk (1280) or a phone (390).
@@ -399,39 +478,34 @@ func (p *page) width(pixels int64) {
 	if pixels < 600 {
 		height = 844
 	}
-	p.size = [2]int64{pixels, height}
 	p.do("resizing", chromedp.EmulateViewport(pixels, height))
 }
 
-// colors sets the color scheme that the person prefers: "light" or "dark". Animations are off, so that pictures stay the same.
+// colors sets the color scheme that the person prefers: "light" or "dark". Animations are off, so that pictures stay
+// the same.
 func (p *page) colors(scheme string) {
 	p.t.Helper()
-	p.scheme = scheme
-	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
-	p.must("choosing colors", err)
 }
 
-// withoutScripts makes every script fail to load from the next page on. Pages have no inline scripts, so this is what a person
-// without JavaScript sees.
+// withoutScripts makes every script fail to load from the next page on. Pages have no inline scripts, so this is what a
+// person without JavaScript sees.
 func (p *page) withoutScripts() {
 	p.t.Helper()
 	p.scripts = false
-	_, err := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
-	p.must("watching requests", err)
-	_, err = chromedp.Call(p.ctx, network.SetBlockedURLs, network.SetBlockedURLsParams{
+	call(p, network.Enable, network.EnableParams{})
+	call(p, network.SetBlockedURLs, network.SetBlockedURLsParams{
 		URLPatterns: []*network.BlockPattern{{URLPattern: "*://*:*/*.js", Block: true}},
 	})
-	p.must("refusing scripts", err)
 }
 
 // screenshot writes a PNG of what is in the window.
 func (p *page) screenshot(path string) {
 	p.t.Helper()
-	_, err := ask[chromedp.Void](p, "atRest")
-	p.must("waiting for movements", err)
+	ask[chromedp.Void](p, "atRest")
 	picture, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	p.must("taking a picture", err)
-	p.must("writing a picture", os.WriteFile(path, picture, 0o644))
+	must(0, os.WriteFile(path, picture, 0o644))(p.t)
 }

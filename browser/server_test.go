@@ -45,19 +45,35 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// start serves an empty database, or with "--demo" the demo, until the test ends.
-func start(t *testing.T, args ...string) *server {
-	t.Helper()
-	s := &server{t: t, data: t.TempDir(), exited: make(chan struct{})}
-	s.cmd = exec.Command(program, append([]string{"serve", "--data", s.data, "--listen", "localhost:0"}, args...)...)
-	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
 	}
+}
+
+// begin starts a program that serves until the test ends it.
+func begin(t *testing.T, path string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, cmd: exec.Command(path, args...), exited: make(chan struct{})}
+	s.cmd.Stdout, s.cmd.Stderr = &s.output, &s.output
+	must(0, s.cmd.Start())(t)
 	go func() {
 		_ = s.cmd.Wait() // stop asks for the exit code
 		close(s.exited)
 	}()
+	return s
+}
+
+// start serves an empty database, or with "--demo" the demo, until the test ends.
+func start(t *testing.T, args ...string) *server {
+	t.Helper()
+	data := t.TempDir()
+	s := begin(t, program, append([]string{"serve", "--data", data, "--listen", "localhost:0"}, args...)...)
+	s.data = data
 	t.Cleanup(s.stop)
 	s.url = "https://localhost:" + s.prints(`msg=serving .*listen=\S+:(\d+)`)
 	return s
@@ -82,7 +98,8 @@ func (s *server) prints(pattern string) string {
 	}
 }
 
-// stop shuts the server down gracefully. A request that failed inside the server fails the test, whatever the page said.
+// stop shuts the server down gracefully. A request that failed inside the server fails the test, whatever the page
+// said.
 func (s *server) stop() {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already; the exit code tells
 	select {
@@ -100,7 +117,7 @@ func (s *server) stop() {
 		s.t.Error("the server logged an error")
 	}
 	if s.t.Failed() {
-		s.t.Logf("the server printed:\n%s", log)
+		s.t.Logf("the server printed at the end:\n%s", log[max(0, len(log)-2000):])
 	}
 }
 
@@ -117,33 +134,95 @@ func (s *server) donorbook(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
+// key is the secret of a new key of an account.
+func (s *server) key(account string) string {
+	s.t.Helper()
+	return s.donorbook("key", "create", "--account", account, "--name", "Website")
+}
+
 // call sends a request to the API with a key. It trusts only the server's own authority.
 func (s *server) call(key, method, path, body string) (status int, answer string) {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must(http.NewRequest(method, s.url+path, strings.NewReader(body)))(s.t)
 	r.Header.Set("Authorization", "Bearer "+key)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	pem, err := os.ReadFile(filepath.Join(s.data, "tls", "ca.pem"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem)
+	roots.AppendCertsFromPEM(must(os.ReadFile(filepath.Join(s.data, "tls", "ca.pem")))(s.t))
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Timeout: patience, Transport: transport}).Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := must((&http.Client{Timeout: patience, Transport: transport}).Do(r))(s.t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
+	return response.StatusCode, string(must(io.ReadAll(response.Body))(s.t))
+}
+
+// addContacts makes contacts through the API, so that a list has something to show.
+func (s *server) addContacts(account string, bodies ...string) {
+	s.t.Helper()
+	key := s.key(account)
+	for _, body := range bodies {
+		if status, answer := s.call(key, http.MethodPost, "/v1/contacts", body); status != http.StatusCreated {
+			s.t.Fatalf("%s: %d %s", body, status, answer)
+		}
 	}
-	return response.StatusCode, string(text)
+}
+
+const (
+	ownerEmail    = "anna@example.org"
+	ownerPassword = "correct horse battery"
+	organization  = "Lakeside Animal Rescue"
+)
+
+// owner creates the first user and the organization through the setup link, and ends on its home page.
+func (s *server) owner(contacts ...string) *page {
+	s.t.Helper()
+	p := s.open()
+	p.visit(s.prints(`(https://\S+/console/setup/\S+)`))
+	p.setsUp()
+	if len(contacts) > 0 {
+		s.addContacts(p.organizationID(), contacts...)
+	}
+	return p
+}
+
+func (p *page) setsUp() {
+	p.t.Helper()
+	p.fill("Name of your organization", organization, "Your name", "Anna Berg")
+	p.fill("Your email", ownerEmail, "Password", ownerPassword)
+	p.click("Create account and sign in")
+}
+
+// demo starts the demo and signs in as the user that it prints.
+func demo(t *testing.T, args ...string) *page {
+	t.Helper()
+	p := start(t, append(args, "--demo")...).open()
+	p.signInToDemo()
+	return p
+}
+
+const demoEmail = "demo@example.org"
+
+func (p *page) signInToDemo() {
+	p.t.Helper()
+	p.signIn(demoEmail, p.server.prints(`Sign in at \S+ as demo@example.org with the password (\S+)`))
+}
+
+// signIn signs in through the page and ends wherever that leads.
+func (p *page) signIn(email, password string) {
+	p.t.Helper()
+	p.visit("/console/signin")
+	p.fill("Email", email, "Password", password)
+	p.click("Sign in")
+}
+
+// organizationID is the id of the organization whose page is open.
+func (p *page) organizationID() string {
+	p.t.Helper()
+	rest, found := strings.CutPrefix(p.path(), "/console/o/")
+	if !found {
+		p.t.Fatalf("%s is no page of an organization", p.path())
+	}
+	id, _, _ := strings.Cut(rest, "/")
+	return id
 }

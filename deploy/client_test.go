@@ -39,6 +39,15 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, a.body) }
 
+// isRefusal wants an answer in JSON that can be found in the logs.
+func (a answer) isRefusal(t *testing.T, body string) {
+	t.Helper()
+	isJSON := a.header.Get("Content-Type") == "application/json"
+	if string(a.body) != body || !isJSON || a.header.Get("X-Request-Id") == "" {
+		t.Errorf("%s %v, want %s", a, a.header, body)
+	}
+}
+
 // send makes a request. The error is one of the connection.
 func (c *client) send(method, path, body string, headers ...string) (answer, error) {
 	response, content, err := rig.Send(c.http, c.key, method, c.base+path, body, headers...)

@@ -1,7 +1,7 @@
 //go:build drill
 
-// Package deploy_test runs the example files of this directory for real: the program as the systemd unit starts it, nginx
-// with nginx.conf, and PostgreSQL. Only ports, paths and certificates are replaced.
+// Package deploy_test runs the example files of this directory for real: the program as the systemd unit starts it,
+// nginx with nginx.conf, and PostgreSQL. Only ports, paths and certificates are replaced.
 package deploy_test
 
 import (
@@ -47,16 +47,12 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	binary = filepath.Join(shared, "donorbook")
-	build := exec.Command("go", "build", "-o", binary, "donorbook/cmd/donorbook")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "donorbook/cmd/donorbook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as a release is built
 	if out, err := build.CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("%w\n%s", err, out)
 	}
 	return rig.Run(m), nil
-}
-
-func newDatabase(t *testing.T) string {
-	t.Helper()
-	return rig.Database(t)
 }
 
 // nobody is whom programs run as where the tests run as root.
@@ -64,10 +60,7 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 	t.Helper()
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	if os.Getuid() == 0 {
-		who, err := user.Lookup("nobody")
-		if err != nil {
-			t.Fatal(err)
-		}
+		who := rig.Must(user.Lookup("nobody"))(t)
 		uid, _ := strconv.Atoi(who.Uid)
 		gid, _ := strconv.Atoi(who.Gid)
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
@@ -78,33 +71,22 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 // newDir is a directory for a program that does not run as root.
 func newDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(shared, "")
-	if err == nil {
-		if c := nobody(t).Credential; c != nil {
-			err = os.Chown(dir, int(c.Uid), int(c.Gid))
-		}
-	}
-	if err != nil {
-		t.Fatal(err)
+	dir := rig.Must(os.MkdirTemp(shared, ""))(t)
+	if c := nobody(t).Credential; c != nil {
+		rig.Succeed(t, os.Chown(dir, int(c.Uid), int(c.Gid)))
 	}
 	return dir
 }
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return string(rig.Must(os.ReadFile(name))(t))
 }
 
 // writeFile writes a file that everybody may read.
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	rig.Succeed(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -124,11 +106,9 @@ func example(t *testing.T, name string, pairs ...string) string {
 type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	log    output
+	log    rig.Output
 	exited chan struct{}
 }
-
-type output = rig.Output
 
 // start starts a program as somebody who is not root.
 func start(t *testing.T, environment []string, command ...string) *process {
@@ -203,7 +183,8 @@ type node struct {
 func newNode(t *testing.T, database string, flags ...string) *node {
 	t.Helper()
 	dir := newDir(t)
-	settings := writeFile(t, filepath.Join(dir, "donorbook.toml"), example(t, "donorbook.toml", "/var/lib/donorbook", dir))
+	settings := example(t, "donorbook.toml", "/var/lib/donorbook", dir)
+	settings = writeFile(t, filepath.Join(dir, "donorbook.toml"), settings)
 	address := rig.FreeAddress()
 	line := strings.NewReplacer(
 		"/usr/local/bin/donorbook", binary, "/etc/donorbook/donorbook.toml", settings,
@@ -246,12 +227,12 @@ func (n *node) waitUntilReady(t *testing.T) {
 	})
 }
 
-// startNodes starts nodes on one database, all at once. Those that are stopped in a test need not wait for a proxy.
-func startNodes(t *testing.T, count int, database string) []*node {
+// startNodes starts nodes on one database, all at once.
+func startNodes(t *testing.T, count int, database string, flags ...string) []*node {
 	t.Helper()
 	nodes := make([]*node, count)
 	for i := range nodes {
-		nodes[i] = newNode(t, database, "--rate-limit", "0", "--stop-delay", "0s")
+		nodes[i] = newNode(t, database, flags...)
 		nodes[i].start(t)
 	}
 	for _, n := range nodes {
@@ -259,6 +240,9 @@ func startNodes(t *testing.T, count int, database string) []*node {
 	}
 	return nodes
 }
+
+// hasty are the flags of nodes that count no requests and wait for no proxy when they are stopped.
+var hasty = []string{"--rate-limit", "0", "--stop-delay", "0s"}
 
 // donorbook runs a command of the program and returns what it printed.
 func donorbook(t *testing.T, database string, args ...string) string {
@@ -279,7 +263,8 @@ func newKeys(t *testing.T, database string, count int) (account string, keys []s
 	t.Helper()
 	account = donorbook(t, database, "account", "create", "--name", "Harbor Light")
 	for i := range count {
-		keys = append(keys, donorbook(t, database, "key", "create", "--account", account, "--name", fmt.Sprintf("Key %d", i)))
+		name := fmt.Sprintf("Key %d", i)
+		keys = append(keys, donorbook(t, database, "key", "create", "--account", account, "--name", name))
 	}
 	return account, keys
 }

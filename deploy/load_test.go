@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig"
 )
 
 // mixture is what a random load has done so far.
@@ -39,17 +40,22 @@ func (m *mixture) step(t *testing.T, c *client, r *rand.Rand, worker, i int) {
 	switch kind {
 	case 0, 1:
 		method, path, allowed = "POST", "/v1/contacts", []int{201}
-		body = fmt.Sprintf(`{"first_name":"New","last_name":"N","emails":[{"value":"w%d-%d@example.org"}],"tags":["new"]}`, worker, i)
+		body = fmt.Sprintf(`{"first_name":"New","last_name":"N","emails":[{"value":"w%d-%d@example.org"}],
+			"tags":["new"]}`, worker, i)
 	case 2:
 		method, path, allowed = "POST", "/v1/contacts?force_create=true", []int{201}
 		body = fmt.Sprintf(`{"first_name":"Forced","last_name":"N","phones":[{"value":"+1 617 555 %04d"}]}`, person)
 	case 3, 4:
 		method, path, allowed = "POST", "/v1/contacts", []int{201}
-		body = fmt.Sprintf(`{"first_name":"Stay","last_name":"S","emails":[{"value":"STAY%d@example.org"}],"tags":["w%d-%d"]}`, person, worker, i)
+		body = fmt.Sprintf(`{"first_name":"Stay","last_name":"S","emails":[{"value":"STAY%d@example.org"}],
+			"tags":["w%d-%d"]}`, person, worker, i)
 	case 5:
-		method, path, body = "PATCH", fmt.Sprintf("/v1/contacts/%d", id), fmt.Sprintf(`{"company":"Company %d","emails":[{"value":"moved%d@example.org"}]}`, i, id)
+		method, path = "PATCH", fmt.Sprintf("/v1/contacts/%d", id)
+		body = fmt.Sprintf(`{"company":"Company %d","emails":[{"value":"moved%d@example.org"}]}`, i, id)
 	case 6:
-		method, path, body = "POST", fmt.Sprintf("/v1/contacts/%d/tags/%s", id, []string{"add", "remove", "sync"}[r.IntN(3)]), fmt.Sprintf(`{"tags":["t%d","t%d"]}`, r.IntN(9), r.IntN(9))
+		verb := []string{"add", "remove", "sync"}[r.IntN(3)]
+		method, path = "POST", fmt.Sprintf("/v1/contacts/%d/tags/%s", id, verb)
+		body = fmt.Sprintf(`{"tags":["t%d","t%d"]}`, r.IntN(9), r.IntN(9))
 	case 7, 8:
 		method, path = "DELETE", fmt.Sprintf("/v1/contacts/%d", id)
 	case 9:
@@ -81,14 +87,14 @@ func (m *mixture) step(t *testing.T, c *client, r *rand.Rand, worker, i int) {
 // TestRandomLoadOnTwoNodes: whatever two nodes do at once, both show what the database holds, to the byte.
 func TestRandomLoadOnTwoNodes(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	_, keys := newKeys(t, database, 1)
-	nodes := startNodes(t, 2, database)
+	nodes := startNodes(t, 2, database, hasty...)
 	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
 	m := &mixture{stay: map[int]int64{}, posts: map[int]int{}, by: map[int]int{}}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	atOnce(12, func(worker int) {
+	rig.AtOnce(12, func(worker int) {
 		r := rand.New(rand.NewPCG(seed, uint64(worker)))
 		for i := range 120 {
 			m.step(t, clients[(worker+i)%2], r, worker, i)
@@ -105,7 +111,8 @@ func TestRandomLoadOnTwoNodes(t *testing.T) {
 		Body     string
 	}
 	want := map[string][]string{"active": nil, "archived": nil, "all": nil}
-	stored := query[row](t, database, "SELECT id, archived::BIGINT, convert_from(body, 'UTF8') FROM contact ORDER BY id")
+	stored := query[row](t, database,
+		"SELECT id, archived::BIGINT, convert_from(body, 'UTF8') FROM contact ORDER BY id")
 	for _, r := range stored {
 		scope := []string{"active", "archived"}[r.Archived]
 		document := string(crm.AppendContact(nil, r.ID, []byte(r.Body)))
@@ -115,15 +122,16 @@ func TestRandomLoadOnTwoNodes(t *testing.T) {
 		t.Errorf("%d contacts are stored, and %d were acknowledged", len(stored), len(m.ids)+len(m.stay))
 	}
 	type tally struct{ Seq, Active int64 }
-	if got := query[tally](t, database, "SELECT contact_seq, contact_active FROM account_tally"); len(got) != 1 ||
-		got[0] != (tally{int64(len(want["all"])), int64(len(want["active"]))}) {
-		t.Errorf("the account counts %v, and has %d contacts, %d of them active", got, len(want["all"]), len(want["active"]))
+	counted := query[tally](t, database, "SELECT contact_seq, contact_active FROM account_tally")
+	if there := (tally{int64(len(want["all"])), int64(len(want["active"]))}); !slices.Equal(counted, []tally{there}) {
+		t.Errorf("the account counts %v, and has %v contacts", counted, there)
 	}
 	for scope, documents := range want {
 		for _, perPage := range []int{9, 50, 100} {
 			for i, c := range clients {
 				if got := c.walk(t, scope, perPage); !slices.Equal(got, documents) {
-					t.Errorf("scope %s by %d: node %d shows %d contacts that are not the %d of the database, or not in this order or form", scope, perPage, i+1, len(got), len(documents))
+					t.Errorf("scope %s by %d: node %d shows %d contacts, which are not the %d of the database in order",
+						scope, perPage, i+1, len(got), len(documents))
 				}
 			}
 		}

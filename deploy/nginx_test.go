@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -41,21 +40,32 @@ func startNginx(t *testing.T, nodes []*node) *proxy {
 	_, plainPort, _ := net.SplitHostPort(p.plain)
 	site := writeFile(t, filepath.Join(p.dir, "donorbook.conf"), example(t, "nginx.conf",
 		"127.0.0.1:8081", nodes[0].address, "127.0.0.1:8082", nodes[1].address,
-		"listen 443 ", "listen "+p.secure+" ", "listen [::]:443 ", "listen 127.0.0.2:"+securePort+" ", // not every machine has IPv6
+		"listen 443 ", "listen "+p.secure+" ",
+		"listen [::]:443 ", "listen 127.0.0.2:"+securePort+" ", // not every machine has IPv6
 		"listen 80 ", "listen "+p.plain+" ", "listen [::]:80 ", "listen 127.0.0.2:"+plainPort+" ",
-		"/etc/letsencrypt/live/donors.example.org/fullchain.pem", cert, "/etc/letsencrypt/live/donors.example.org/privkey.pem", key,
-		"/var/log/nginx/donorbook.log", filepath.Join(p.dir, "access.log"), "/var/log/nginx/error.log", filepath.Join(p.dir, "error.log"), "/var/www/html", p.dir,
+		"/etc/letsencrypt/live/donors.example.org/fullchain.pem", cert,
+		"/etc/letsencrypt/live/donors.example.org/privkey.pem", key,
+		"/var/log/nginx/donorbook.log", filepath.Join(p.dir, "access.log"),
+		"/var/log/nginx/error.log", filepath.Join(p.dir, "error.log"), "/var/www/html", p.dir,
 	))
 	// What Debian's nginx.conf says around it, with directories that are the test's.
-	main := fmt.Sprintf("daemon off; pid %[1]s/pid; error_log stderr info; worker_processes 2; events { worker_connections 1024; }\n"+
-		"http {\nclient_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;\n"+
-		"include %[2]s;\n}\n", p.dir, site)
-	command := []string{nginxPath(t), "-e", "stderr", "-p", p.dir, "-c", writeFile(t, filepath.Join(p.dir, "nginx.conf"), main)}
+	main := fmt.Sprintf(`daemon off; pid %[1]s/pid; error_log stderr info; worker_processes 2;
+events { worker_connections 1024; }
+http {
+client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy;
+fastcgi_temp_path %[1]s/fastcgi; uwsgi_temp_path %[1]s/uwsgi; scgi_temp_path %[1]s/scgi;
+include %[2]s;
+}
+`, p.dir, site)
+	settings := writeFile(t, filepath.Join(p.dir, "nginx.conf"), main)
+	command := []string{nginxPath(t), "-e", "stderr", "-p", p.dir, "-c", settings}
 
 	check := exec.Command(command[0], append(command[1:], "-t")...)
 	check.SysProcAttr = nobody(t)
-	if out, err := check.CombinedOutput(); err != nil || strings.Contains(string(out), "[warn]") || !strings.Contains(string(out), "test is successful") {
-		t.Fatalf("nginx -t: %v\n%s", err, out)
+	out, err := check.CombinedOutput()
+	said := string(out)
+	if err != nil || strings.Contains(said, "[warn]") || !strings.Contains(said, "test is successful") {
+		t.Fatalf("nginx -t: %v\n%s", err, said)
 	}
 	p.process = start(t, nil, command...)
 	waitFor(t, "nginx to listen", func() bool {
@@ -82,34 +92,30 @@ func nginxPath(t *testing.T) string {
 // certificate makes a certificate for the public name.
 func (p *proxy) certificate(t *testing.T) (cert, key string) {
 	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := rig.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "donors.example.org"}, DNSNames: []string{"donors.example.org"},
+		SerialNumber: big.NewInt(1), DNSNames: []string{"donors.example.org"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, IsCA: true, BasicConstraintsValid: true,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		t.Fatal(err)
+	write := func(name, kind string, der []byte) string {
+		return writeFile(t, filepath.Join(p.dir, name), string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	der := rig.Must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
 	p.roots = x509.NewCertPool()
-	p.roots.AppendCertsFromPEM(certPEM)
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
-	return writeFile(t, filepath.Join(p.dir, "cert.pem"), string(certPEM)), writeFile(t, filepath.Join(p.dir, "key.pem"), string(keyPEM))
+	p.roots.AddCert(rig.Must(x509.ParseCertificate(der))(t))
+	secret := rig.Must(x509.MarshalPKCS8PrivateKey(private))(t)
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
 }
+
+// access is what nginx has logged.
+func (p *proxy) access(t *testing.T) string { return readFile(t, filepath.Join(p.dir, "access.log")) }
 
 // client is somebody out there, who knows the public name.
 func (p *proxy) client(t *testing.T, key string, http2 bool) *client {
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: p.roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: http2, MaxIdleConnsPerHost: 64,
+		TLSClientConfig:   &tls.Config{RootCAs: p.roots, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2: http2, MaxIdleConnsPerHost: 64,
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, p.secure)
 		},

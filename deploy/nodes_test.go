@@ -12,52 +12,31 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-)
 
-// atOnce calls do count times, all at the same moment.
-func atOnce(count int, do func(i int)) {
-	var group sync.WaitGroup
-	gate := make(chan struct{})
-	for i := range count {
-		group.Go(func() {
-			<-gate
-			do(i)
-		})
-	}
-	close(gate)
-	group.Wait()
-}
+	"donorbook/internal/rig"
+)
 
 // query reads rows of a database, past every node.
 func query[T any](t *testing.T, database, sql string, args ...any) []T {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := rig.Must(pgx.Connect(t.Context(), database))(t)
 	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), sql, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := pgx.CollectRows(rows, pgx.RowToStructByPos[T])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return values
+	rows := rig.Must(conn.Query(t.Context(), sql, args...))(t)
+	return rig.Must(pgx.CollectRows(rows, pgx.RowToStructByPos[T]))(t)
 }
 
 func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	_, keys := newKeys(t, database, 1)
-	nodes := startNodes(t, 2, database)
+	nodes := startNodes(t, 2, database, hasty...)
 	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
 	const posts = 64
 	answers := make([]answer, posts)
-	atOnce(posts, func(i int) {
+	rig.AtOnce(posts, func(i int) {
 		// An email that all share for half of them, a phone for the other; the first carries both.
-		body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Reyes","emails":[{"value":"ana@example.org"}],"phones":[{"value":"+1 617 555 01%02d"}],"tags":["t%d"]}`, i%4, i)
+		body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Reyes","emails":[{"value":"ana@example.org"}],
+			"phones":[{"value":"+1 617 555 01%02d"}],"tags":["t%d"]}`, i%4, i)
 		var err error
 		if answers[i], err = clients[i%2].send("POST", "/v1/contacts", body); err != nil {
 			t.Error(err)
@@ -90,9 +69,9 @@ func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
 
 func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	account, keys := newKeys(t, database, 2)
-	nodes := startNodes(t, 2, database)
+	nodes := startNodes(t, 2, database, hasty...)
 	ids := strings.Fields(donorbook(t, database, "key", "list", "--account", account))
 	id := ids[slices.Index(ids, "Key")-1] // of the first line that has a name
 	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
@@ -139,13 +118,14 @@ func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
 
 func TestNodesComeAndGo(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	_, keys := newKeys(t, database, 1)
-	nodes := startNodes(t, 2, database)
+	nodes := startNodes(t, 2, database, hasty...)
 	made := 0
 	create := func(n *node) {
 		t.Helper()
-		n.client(t, keys[0]).call(t, 201, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"N","last_name":"%d"}`, made))
+		body := fmt.Sprintf(`{"first_name":"N","last_name":"%d"}`, made)
+		n.client(t, keys[0]).call(t, 201, "POST", "/v1/contacts", body)
 		made++
 	}
 	wantAll := func(n *node) {
@@ -164,7 +144,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	create(nodes[0])
 	nodes[1].kill() // without a word
 	create(nodes[0])
-	third := startNodes(t, 1, database)[0]
+	third := startNodes(t, 1, database, hasty...)[0]
 	wantAll(third)
 	create(third)
 	nodes[1].start(t)
@@ -176,17 +156,18 @@ func TestNodesComeAndGo(t *testing.T) {
 
 func TestTenNodesStartOnAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
-	nodes := startNodes(t, 10, database)
+	database := rig.Database(t)
+	nodes := startNodes(t, 10, database, hasty...)
 	type row struct{ Version int64 }
-	versions := query[row](t, database, "SELECT version FROM schema_version ORDER BY version")
+	const migrations = "SELECT version FROM schema_version ORDER BY version"
+	versions := query[row](t, database, migrations)
 	for i, v := range versions {
 		if v.Version != int64(i+1) {
 			t.Errorf("the migrations that ran are %v", versions)
 		}
 	}
 	_, keys := newKeys(t, database, 1)
-	if after := query[row](t, database, "SELECT version FROM schema_version ORDER BY version"); !slices.Equal(after, versions) || len(after) == 0 {
+	if after := query[row](t, database, migrations); !slices.Equal(after, versions) || len(after) == 0 {
 		t.Errorf("the migrations that ran are %v, and later %v", versions, after)
 	}
 	for i, n := range nodes {

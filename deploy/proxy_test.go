@@ -20,20 +20,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // TestBehindNginx looks at the service as the public does.
 func TestBehindNginx(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	account, keys := newKeys(t, database, 1)
-	nodes := []*node{newNode(t, database), newNode(t, database)}
-	for _, n := range nodes {
-		n.start(t)
-	}
-	for _, n := range nodes {
-		n.waitUntilReady(t)
-	}
+	nodes := startNodes(t, 2, database)
 	nginx := startNginx(t, nodes)
 	c := nginx.client(t, keys[0], true)
 	for i := range 5 {
@@ -49,8 +45,10 @@ func TestBehindNginx(t *testing.T) {
 		} {
 			a := c.call(t, 200, "GET", "/v1/contacts?per_page=2&page=2", "", forged...)
 			p := decode[page](t, a.body)
-			if p.Meta.Path != public+"/v1/contacts" || p.Links.First != public+"/v1/contacts?per_page=2&page=1" || p.Links.Next == nil ||
-				*p.Links.Next != public+"/v1/contacts?per_page=2&page=3" || strings.Contains(string(a.body), "evil") || strings.Contains(string(a.body), `"http:`) {
+			const list = public + "/v1/contacts"
+			if p.Meta.Path != list || p.Links.First != list+"?per_page=2&page=1" || p.Links.Next == nil ||
+				*p.Links.Next != list+"?per_page=2&page=3" || strings.Contains(string(a.body), "evil") ||
+				strings.Contains(string(a.body), `"http:`) {
 				t.Errorf("with %q: %s", forged, a)
 			}
 			if a.header.Get("Strict-Transport-Security") == "" {
@@ -78,38 +76,40 @@ func TestBehindNginx(t *testing.T) {
 			t.Fatalf("X-Request-Id %q", a.header["X-Request-Id"])
 		}
 		waitFor(t, "the node's line", func() bool { return strings.Contains(logs(), `"request_id":"`+id+`"`) })
-		waitFor(t, "nginx's line", func() bool { return strings.Contains(readFile(t, nginx.dir+"/access.log"), "request_id="+id+" ") })
+		waitFor(t, "nginx's line", func() bool { return strings.Contains(nginx.access(t), "request_id="+id+" ") })
 		if strings.Contains(logs(), "chosen-by") {
 			t.Error("a stranger writes request ids into the log")
 		}
 	})
 
 	t.Run("links that let people in", func(t *testing.T) {
-		for _, path := range []string{"/console/invite/", "/console/setup/", "/console/x/../invite/", "/console//setup/", "/console/%69nvite/"} {
-			a, err := c.send("GET", path+"SECRET", "")
+		for _, path := range []string{"invite/", "setup/", "x/../invite/", "/setup/", "%69nvite/"} {
+			a, err := c.send("GET", "/console/"+path+"SECRET", "")
 			if err != nil || a.status < 400 {
 				t.Fatalf("%s: %s, %v", path, a, err)
 			}
 			var line string
 			waitFor(t, "nginx's line", func() (ok bool) {
-				_, line, ok = strings.Cut(readFile(t, nginx.dir+"/access.log"), "request_id="+a.header.Get("X-Request-Id")+" ")
+				_, line, ok = strings.Cut(nginx.access(t), "request_id="+a.header.Get("X-Request-Id")+" ")
 				return ok
 			})
 			if !strings.Contains(line, "path=/console/invite/- ") && !strings.Contains(line, "path=/console/setup/- ") {
 				t.Errorf("%s is logged as %s", path, line)
 			}
 		}
-		if strings.Contains(readFile(t, nginx.dir+"/access.log")+logs(), "SECRET") {
+		if strings.Contains(nginx.access(t)+logs(), "SECRET") {
 			t.Error("a log holds a link that lets people in")
 		}
 	})
 
-	// A stranger who makes up where a request comes from is counted by the address that nginx sees. All of these share it.
+	// A stranger who makes up where a request comes from is counted by the address that nginx sees. All of these share
+	// it.
 	t.Run("addresses", func(t *testing.T) {
 		var remaining []string
 		stranger := nginx.client(t, "", true)
 		for i := range 4 { // two for each node
-			a := stranger.call(t, 401, "GET", "/v1/contacts", "", "X-Forwarded-For", fmt.Sprintf("198.51.100.%d", i), "X-Real-Ip", fmt.Sprintf("198.51.100.%d", i))
+			made := fmt.Sprintf("198.51.100.%d", i)
+			a := stranger.call(t, 401, "GET", "/v1/contacts", "", "X-Forwarded-For", made, "X-Real-Ip", made)
 			remaining = append(remaining, a.header.Get("X-Ratelimit-Remaining"))
 		}
 		slices.Sort(remaining)
@@ -123,20 +123,19 @@ func TestBehindNginx(t *testing.T) {
 		for _, address := range []string{nginx.plain, nginx.secure} {
 			plain := &client{http: &http.Client{Timeout: patience}, base: "http://" + address, key: keys[0]}
 			a := plain.call(t, 400, "GET", "/v1/contacts", "", "X-Forwarded-Proto", "https")
-			if string(a.body) != refusal || a.header.Get("Content-Type") != "application/json" || a.header.Get("X-Request-Id") == "" {
-				t.Errorf("%s %v", a, a.header)
-			}
+			a.isRefusal(t, refusal)
 		}
 	})
 
 	t.Run("other names", func(t *testing.T) {
-		_, err := tls.Dial("tcp", nginx.secure, &tls.Config{ServerName: "evil.example", InsecureSkipVerify: true})
-		if err == nil {
-			t.Error("a name that is not ours was served")
-		}
-		_, err = tls.Dial("tcp", nginx.secure, &tls.Config{ServerName: "donors.example.org", RootCAs: nginx.roots, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10})
-		if err == nil {
-			t.Error("TLS 1.1 was accepted")
+		for what, config := range map[string]*tls.Config{
+			"a name that is not ours": {ServerName: "evil.example", InsecureSkipVerify: true},
+			"TLS 1.1": {ServerName: "donors.example.org", RootCAs: nginx.roots,
+				MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10},
+		} {
+			if _, err := tls.Dial("tcp", nginx.secure, config); err == nil {
+				t.Errorf("%s was served", what)
+			}
 		}
 	})
 
@@ -144,27 +143,25 @@ func TestBehindNginx(t *testing.T) {
 	t.Run("limits", func(t *testing.T) {
 		node := nodes[0].client(t, keys[0])
 		tooLarge := `{"first_name":"` + strings.Repeat("x", 1<<20) + `"}`
-		fits := `{"first_name":"N","last_name":"N"` + strings.Repeat(" ", 1<<20-len(`{"first_name":"N","last_name":"N"}`)) + `}`
+		const start, end = `{"first_name":"N","last_name":"N"`, `}`
+		fits := start + strings.Repeat(" ", 1<<20-len(start+end)) + end
 		for _, who := range []*client{c, node} {
 			who.call(t, 201, "POST", "/v1/contacts", fits)
 		}
-		same(t, node.call(t, 413, "POST", "/v1/contacts", tooLarge), c.call(t, 413, "POST", "/v1/contacts", tooLarge))
+		same(t, node, c, 413, "POST", "/v1/contacts", tooLarge)
 		header := strings.Repeat("h", 40<<10)
 		for _, who := range []*client{c, node} {
 			who.call(t, 200, "GET", "/v1/contacts", "", "X-Long", header)
 		}
 		old := nginx.client(t, keys[0], false) // in HTTP/2 nginx ends the connection
-		same(t, node.call(t, 431, "GET", "/v1/contacts", "", "X-Long", header+header), old.call(t, 431, "GET", "/v1/contacts", "", "X-Long", header+header))
-		path := "/v1/contacts?x=" + strings.Repeat("y", 100<<10)
-		same(t, node.call(t, 431, "GET", path, ""), old.call(t, 431, "GET", path, ""))
-		same(t, node.call(t, 404, "GET", "/donorbook-error/413", ""), c.call(t, 404, "GET", "/donorbook-error/413", ""))
+		same(t, node, old, 431, "GET", "/v1/contacts", "", "X-Long", header+header)
+		same(t, node, old, 431, "GET", "/v1/contacts?x="+strings.Repeat("y", 100<<10), "")
+		same(t, node, c, 404, "GET", "/donorbook-error/413", "")
 	})
 
 	t.Run("a request that is no HTTP", func(t *testing.T) {
-		conn, err := tls.Dial("tcp", nginx.secure, &tls.Config{ServerName: "donors.example.org", RootCAs: nginx.roots})
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := &tls.Config{ServerName: "donors.example.org", RootCAs: nginx.roots}
+		conn := rig.Must(tls.Dial("tcp", nginx.secure, config))(t)
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprint(conn, "GET /v1/contacts HTTP/1.1\r\nHost: a b\r\n\r\n")
@@ -181,9 +178,9 @@ func TestBehindNginx(t *testing.T) {
 			n.kill()
 		}
 		a := c.call(t, 503, "POST", "/v1/contacts", `{"first_name":"N","last_name":"N"}`)
-		if string(a.body) != `{"message":"The service is temporarily unavailable. Please try again."}` || a.header.Get("Retry-After") != "1" ||
-			a.header.Get("Content-Type") != "application/json" || a.header.Get("X-Request-Id") == "" {
-			t.Errorf("%s %v", a, a.header)
+		a.isRefusal(t, `{"message":"The service is temporarily unavailable. Please try again."}`)
+		if a.header.Get("Retry-After") != "1" {
+			t.Errorf("%v", a.header)
 		}
 		if _, err := net.Dial("tcp", nodes[0].address); err == nil {
 			t.Error("a dead node answers")
@@ -192,56 +189,52 @@ func TestBehindNginx(t *testing.T) {
 
 }
 
-// same wants the proxy to answer as the node does.
-func same(t *testing.T, node, proxy answer) {
+// same wants the proxy to answer a request as the node does.
+func same(t *testing.T, node, proxy *client, status int, method, path, body string, headers ...string) {
 	t.Helper()
-	if string(node.body) != string(proxy.body) || node.header.Get("Content-Type") != proxy.header.Get("Content-Type") || proxy.header.Get("X-Request-Id") == "" {
-		t.Errorf("the node answers %s %v,\nand through nginx it is %s %v", node, node.header, proxy, proxy.header)
+	want := node.call(t, status, method, path, body, headers...)
+	got := proxy.call(t, status, method, path, body, headers...)
+	isSame := string(want.body) == string(got.body) && want.header.Get("Content-Type") == got.header.Get("Content-Type")
+	if !isSame || got.header.Get("X-Request-Id") == "" {
+		t.Errorf("the node answers %s %v,\nand through nginx it is %s %v", want, want.header, got, got.header)
 	}
 }
 
 // upload sends what people send through nginx: a large file to import, and a picture.
 func upload(t *testing.T, nginx *proxy, database, account string) {
-	password := donorbook(t, database, "user", "create", "--email", "ada@example.org", "--name", "Ada", "--account", account, "--role", "owner")
+	password := donorbook(t, database, "user", "create", "--email", "ada@example.org", "--name", "Ada",
+		"--account", account, "--role", "owner")
 	var session string
 	send := func(path, kind string, body io.Reader) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := rig.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, body))(t)
 		r.Header = http.Header{"Content-Type": {kind}, "Sec-Fetch-Site": {"same-origin"}, "Cookie": {session}}
 		browser := nginx.client(t, "", true).http
 		browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		a, err := browser.Do(r)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+		a := rig.Must(browser.Do(r))(t)
 		defer a.Body.Close()
 		if text, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusSeeOther {
 			t.Fatalf("%s: %d %s", path, a.StatusCode, text)
 		}
 		return a
 	}
-	for _, cookie := range send("/console/signin", "application/x-www-form-urlencoded", strings.NewReader(url.Values{"email": {"ada@example.org"}, "password": {password}}.Encode())).Cookies() {
+	form := url.Values{"email": {"ada@example.org"}, "password": {password}}.Encode()
+	in := send("/console/signin", "application/x-www-form-urlencoded", strings.NewReader(form))
+	for _, cookie := range in.Cookies() {
 		session += cookie.Name + "=" + cookie.Value + "; "
 	}
 	parts := func(field, name string, content []byte) (string, io.Reader) {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
-		part, err := w.CreateFormFile(field, name)
-		if err == nil {
-			_, err = part.Write(content)
-		}
-		err = errors.Join(err, w.WriteField("title", "Coats"))
-		if err = errors.Join(err, w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		rig.Must(rig.Must(w.CreateFormFile(field, name))(t).Write(content))(t)
+		rig.Succeed(t, errors.Join(w.WriteField("title", "Coats"), w.Close()))
 		return w.FormDataContentType(), &b
 	}
 	row := []byte("Ada,Brooks," + strings.Repeat("x", 900) + "\n")
-	kind, body := parts("file", "people.csv", append([]byte("first_name,last_name,note\n"), bytes.Repeat(row, 95<<20/len(row))...))
-	if to := send("/console/o/"+account+"/contacts/import", kind, body).Header.Get("Location"); !strings.Contains(to, "/imports/") {
+	rows := append([]byte("first_name,last_name,note\n"), bytes.Repeat(row, 95<<20/len(row))...)
+	kind, body := parts("file", "people.csv", rows)
+	to := send("/console/o/"+account+"/contacts/import", kind, body).Header.Get("Location")
+	if !strings.Contains(to, "/imports/") {
 		t.Errorf("the import leads to %s", to)
 	}
 	noise := image.NewNRGBA(image.Rect(0, 0, 800, 600))

@@ -4,7 +4,6 @@ package deploy_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // load sends requests at a steady rate, whether or not earlier ones were answered.
@@ -51,7 +52,7 @@ func (l *load) request(t *testing.T, n int) {
 	method, path, body := "GET", fmt.Sprintf("/v1/contacts?per_page=10&page=%d", 1+n%7), ""
 	l.mu.Lock()
 	if len(l.ids) > 0 {
-		id := l.ids[rand.IntN(len(l.ids))]
+		id := l.ids[n*7%len(l.ids)]
 		switch n % 5 {
 		case 1:
 			path = fmt.Sprintf("/v1/contacts/%d", id)
@@ -62,7 +63,8 @@ func (l *load) request(t *testing.T, n int) {
 	l.mu.Unlock()
 	isCreate := n%5 >= 3 || n <= 3
 	if isCreate {
-		method, path, body = "POST", "/v1/contacts?force_create=true", fmt.Sprintf(`{"first_name":"Rolling","last_name":"N%d"}`, n)
+		method, path = "POST", "/v1/contacts?force_create=true"
+		body = fmt.Sprintf(`{"first_name":"Rolling","last_name":"N%d"}`, n)
 	}
 	start := time.Now()
 	a, err := c.send(method, path, body)
@@ -95,15 +97,9 @@ func (l *load) end() {
 // TestRollingRestartLosesNothing restarts both nodes behind nginx, one after the other, as the README says to.
 func TestRollingRestartLosesNothing(t *testing.T) {
 	t.Parallel()
-	database := newDatabase(t)
+	database := rig.Database(t)
 	_, keys := newKeys(t, database, 6)
-	nodes := []*node{newNode(t, database), newNode(t, database)}
-	for _, n := range nodes {
-		n.start(t)
-	}
-	for _, n := range nodes {
-		n.waitUntilReady(t)
-	}
+	nodes := startNodes(t, 2, database)
 	nginx := startNginx(t, nodes)
 	var clients []*client
 	for i, key := range keys {
@@ -123,7 +119,8 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 	}
 	time.Sleep(time.Second)
 	l.end()
-	t.Logf("%d requests in %s, %d contacts created, slowest %s", l.sent.Load(), time.Since(start).Round(time.Millisecond), l.created.Load(), time.Duration(l.slowest.Load()).Round(time.Millisecond))
+	t.Logf("%d requests in %s, %d contacts created, slowest %s",
+		l.sent.Load(), time.Since(start), l.created.Load(), time.Duration(l.slowest.Load()))
 	if len(l.failures) > 0 {
 		t.Errorf("%d of %d requests failed, such as %s", len(l.failures), l.sent.Load(), l.failures[0])
 	}
@@ -134,7 +131,8 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 	for _, f := range l.failures[:min(10, len(l.failures))] {
 		t.Log(f)
 		for line := range strings.Lines(access) { // which node failed, and how
-			if _, id, _ := strings.Cut(f, "("); id != "" && strings.Contains(line, "request_id="+strings.TrimSuffix(id, ")")) {
+			_, id, found := strings.Cut(f, "(")
+			if found && strings.Contains(line, "request_id="+strings.TrimSuffix(id, ")")) {
 				t.Log(line)
 			}
 		}
