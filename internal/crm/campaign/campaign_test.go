@@ -196,7 +196,9 @@ func TestNewCampaignIsNeverUpdatedBeforeItsCreation(t *testing.T) {
 }
 
 func TestParseCampaignRefusesDamage(t *testing.T) {
-	for _, body := range []string{"", "{", "}", ",", `,"title":"a"`, `,"title":1}`, `,"goal":"x"}`, `,"created_at":"yesterday"}`} {
+	for _, body := range rows.All(`
+		""  {  }  ,  ,"title":"a"  ,"title":1}  ,"goal":"x"}  ,"created_at":"yesterday"}
+	`) {
 		if _, err := Parse(7, []byte(body)); err == nil || !strings.HasPrefix(err.Error(), "campaign 7: ") {
 			t.Errorf("%q: %v", body, err)
 		}

@@ -108,9 +108,10 @@ func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
 }
 
 func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
-	for _, link := range []string{
-		"http://pay.example.org", "pay.example.org", "javascript:alert(1)", "https://", "https://user:pw@pay.example.org", "//pay.example.org", "https://pay.example.org/a b", `https:\\pay.example.org`,
-	} {
+	for _, link := range rows.All(`
+		http://pay.example.org  pay.example.org  javascript:alert(1)  https://  https://user:pw@pay.example.org
+		//pay.example.org  https://pay.example.org/a b  https:\\pay.example.org
+	`) {
 		_, err := DecodeAll([]byte(`[{"title":"Gala","payment_link":` + string(doc.AppendText(nil, link)) + `}]`))
 		if err == nil || err.Error() != "row 1: payment_link: The payment_link field must be an absolute https URL." {
 			t.Errorf("%s: %v", link, err)

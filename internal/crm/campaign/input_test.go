@@ -168,7 +168,10 @@ func TestIsTimezone(t *testing.T) {
 			t.Errorf("%s is a time zone", name)
 		}
 	}
-	for _, name := range []string{"Local", "localtime", "posix/UTC", "posixrules", "right/UTC", "Berlin", "../etc/passwd", "/etc/localtime", "UTC+1", "America/", "zone.tab"} {
+	for _, name := range rows.All(`
+		Local  localtime  posix/UTC  posixrules  right/UTC  Berlin  ../etc/passwd  /etc/localtime  UTC+1  America/
+		zone.tab
+	`) {
 		if text.IsTimezone(name) {
 			t.Errorf("%s is not a time zone", name)
 		}
@@ -197,7 +200,10 @@ func TestSlug(t *testing.T) {
 			t.Errorf("%q is a slug", slug)
 		}
 	}
-	for _, slug := range []string{"", "-", "-a", "a-", "a--b", "A", "a b", "a_b", "ä", "a/b", "a.b", strings.Repeat("a", 256)} {
+	for _, slug := range append(rows.All(`
+		""  -  -a  a-  a--b  A  a b  a_b  ä  a/b  a.b
+	`),
+		strings.Repeat("a", 256)) {
 		if IsSlug(slug) {
 			t.Errorf("%q is not a slug", slug)
 		}
