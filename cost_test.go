@@ -91,9 +91,12 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 		}
 		costs = append(costs, most)
 		t.Logf("%-60s %8v %9d bytes", what, most.took.Round(100*time.Microsecond), most.size)
-		isDear := most.took > mostTime || most.size > mostBytes
-		if reason := dear[what]; isDear != (reason != "") {
-			t.Errorf("%s takes %v of a processor and has %d bytes; its reason in the list is %q", what, most.took, most.size, reason)
+		reason := dear[what]
+		if reason == "" && (most.took > mostTime || most.size > mostBytes) {
+			t.Errorf("%s takes %v of a processor and has %d bytes", what, most.took, most.size)
+		}
+		if reason != "" && most.took < mostTime/5 && most.size < mostBytes/5 { // no machine is five times as fast as another
+			t.Errorf("%s need no longer be in the list: it takes %v of a processor and has %d bytes", what, most.took, most.size)
 		}
 	}
 	for what := range dear {
@@ -113,15 +116,12 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	ratio := slowed()
 	close(stop)
 	running.Wait()
-	peak := s.MemoryPeak()
-	t.Logf("%d requests; 99 of 100 of others take %v, and %v beside %d connections (%.1f times for want of a processor); %d MiB at most",
-		len(costs), quiet, beside, readers, ratio, peak>>20)
+	t.Logf("%d requests; 99 of 100 of others take %v, and %v beside %d connections (%.1f times for want of a processor)",
+		len(costs), quiet, beside, readers, ratio)
 	if beside > mostDelay*quiet {
 		t.Errorf("99 of 100 requests of others take %v, and %v beside %d connections", quiet, beside, readers)
 	}
-	if peak > largestMemory {
-		t.Errorf("the program took %d MiB", peak>>20)
-	}
+	s.tookLittle()
 }
 
 // fill gives an organization its contacts and gifts, and one contact as much as it may have.
