@@ -10,20 +10,17 @@ import (
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 func TestParseDOB(t *testing.T) {
-	for _, test := range []struct {
-		value string
-		want  time.Time
-	}{
-		{"01/31/1980", time.Date(1980, 1, 31, 0, 0, 0, 0, time.UTC)},
-		{"1/2/1980", time.Date(1980, 1, 2, 0, 0, 0, 0, time.UTC)},
-		{"1/02/1980", time.Date(1980, 1, 2, 0, 0, 0, 0, time.UTC)},
-		{"12/9/1980", time.Date(1980, 12, 9, 0, 0, 0, 0, time.UTC)},
-		{"2/29/2000", time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC)},
-		{"01/01/1000", time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC)},
-		{"1/31/2026", time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC)},
-	} {
-		if got, ok := ParseDOB(test.value, noon); !ok || !got.Equal(test.want) {
-			t.Errorf("parseDOB(%q) = %v, %v; want %v", test.value, got, ok, test.want)
+	for value, want := range rows.Pairs(`
+		01/31/1980  1980-01-31
+		1/2/1980    1980-01-02
+		1/02/1980   1980-01-02
+		12/9/1980   1980-12-09
+		2/29/2000   2000-02-29
+		01/01/1000  1000-01-01
+		1/31/2026   2026-01-31
+	`) {
+		if got, ok := ParseDOB(value, noon); !ok || got.Format(time.RFC3339) != want+"T00:00:00Z" {
+			t.Errorf("parseDOB(%q) = %v, %v; want %v", value, got, ok, want)
 		}
 	}
 	for _, value := range rows.All(`
