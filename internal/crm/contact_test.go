@@ -44,9 +44,7 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:01:01+00:00","type":"company","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Ada",` +
 		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`
-	if diff := cmp.Diff(want, string(AppendContact(nil, c.ID, c.AppendBody(nil)))); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, string(AppendContact(nil, c.ID, c.AppendBody(nil))))
 }
 
 func TestWireFormOfAnEmptyContact(t *testing.T) {
@@ -71,9 +69,7 @@ func TestStoredContactsReadBackEqual(t *testing.T) {
 			t.Fatalf("not UTF-8 JSON: %s", body)
 		}
 		got := crmtest.Must(ParseContact(c.ID, body, c.MatchKeys))(t)
-		if diff := cmp.Diff(c, got, sameContact...); diff != "" {
-			t.Fatal(diff)
-		}
+		crmtest.Same(t, c, got, sameContact...)
 		if again := string(got.AppendBody(nil)); again != string(body) {
 			t.Fatalf("wrote\n%s\nand after reading it\n%s", body, again)
 		}
@@ -128,9 +124,7 @@ func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 			for _, fault := range err.(*doc.Invalid).Faults {
 				fields = append(fields, fault.Field)
 			}
-			if diff := cmp.Diff([]string{"dob"}, fields); diff != "" {
-				t.Fatal(diff)
-			}
+			crmtest.Same(t, []string{"dob"}, fields)
 			in, err = read(strings.Replace(string(AppendContact(nil, c.ID, c.AppendBody(nil))),
 				`"dob":"`+c.DOB.Format(text.MicroTimeForm)+`"`, `"dob":"`+c.DOB.Format("1/2/2006")+`"`, 1), false)
 		}

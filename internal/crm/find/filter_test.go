@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
@@ -173,9 +172,7 @@ func TestCommonWords(t *testing.T) {
 	want := rows.All(`
 		".cnew\uf820york"  .f1  ".f1=grosse\uf820l"  .f2  .f2=yes  .f3  .f3=2019  .f4  .f5  .f6  .f7  .z1  .z100
 	`)
-	if diff := cmp.Diff(want, CommonWords(&c)); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, CommonWords(&c))
 	words := strings.Join(SearchWords(&c), " ")
 	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
 		if !strings.Contains(words, other) {

@@ -57,9 +57,7 @@ func TestSearchWords(t *testing.T) {
 		"#vip\uf820list"  +12125550100  -b@x.org  .h12-10001  .nlucja  .z100012345  10001  2345
 		"=\uf856ip\uf820list"  @x.org  ana  co  list  lucja  maria  new  ny  obrien  smith  vip  york  ~00105552121
 	`)
-	if diff := cmp.Diff(want, SearchWords(&c)); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, SearchWords(&c))
 }
 
 func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
