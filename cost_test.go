@@ -47,8 +47,8 @@ var dear = map[string]string{
 
 const everything = "it is a file of 100,000 rows, which is written piece by piece while others have their turns"
 
-// Each operation of the API and each page that is read is asked by itself, in an organization with 100,000 contacts and as
-// many gifts, about a contact with as much as one may have. They come from the tables of the program: none is forgotten.
+// Each operation of the API and each page that is read is asked by itself, in an organization with 100,000 contacts and
+// gifts, about a contact with as much as one may have. They come from the tables of the program: none is forgotten.
 func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	s := &program{t: t, Program: rig.Serve(t, built(t), "--rate-limit", "0", "--log-level", "error", "--demo")}
 	s.secret = s.Account("Another")
@@ -168,7 +168,8 @@ func (s *program) fill(account, secret string) full {
 		`,"transacted_at":"2026-01-31","note":"`+strings.Repeat("<", 5_000)+`"}`)
 	make("/v1/transactions/"+worst.gift+"/receipt", "")
 	rig.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"},
-		"frequency": {"once"}, "once": {"50"}, "first_name": {"Ana"}, "last_name": {"Lee"}, "email": {"a@example.org"}}))(s.t).Body.Close()
+		"frequency": {"once"}, "once": {"50"}, "first_name": {"Ana"}, "last_name": {"Lee"}, "email": {"a@example.org"},
+	}))(s.t).Body.Close()
 	dir := s.t.TempDir()
 	var people, gifts strings.Builder
 	people.WriteString("first_name,last_name,email,phone,address,city,zip,tags\n")

@@ -85,7 +85,7 @@ func TestWhatWasTypedSurvivesTheForm(t *testing.T) {
 func TestTheWorkForATextGrowsWithItsLength(t *testing.T) {
 	works, times := map[string]func(n int){}, 1
 	if drill.On {
-		times = 8 // about as long as one may be
+		times = 4
 	}
 	for _, piece := range rows.All(`
 		"> "  "- "  "*a "  **a  [  [a](  <b>  "# a\n"  "> a\n\n"  "1. "  a*b_
