@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -41,8 +42,15 @@ var dear = map[string]string{
 	"GET /console/o/{org}/contacts/export":    everything,
 	"GET /console/o/{org}/contacts/{id}/data": "it is all that there is about a person, with each change of it",
 	"GET /console/o/{org}/donors/export":      everything,
+	"GET /console/o/{org}/reports":            "it adds up 100,000 gifts by year, by campaign and by method",
 	"GET /v1/contacts/{id}/activities":        "it is a hundred changes, each of 100 emails and 400 tags",
 	"GET /console/o/{org}/gifts/export":       everything,
+}
+
+// unreached are pages that no page here leads to, and why that is no matter.
+var unreached = map[string]string{
+	"GET /console/o/{org}/jobs/{job}/letters":        "the emails of the demo are kept on a shelf, and nothing is printed",
+	"GET /console/o/{org}/imports/{import}/rejected": "it is a part of the file that was uploaded",
 }
 
 const everything = "it is a file of 100,000 rows, which is written piece by piece while others have their turns"
@@ -64,6 +72,8 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 		u.post(at)
 	}
 	s.rest()
+	t.Logf("%d MiB at most while the organization was filled", s.MemoryPeak()>>20)
+	s.ForgetMemoryPeak()
 
 	asked := map[string][]string{} // addresses, by what they are of
 	for _, path := range readOperations(t) {
@@ -77,7 +87,7 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	}
 	var costs []cost
 	for _, what := range slices.Sorted(maps.Keys(asked)) {
-		if len(asked[what]) == 0 {
+		if len(asked[what]) == 0 && unreached[what] == "" {
 			t.Errorf("%s: nothing was found that it could be asked for", what)
 		}
 		most := cost{what: what}
@@ -293,11 +303,11 @@ func (s *program) pages(u uploader, worst full, asked map[string][]string) {
 	}
 	for range 3 { // what pages lead to, and what those lead to
 		var found []string
-		for _, path := range open {
-			if strings.Contains(path, "/export") || strings.Contains(path, "/file") {
+		for _, at := range open {
+			if strings.Contains(at, "/export") || strings.Contains(at, "/file") {
 				continue
 			}
-			answer, status := s.look(u, path)
+			answer, status := s.look(u, at)
 			if status != http.StatusOK {
 				continue
 			}
@@ -305,10 +315,12 @@ func (s *program) pages(u uploader, worst full, asked map[string][]string) {
 				to := html.UnescapeString(link[1])
 				bare, _, _ := strings.Cut(to, "?")
 				for what, pattern := range patterns {
-					isNew := len(asked[what]) < 2 && !slices.Contains(asked[what], to)
-					if isNew && pattern.MatchString(to) && (to != bare || !literal[bare]) {
-						asked[what] = append(asked[what], to)
-						found = append(found, to)
+					for _, to := range []string{to, path.Dir(bare)} { // some pages are known by what is below them alone
+						isNew := len(asked[what]) < 2 && !slices.Contains(asked[what], to)
+						if isNew && pattern.MatchString(to) && !literal[to] {
+							asked[what] = append(asked[what], to)
+							found = append(found, to)
+						}
 					}
 				}
 			}
