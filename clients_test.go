@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig"
 )
 
 // saved is how a page says into which file its program goes.
@@ -22,10 +24,7 @@ func TestProgramsOfTheClientPagesWork(t *testing.T) {
 	for _, page := range []string{"curl", "python", "javascript", "php", "go"} {
 		t.Run(page, func(t *testing.T) {
 			w.t = t
-			text, err := os.ReadFile(filepath.Join("docs", "clients", page+".md"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := rig.Must(os.ReadFile(filepath.Join("docs", "clients", page+".md")))(t)
 			w.paste(`ACCOUNT=$(bin/donorbook account create --name "River Aid")
 				export DONORBOOK_KEY=$(bin/donorbook key create --account $ACCOUNT --name Program)
 				curl -sSf --cacert donorbook-data/tls/ca.pem -H "Authorization: Bearer $DONORBOOK_KEY" -H "Content-Type: application/json" \
@@ -53,9 +52,7 @@ func (w *walk) follow(page string) {
 				w.t.Fatalf("the page does not say into which file to save its %s", b.kind)
 			}
 			program := strings.ReplaceAll(b.text, "localhost:8443", "localhost:"+w.port)
-			if err := os.WriteFile(filepath.Join(w.dir, names[len(names)-1][1]), []byte(program), 0o600); err != nil {
-				w.t.Fatal(err)
-			}
+			rig.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, names[len(names)-1][1]), []byte(program), 0o600))
 		}
 	}
 	if !printed {

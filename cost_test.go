@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,15 +40,23 @@ const (
 // dear are requests that may cost more, and why. One that no longer does must leave the list.
 var dear = map[string]string{
 	"GET /console/o/{org}/contacts/export":    everything,
-	"GET /console/o/{org}/contacts/{id}/data": "it is all that there is about a person, with each change of what they were",
+	"GET /console/o/{org}/contacts/{id}/data": "it is all that there is about a person, with each change of it",
 	"GET /console/o/{org}/donors/export":      everything,
+	"GET /console/o/{org}/reports":            "it adds up 100,000 gifts by year, by campaign and by method",
+	"GET /v1/contacts/{id}/activities":        "it is a hundred changes, each of 100 emails and 400 tags",
 	"GET /console/o/{org}/gifts/export":       everything,
+}
+
+// unreached are pages that no page here leads to, and why that is no matter.
+var unreached = map[string]string{
+	"GET /console/o/{org}/jobs/{job}/letters":        "the emails of the demo are kept on a shelf, and nothing is printed",
+	"GET /console/o/{org}/imports/{import}/rejected": "it is a part of the file that was uploaded",
 }
 
 const everything = "it is a file of 100,000 rows, which is written piece by piece while others have their turns"
 
-// Each operation of the API and each page that is read is asked by itself, in an organization with 100,000 contacts and as many gifts,
-// about a contact with as much as one may have. What there is comes from the tables of the program: nothing new is forgotten.
+// Each operation of the API and each page that is read is asked by itself, in an organization with 100,000 contacts and
+// gifts, about a contact with as much as one may have. They come from the tables of the program: none is forgotten.
 func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	s := &program{t: t, Program: rig.Serve(t, built(t), "--rate-limit", "0", "--log-level", "error", "--demo")}
 	s.secret = s.Account("Another")
@@ -55,7 +64,16 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	account := strings.Fields(s.Run("account", "list"))[4] // the first one, below the headings
 	u := s.signIn(account, "Worst")
 	worst := s.fill(account, u.secret)
+	u.post("/contacts/bulk", "id", worst.contact, "action", "tag", "tag", "vip", "confirmed", "1")
+	u.post("/gifts/thank", "id", worst.gift)
+	u.post("/settings/fields", "title", strings.Repeat("Size ", 10), "type", "text")
+	if _, upload, _, err := u.upload("people.csv", []byte("first_name,last_name\nAna,Lopez\nNemo,\n")); err == nil {
+		_, at, _ := strings.Cut(upload, worst.org)
+		u.post(at)
+	}
 	s.rest()
+	t.Logf("%d MiB at most while the organization was filled", s.MemoryPeak()>>20)
+	s.ForgetMemoryPeak()
 
 	asked := map[string][]string{} // addresses, by what they are of
 	for _, path := range readOperations(t) {
@@ -69,31 +87,39 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	}
 	var costs []cost
 	for _, what := range slices.Sorted(maps.Keys(asked)) {
-		if len(asked[what]) == 0 {
+		if len(asked[what]) == 0 && unreached[what] == "" {
 			t.Errorf("%s: nothing was found that it could be asked for", what)
 		}
 		most := cost{what: what}
 		for _, path := range asked[what] {
-			one := cost{what: what, request: "GET " + path + " HTTP/1.1\r\nHost: " + s.Address + u.header(path) + "\r\n\r\n"}
+			request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost%s\r\n\r\n", path, u.header(path))
+			one := cost{what: what, request: request}
 			var took []time.Duration
 			for len(took) < costRounds && (len(took) == 0 || took[0] < time.Second) {
 				before := s.Processor()
 				answer, status := s.look(u, path)
 				one.size = len(answer)
 				took = append(took, s.Processor()-before)
-				if status >= 400 && status != http.StatusUnprocessableEntity && !strings.Contains(what, "{token}") { // too many to print
+				isRefused := status == http.StatusUnprocessableEntity // too many to print
+				if status >= 400 && !isRefused && !strings.Contains(what, "{token}") {
 					t.Errorf("%s: %s is answered with %d", what, path, status)
 				}
 			}
 			if one.took = percentile(took, 50); one.took > most.took || one.size > mostBytes {
 				most = one
 			}
+			if one.took > time.Second { // another such file tells no more
+				break
+			}
 		}
 		costs = append(costs, most)
 		t.Logf("%-60s %8v %9d bytes", what, most.took.Round(100*time.Microsecond), most.size)
-		isDear := most.took > mostTime || most.size > mostBytes
-		if reason := dear[what]; isDear != (reason != "") {
-			t.Errorf("%s takes %v of a processor and has %d bytes; its reason in the list is %q", what, most.took, most.size, reason)
+		reason := dear[what]
+		if reason == "" && (most.took > mostTime || most.size > mostBytes) {
+			t.Errorf("%s takes %v of a processor and has %d bytes", what, most.took, most.size)
+		}
+		if reason != "" && most.took < mostTime/5 && most.size < mostBytes/5 { // some machines are faster than others
+			t.Errorf("%s is in the list, and takes %v of a processor and has %d bytes", what, most.took, most.size)
 		}
 	}
 	for what := range dear {
@@ -103,6 +129,7 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	}
 	slices.SortFunc(costs, func(a, b cost) int { return cmp.Compare(b.took, a.took) })
 	quiet := percentile(s.othersWait(), 99)
+	t.Logf("%d MiB at most while each is asked by itself", s.MemoryPeak()>>20)
 	stop := make(chan struct{})
 	var running sync.WaitGroup
 	for i := range readers {
@@ -113,15 +140,12 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	ratio := slowed()
 	close(stop)
 	running.Wait()
-	peak := s.MemoryPeak()
-	t.Logf("%d requests; 99 of 100 of others take %v, and %v beside %d connections (%.1f times for want of a processor); %d MiB at most",
-		len(costs), quiet, beside, readers, ratio, peak>>20)
-	if beside > mostDelay*quiet {
+	t.Logf("%d requests; 99 of 100 of others take %v, and %v beside %d connections, %.1f times for want of a processor",
+		len(costs), quiet, beside, readers, ratio)
+	if beside > max(mostDelay*quiet, waitOfOthers) { // those who ask have the same processors
 		t.Errorf("99 of 100 requests of others take %v, and %v beside %d connections", quiet, beside, readers)
 	}
-	if peak > largestMemory {
-		t.Errorf("the program took %d MiB", peak>>20)
-	}
+	s.tookLittle()
 }
 
 // fill gives an organization its contacts and gifts, and one contact as much as it may have.
@@ -137,28 +161,33 @@ func (s *program) fill(account, secret string) full {
 		s.Call(secret, http.StatusOK, "PATCH", contact, changedOften(1+round))
 		s.Call(secret, http.StatusCreated, "POST", contact+"/activities", `{"note":"`+strings.Repeat("é", 10_000)+`"}`)
 	}
-	found := regexp.MustCompile(`"id":(\d+),"type":"updated"`).FindSubmatch(s.Call(secret, http.StatusOK, "GET", contact+"/activities", ""))
-	worst.change = string(found[1])
+	activities := s.Call(secret, http.StatusOK, "GET", contact+"/activities", "")
+	worst.change = string(regexp.MustCompile(`"id":(\d+),"type":"updated"`).FindSubmatch(activities)[1])
 	var addresses []string
 	for i := range 40 {
 		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %s","city":"Boston"}`, i, strings.Repeat("a", 250)))
 	}
-	s.Call(secret, http.StatusOK, "PATCH", contact, `{"note":"`+strings.Repeat("<", 10_000)+`","addresses":[`+strings.Join(addresses, ",")+`]}`)
+	s.Call(secret, http.StatusOK, "PATCH", contact,
+		`{"note":"`+strings.Repeat("<", 10_000)+`","addresses":[`+strings.Join(addresses, ",")+`]}`)
 	title := strings.Repeat("Coats ", 42)
-	worst.campaign = make("/v1/campaigns", `{"title":"`+title+`","description":"`+strings.Repeat("<p>a *b*</p>", 8_000)+`"}`)
-	worst.plan = make("/v1/plans", `{"contact_id":`+worst.contact+`,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`)
-	worst.gift = make("/v1/transactions", `{"contact_id":`+worst.contact+`,"plan_id":"`+worst.plan+`","campaign_id":`+worst.campaign+
-		`,"amount":5,"method":"check","transacted_at":"2026-01-31","note":"`+strings.Repeat("<", 5_000)+`"}`)
+	worst.campaign = make("/v1/campaigns",
+		`{"title":"`+title+`","description":"`+strings.Repeat("<p>a *b*</p>", 8_000)+`"}`)
+	gift := `{"contact_id":` + worst.contact + `,"amount":5,"method":"check",`
+	worst.plan = make("/v1/plans", gift+`"frequency":"monthly","start_at":"2026-01-31"}`)
+	worst.gift = make("/v1/transactions", gift+`"plan_id":"`+worst.plan+`","campaign_id":`+worst.campaign+
+		`,"transacted_at":"2026-01-31","note":"`+strings.Repeat("<", 5_000)+`"}`)
 	make("/v1/transactions/"+worst.gift+"/receipt", "")
-	rig.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"},
-		"first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}))(s.t).Body.Close()
+	rig.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"},
+		"frequency": {"once"}, "once": {"50"}, "first_name": {"Ana"}, "last_name": {"Lee"}, "email": {"a@example.org"},
+	}))(s.t).Body.Close()
 	dir := s.t.TempDir()
 	var people, gifts strings.Builder
 	people.WriteString("first_name,last_name,email,phone,address,city,zip,tags\n")
 	gifts.WriteString("email,amount,date,method,campaign\n")
 	for i := range records {
-		fmt.Fprintf(&people, "Ana%d,Okafor%d,p%d@example.org,+1212%d,%[3]d Harbor Street,Boston,0%d,\"newsletter,tag %[2]d\"\n",
-			i%500, i%3000, i, 2_000_000+i, 1000+i%9000)
+		fmt.Fprintf(&people, "Ana%d,Okafor%d,p%d@example.org,+1212%d,%[3]d Harbor Street,Boston,0%d,", i%500, i%3000, i,
+			2_000_000+i, 1000+i%9000)
+		fmt.Fprintf(&people, "\"newsletter,tag %d\"\n", i%3000)
 		fmt.Fprintf(&gifts, "p%d@example.org,%d.00,2026-0%d-11,check,%s\n", i, 10+i%500, 1+i%9, title)
 	}
 	gifts.WriteString(strings.Repeat("somebody.with.a.long.name.100.0@example.org,5.00,2026-01-31,check,\n", 2_000))
@@ -167,7 +196,22 @@ func (s *program) fill(account, secret string) full {
 		rig.Succeed(s.t, os.WriteFile(path, []byte(file[1]), 0o600))
 		s.Run(file[0], "import", "--account", account, path)
 	}
+	s.Run("contact", "duplicates", "--account", account) // or the server would look for them while it is measured
 	return worst
+}
+
+// post sends a form of the console.
+func (u uploader) post(path string, fields ...string) {
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	address := "http://" + u.Address + strings.Replace(u.path, "/contacts/import", path, 1)
+	response, answer := rig.Must2(rig.Send(direct, "", http.MethodPost, address, form.Encode(),
+		"Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded", "Cookie", u.cookie))(u.t)
+	if response.StatusCode != http.StatusSeeOther {
+		u.t.Errorf("the form of %s is answered with %d: %.2000s", path, response.StatusCode, answer)
+	}
 }
 
 // rest waits until the program has nothing left to do.
@@ -218,8 +262,8 @@ func (f full) fill(path string) string {
 	case strings.Contains(path, "/fields/"), strings.Contains(path, "/api-keys/"), strings.Contains(path, "/segments/"):
 		id = "{id}"
 	}
-	return strings.NewReplacer("{id}", id, "{gift}", f.gift, "{plan}", f.plan, "{change}", f.change, "{org}", f.org, "{$}", "", "{token}", "x", "{rest...}", "x",
-		"{list}", "gifts", "{occasion}", "first").Replace(path)
+	return strings.NewReplacer("{id}", id, "{gift}", f.gift, "{plan}", f.plan, "{change}", f.change, "{org}", f.org,
+		"{$}", "", "{token}", "x", "{rest...}", "x", "{list}", "gifts", "{occasion}", "first").Replace(path)
 }
 
 var (
@@ -228,9 +272,10 @@ var (
 	inPattern = regexp.MustCompile(`\\\{[^}]*\\\}`)
 )
 
-// pages finds addresses of all pages of the console: its routes say which there are, and its pages lead to things that exist.
+// pages finds addresses of all pages of the console: its routes say which there are, its pages lead to what exists.
 func (s *program) pages(u uploader, worst full, asked map[string][]string) {
-	routes := readPage.FindAllStringSubmatch(string(rig.Must(os.ReadFile("internal/console/console.go"))(s.t)), -1)
+	table := string(rig.Must(os.ReadFile("internal/console/console.go"))(s.t))
+	routes := readPage.FindAllStringSubmatch(table, -1)
 	patterns := map[string]*regexp.Regexp{}
 	var open []string
 	for _, route := range routes {
@@ -242,7 +287,8 @@ func (s *program) pages(u uploader, worst full, asked map[string][]string) {
 		what = "GET " + what
 		if strings.Contains(path, "{") {
 			asked[what] = nil
-			patterns[what] = regexp.MustCompile("^" + inPattern.ReplaceAllString(regexp.QuoteMeta(path), "[^/?]+") + `(\?.*)?$`)
+			any := inPattern.ReplaceAllString(regexp.QuoteMeta(path), "[^/?]+")
+			patterns[what] = regexp.MustCompile("^" + any + `(\?.*)?$`)
 			continue
 		}
 		asked[what] = []string{path}
@@ -258,18 +304,24 @@ func (s *program) pages(u uploader, worst full, asked map[string][]string) {
 	}
 	for range 3 { // what pages lead to, and what those lead to
 		var found []string
-		for _, path := range open {
-			if strings.Contains(path, "/export") || strings.Contains(path, "/file") {
+		for _, at := range open {
+			if strings.Contains(at, "/export") || strings.Contains(at, "/file") {
 				continue
 			}
-			answer, _ := s.look(u, path)
+			answer, status := s.look(u, at)
+			if status != http.StatusOK {
+				continue
+			}
 			for _, link := range leadsTo.FindAllStringSubmatch(string(answer), -1) {
 				to := html.UnescapeString(link[1])
 				bare, _, _ := strings.Cut(to, "?")
 				for what, pattern := range patterns {
-					if pattern.MatchString(to) && (to != bare || !literal[bare]) && len(asked[what]) < 2 && !slices.Contains(asked[what], to) {
-						asked[what] = append(asked[what], to)
-						found = append(found, to)
+					for _, to := range []string{to, path.Dir(bare)} { // some pages are known by what is below them alone
+						isNew := len(asked[what]) < 2 && !slices.Contains(asked[what], to)
+						if isNew && pattern.MatchString(to) && !literal[to] {
+							asked[what] = append(asked[what], to)
+							found = append(found, to)
+						}
 					}
 				}
 			}

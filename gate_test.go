@@ -38,10 +38,7 @@ func TestTheProgramIsSmall(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", shipped, "./cmd/donorbook").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	info, err := os.Stat(shipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := rig.Must(os.Stat(shipped))(t)
 	if info.Size() > largestProgram {
 		t.Errorf("the program has %d bytes, and may have %d: look at what go list -deps ./cmd/donorbook has more than before, and at the tables that a new package brings", info.Size(), largestProgram)
 	}
@@ -81,15 +78,23 @@ func (s *program) ask(path string) []byte {
 	return s.Call(s.secret, http.StatusOK, "GET", path, "")
 }
 
+// tookLittle fails where the program took more memory than it promises.
+func (s *program) tookLittle() {
+	s.t.Helper()
+	memory := s.MemoryPeak()
+	s.t.Logf("%d MiB at most", memory>>20)
+	if memory > largestMemory {
+		s.t.Errorf("the program took %d MiB, and may take %d: look for what a request keeps in memory while its client is slow",
+			memory>>20, largestMemory>>20)
+	}
+}
+
 // goroutines is how many of them the program has.
 func (s *program) goroutines() int { return int(s.metrics()["go_goroutines"]) }
 
 // metrics are the numbers without labels, as Prometheus reads them.
 func (s *program) metrics() map[string]float64 {
-	resp, err := http.Get("http://" + s.Metrics + "/metrics")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	resp := rig.Must(http.Get("http://" + s.Metrics + "/metrics"))(s.t)
 	defer resp.Body.Close()
 	told := map[string]float64{}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

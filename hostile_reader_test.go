@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig"
 )
 
 // How long others wait at most, most of the time, while one user reads on many connections. Where the same user reads on a few, they wait a little already.
@@ -27,9 +29,7 @@ func TestOneReaderDelaysNobodyElse(t *testing.T) {
 	s := startProgram(t)
 	hostile := s.uploader("Hostile")
 	var made struct{ ID int64 }
-	if err := json.Unmarshal(s.Call(hostile.secret, http.StatusCreated, "POST", "/v1/contacts", changedOften(0)), &made); err != nil {
-		t.Fatal(err)
-	}
+	rig.Succeed(t, json.Unmarshal(s.Call(hostile.secret, http.StatusCreated, "POST", "/v1/contacts", changedOften(0)), &made))
 	contact := fmt.Sprintf("/v1/contacts/%d", made.ID)
 	for round := range 100 {
 		s.Call(hostile.secret, http.StatusOK, "PATCH", contact, changedOften(1+round))
@@ -47,10 +47,7 @@ func TestOneReaderDelaysNobodyElse(t *testing.T) {
 			t.Errorf("%s: others wait %v beside %d connections, and %v beside %d", what, few, someReaders, many, readers)
 		}
 	}
-	t.Logf("%d MiB at most", s.MemoryPeak()>>20)
-	if memory := s.MemoryPeak(); memory > largestMemory {
-		t.Errorf("the program took %d MiB, and may take %d", memory>>20, largestMemory>>20)
-	}
+	s.tookLittle()
 }
 
 func changedOften(round int) string {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/rig"
 )
 
 // block is a fenced part of a document: a command, or the answer that the command before it gives.
@@ -43,17 +45,12 @@ func TestReadmeCommandsAnswerAsShown(t *testing.T) {
 	w := newWalk(t)
 	w.buildInRepository()
 	for _, name := range []string{"README.md", "docs/api.md"} {
-		document, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		document := rig.Must(os.ReadFile(name))(t)
 		updated := w.read(name, string(document))
 		if updated == string(document) {
 			continue
 		}
-		if err := os.WriteFile(name, []byte(updated), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		rig.Succeed(t, os.WriteFile(name, []byte(updated), 0o644))
 	}
 }
 
@@ -112,20 +109,12 @@ type walk struct {
 
 func newWalk(t *testing.T) *walk {
 	w := &walk{t: t, dir: t.TempDir()}
-	repository, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	repository := rig.Must(os.Getwd())(t)
 	// The walk happens in a directory of its own that looks like the repository, so that the test leaves nothing behind.
 	for _, name := range []string{"Makefile", "go.mod", "go.sum", "client", filepath.Dir(built(t))} {
-		if err := os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		rig.Succeed(t, os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)))
 	}
-	l, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := rig.Must(net.Listen("tcp", "localhost:0"))(t)
 	_, w.port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close()
 	t.Cleanup(w.stop)
@@ -134,18 +123,10 @@ func newWalk(t *testing.T) *walk {
 
 // buildInRepository sends Go to the repository. In a directory that it has not seen it would compile everything again.
 func (w *walk) buildInRepository() {
-	compiler, err := exec.LookPath("go")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	repository, err := os.Getwd()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	compiler := rig.Must(exec.LookPath("go"))(w.t)
+	repository := rig.Must(os.Getwd())(w.t)
 	script := fmt.Appendf(nil, "#!/bin/sh\ncd '%s' && exec '%s' \"$@\"\n", repository, compiler)
-	if err := os.WriteFile(filepath.Join(w.dir, "go"), script, 0o755); err != nil {
-		w.t.Fatal(err)
-	}
+	rig.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, "go"), script, 0o755))
 }
 
 func (w *walk) environment() []string {
@@ -166,14 +147,9 @@ func (w *walk) serve(command string) {
 	w.server = exec.Command("sh", "-c", command)
 	w.server.Dir, w.server.Env, w.server.Stderr = w.dir, w.environment(), &stderr
 	w.server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout, err := os.Create(filepath.Join(w.dir, "stdout"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	stdout := rig.Must(os.Create(filepath.Join(w.dir, "stdout")))(w.t)
 	w.server.Stdout = stdout
-	if err := w.server.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	rig.Succeed(w.t, w.server.Start())
 	w.ended = make(chan error, 1)
 	go func(server *exec.Cmd, ended chan<- error) { ended <- server.Wait() }(w.server, w.ended)
 	for listening := false; !listening; {
@@ -307,8 +283,6 @@ func shorten(got, want any) any {
 
 func indent(t *testing.T, answer string) string {
 	var b bytes.Buffer
-	if err := json.Indent(&b, []byte(answer), "", "  "); err != nil {
-		t.Fatal(err)
-	}
+	rig.Succeed(t, json.Indent(&b, []byte(answer), "", "  "))
 	return b.String() + "\n"
 }

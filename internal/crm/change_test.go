@@ -3,7 +3,6 @@ package crm
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
@@ -33,9 +32,7 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 		{Field: "Address added", Before: "", After: "1 Main St, Rome, ITA"},
 		{Field: "Tag added", Before: "", After: "b"},
 	}
-	if diff := cmp.Diff(want, Changes(before, after)); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, Changes(before, after))
 }
 
 func TestChangesSayWhatIsGone(t *testing.T) {
@@ -51,9 +48,7 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 		{Field: "Address removed", Before: "Rome", After: ""},
 		{Field: "Tag removed", Before: "a", After: ""},
 	}
-	if diff := cmp.Diff(want, Changes(before, after)); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, Changes(before, after))
 }
 
 // Everything that a merge changes is reported, and nothing is reported if only the time has changed.

@@ -108,9 +108,7 @@ func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
 	if diff := cmp.Diff([]Email{{"work", "B@x.org"}, {"personal", "a@x.org"}}, got.Emails); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	if diff := cmp.Diff(c.Phones, got.Phones); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, c.Phones, got.Phones)
 }
 
 func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {

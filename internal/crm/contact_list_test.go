@@ -39,55 +39,52 @@ func TestAddressesAreTheSameWhereTheirNormalFormsAre(t *testing.T) {
 
 func TestTheWorkForAListGrowsWithItsLength(t *testing.T) {
 	const length = crmtest.Length
-	readTags := func(element string) func(int) {
-		bodies := map[int][]byte{length: []byte(`{"tags":` + listed(length, element) + `}`), 4 * length: []byte(`{"tags":` + listed(4*length, element) + `}`)}
-		return func(n int) { _, _ = DecodeTags(doc.NewBody(bodies[n])) }
+	texts := func(n int, form string) (all []string) {
+		for i := range n {
+			all = append(all, fmt.Sprintf(form, i))
+		}
+		return all
 	}
-	emails := func(form string) func(int) {
+	typed := func(form string, in func(*[]Typed) ContactInput) func(int) {
 		return func(n int) {
-			list := []Email{}
-			for i := range n {
-				list = append(list, Email{Value: fmt.Sprintf(form, i)})
+			var list []Typed
+			for _, text := range texts(n, form) {
+				list = append(list, Typed{Value: text})
 			}
-			_ = (&ContactInput{Emails: &list}).Validate(nil, false, "US", noon)
+			read := in(&list)
+			_ = read.Validate(nil, false, "US", noon)
 		}
 	}
-	phones := func(form string) func(int) {
-		return func(n int) {
-			list := []Phone{}
-			for i := range n {
-				list = append(list, Phone{Value: fmt.Sprintf(form, i)})
-			}
-			_ = (&ContactInput{Phones: &list}).Validate(nil, false, "US", noon)
-		}
-	}
+	emails := func(list *[]Typed) ContactInput { return ContactInput{Emails: list} }
+	phones := func(list *[]Typed) ContactInput { return ContactInput{Phones: list} }
 	addresses := func(state string) func(int) {
 		return func(n int) {
-			list := []Address{}
-			for i := range n {
-				list = append(list, Address{Line1: fmt.Sprint(i, " Harbor Street"), City: "Boston", State: state, Country: state})
+			var list []Address
+			for _, text := range texts(n, "%d Harbor Street") {
+				list = append(list, Address{Line1: text, City: "Boston", State: state, Country: state})
 			}
 			_ = (&ContactInput{Addresses: &list}).Validate(nil, false, "US", noon)
 		}
 	}
-	tags := func(n int) (names []string) {
-		for i := range n {
-			names = append(names, fmt.Sprint("a name of some length ", i))
+	tags := func(element string) func(int) {
+		few, many := `{"tags":`+listed(length, element)+`}`, `{"tags":`+listed(4*length, element)+`}`
+		return func(n int) {
+			_, _ = DecodeTags(doc.NewBody([]byte(map[bool]string{true: few, false: many}[n == length])))
 		}
-		return names
 	}
 	crmtest.CheckGrowth(t, map[string]func(n int){
 		"addresses":                      addresses(""),
 		"addresses with wrong values":    addresses("x"),
-		"emails":                         emails("a%d@example.org"),
-		"emails that are none":           emails("%d"),
-		"phones":                         phones("+1212555%04d"),
-		"phones without their area code": phones("55%05d"),
-		"tags":                           readTags(`"tag %d"`),
-		"tags that are numbers":          readTags(`%d`),
-		"tags that were typed":           func(n int) { _, _ = CheckTags(tags(n)) },
+		"emails":                         typed("a%d@example.org", emails),
+		"emails that are none":           typed("%d", emails),
+		"phones":                         typed("+1212555%04d", phones),
+		"phones without their area code": typed("55%05d", phones),
+		"tags":                           tags(`"tag %d"`),
+		"tags that are numbers":          tags(`%d`),
+		"tags that were typed":           func(n int) { _, _ = CheckTags(texts(n, "a name of some length %d")) },
 		"tags that are removed": func(n int) {
-			_, _ = Contact{Tags: tags(n)}.RemoveTags(tags(n), noon)
+			all := texts(n, "a name of some length %d")
+			_, _ = Contact{Tags: all}.RemoveTags(all, noon)
 		},
 	})
 }

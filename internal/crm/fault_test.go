@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 )
 
@@ -19,9 +18,7 @@ func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
 		{Field: "phones.0.value", Rule: doc.PhoneForm, Args: []any{"US"}},
 		{Field: "tags", Rule: doc.Array},
 	}
-	if diff := cmp.Diff(want, err.(*doc.Invalid).Faults); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, err.(*doc.Invalid).Faults)
 }
 
 func TestAFaultInWordsForPrograms(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/rows"
 )
 
@@ -65,9 +65,7 @@ func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
 func TestMatchKeysAreNormalForms(t *testing.T) {
 	in := valid(t, `{"emails":[{"value":"ÜNA@X.org"}],"phones":[{"value":"(212) 555-0100 ext. 5"},{"value":"+44 20 7946 0958"}]}`)
 	want := []string{"e:üna@x.org", "p:+12125550100;ext=5", "p:+442079460958"}
-	if diff := cmp.Diff(want, in.MatchKeys()); diff != "" {
-		t.Error(diff)
-	}
+	crmtest.Same(t, want, in.MatchKeys())
 	if keys := (&ContactInput{}).MatchKeys(); len(keys) != 0 {
 		t.Errorf("an empty input has the keys %q", keys)
 	}
@@ -150,24 +148,11 @@ func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
 		gone, added := KeyChange(&Contact{MatchKeys: old}, &Contact{MatchKeys: new})
-		var left, wantAdded, wantGone []string
-		for _, key := range old {
-			if !slices.Contains(new, key) {
-				wantGone = append(wantGone, key)
-			}
-		}
-		for _, key := range new {
-			if !slices.Contains(old, key) {
-				wantAdded = append(wantAdded, key)
-			}
-		}
-		if !slices.Equal(gone, wantGone) || !slices.Equal(added, wantAdded) {
+		left := slices.DeleteFunc(slices.Clone(old), func(key string) bool { return slices.Contains(gone, key) })
+		if len(left) != len(old)-len(gone) || slices.ContainsFunc(added, func(key string) bool { return slices.Contains(old, key) }) {
 			t.Fatalf("from %q to %q: gone %q, added %q", old, new, gone, added)
 		}
-		left = slices.DeleteFunc(slices.Clone(old), func(key string) bool { return slices.Contains(gone, key) })
-		left = append(left, added...)
-		slices.Sort(left)
-		if !slices.Equal(left, new) {
+		if left = append(left, added...); !slices.Equal(slices.Sorted(slices.Values(left)), new) {
 			t.Fatalf("from %q to %q, and %q is left", old, new, left)
 		}
 	})
@@ -187,38 +172,31 @@ func TestAMatchIsMergedOrKeptAsWasDecided(t *testing.T) {
 	match := &Contact{ID: 7, FirstName: "Marta", MatchKeys: []string{"e:m@x.org"}}
 	twin := &Contact{ID: 8, FirstName: "Marta", MatchKeys: []string{"e:m@x.org"}}
 	changed := &Contact{ID: 7, FirstName: "Martha", MatchKeys: []string{"e:m@x.org"}}
-	for _, test := range []struct {
-		name  string
-		mode  CreateMode
-		match *Contact
-		merge bool
-		err   error
-	}{
-		{"a program merges", Dedupe, twin, true, nil},
-		{"a program forces", Force, twin, false, nil},
-		{"a program finds nobody", Dedupe, nil, false, nil},
-		{"merge into what was seen", MergeSeen, match, true, nil},
-		{"keep beside what was seen", KeepSeen, match, false, nil},
-		{"nobody is left to keep beside", KeepSeen, nil, false, nil},
-		{"nobody is left to merge into", MergeSeen, nil, false, ErrChanged},
-		{"never merge into another", MergeSeen, twin, false, &Matched{}},
-		{"never merge into what it has become", MergeSeen, changed, false, &Matched{}},
-		{"another one to keep beside", KeepSeen, twin, false, &Matched{}},
-	} {
+	modes := map[string]CreateMode{"dedupe": Dedupe, "force": Force, "merge seen": MergeSeen, "keep seen": KeepSeen}
+	found := map[string]*Contact{"match": match, "twin": twin, "changed": changed}
+	for _, test := range rows.Of[struct{ What, Mode, Match, Want string }](`
+		a program merges                     dedupe      twin     merge
+		a program forces                     force       twin     keep
+		a program finds nobody               dedupe      nobody   keep
+		merge into what was seen             merge seen  match    merge
+		keep beside what was seen            keep seen   match    keep
+		nobody is left to keep beside        keep seen   nobody   keep
+		nobody is left to merge into         merge seen  nobody   refuse
+		never merge into another             merge seen  twin     ask
+		never merge into what it has become  merge seen  changed  ask
+		another one to keep beside           keep seen   twin     ask
+	`) {
 		in := valid(t, `{"first_name":"Ana","emails":[{"value":"m@x.org"}]}`)
 		in.SeenMatch = match.Snapshot()
-		merge, err := in.MergesInto(test.match, test.mode)
-		var matched *Matched
-		if errors.As(err, &matched) {
-			if matched.Contact.ID != test.match.ID {
-				t.Errorf("%s: the question is about %d", test.name, matched.Contact.ID)
-			}
-			_, wanted := test.err.(*Matched)
-			if !wanted {
-				t.Errorf("%s: got a question", test.name)
-			}
-		} else if merge != test.merge || err != test.err {
-			t.Errorf("%s: got %v, %v", test.name, merge, err)
+		merge, err := in.MergesInto(found[test.Match], modes[test.Mode])
+		got := map[bool]string{true: "merge", false: "keep"}[merge]
+		if matched := new(Matched); errors.As(err, &matched) && matched.Contact.ID == found[test.Match].ID {
+			got = "ask"
+		} else if err != nil {
+			got = map[bool]string{true: "refuse"}[err == ErrChanged]
+		}
+		if got != test.Want {
+			t.Errorf("%s: %q, %v", test.What, got, err)
 		}
 	}
 }

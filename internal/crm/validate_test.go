@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig/rows"
@@ -29,7 +27,9 @@ func listed(n int, format string) string {
 	return "[" + strings.Join(elements, ",") + "]"
 }
 
-var textFields = []string{"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url"}
+var textFields = rows.All(`
+	first_name  middle_name  last_name  dob  company  title  twitter_url  linkedin_url  facebook_url
+`)
 
 // Every place that holds a text: a body with the text at %s, and the path of that place.
 var textPlaces = []struct{ body, path string }{
@@ -54,7 +54,9 @@ func init() {
 
 func TestEveryTextMustBeAString(t *testing.T) {
 	for _, place := range textPlaces {
-		for _, value := range []string{`7`, `0.5`, `1e400`, `true`, `false`, `{}`, `[]`, `["x"]`, `{"value":"x"}`} {
+		for _, value := range rows.All(`
+			7  0.5  1e400  true  false  {}  []  ["x"]  {"value":"x"}
+		`) {
 			refused(t, fmt.Sprintf(place.body, value), "The "+place.path+" field must be a string.")
 		}
 	}
@@ -225,14 +227,12 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 			t.Errorf("%q is not a sentence that names %s", fault.Message(), fault.Field())
 		}
 	}
-	want := []string{
-		"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url",
-		"emails.0.type", "emails.0.value", "emails.1.value", "emails.2", "phones.0.value", "phones.1.value",
-		"addresses.0.state", "addresses.0.country", "tags.0", "tags.1", "tags.2",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	want := rows.All(`
+		first_name  middle_name  last_name  dob  company  title  twitter_url  linkedin_url  facebook_url
+		emails.0.type  emails.0.value  emails.1.value  emails.2  phones.0.value  phones.1.value  addresses.0.state
+		addresses.0.country  tags.0  tags.1  tags.2
+	`)
+	crmtest.Same(t, want, got)
 	if err.Error() != "The first_name field must be a string. (and 19 more errors)" {
 		t.Errorf("the message is %q", err)
 	}

@@ -122,6 +122,12 @@ func (p *Program) Account(name string) (secret string) {
 // MemoryPeak is the most memory that the program has had so far, in bytes.
 func (p *Program) MemoryPeak() int { return p.told("status", `VmHWM:\s+(\d+) kB`) << 10 }
 
+// ForgetMemoryPeak begins to look for the most memory anew.
+func (p *Program) ForgetMemoryPeak() {
+	p.t.Helper()
+	Succeed(p.t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0))
+}
+
 // Slowed begins to measure by how much the program is slowed down because others have the processors. What it returns ends that: 3 is that for each second of work, the program waited for two.
 func (p *Program) Slowed() (end func() float64) {
 	had, waited := p.processors()

@@ -1,5 +1,7 @@
 package crmtest
 
+import "github.com/google/go-cmp/cmp"
+
 // Failer is a test, also one that draws its input by chance.
 type Failer interface {
 	Helper()
@@ -29,5 +31,13 @@ func Succeed(t Failer, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Same ends a test where two values differ.
+func Same[T any](t Failer, want, got T, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Fatal(diff)
 	}
 }

@@ -41,19 +41,47 @@ func TestAFormBecomesAWish(t *testing.T) {
 }
 
 func TestAmountsAreReadAsThePeopleOfTheCurrencyWriteThem(t *testing.T) {
-	for _, test := range []struct {
-		currency, written string
-		want              int64 // 0: refused
-	}{
-		{"USD", "50", 5000}, {"USD", "$ 50", 5000}, {"USD", "1,250", 125000}, {"USD", "1 250.5", 125050}, {"USD", "12,50", 1250}, {"USD", "50.00 USD", 5000},
-		{"EUR", "12,50", 1250}, {"EUR", "12.50", 1250}, {"EUR", "1.250,00 €", 125000}, {"EUR", "1.250", 0}, {"EUR", "1,250", 0}, {"EUR", "€ 50", 5000},
-		{"GBP", "£1,250", 125000}, {"JPY", "¥5,000", 5000}, {"JPY", "5000.5", 0}, {"KWD", "12.345", 12350}, {"SEK", "1 250,50", 125050}, {"BRL", "1.250,00", 125000},
-		{"USD", "", 0}, {"USD", "-50", 0}, {"USD", "(50)", 0}, {"USD", "€50", 0}, {"USD", "fifty", 0}, {"USD", "50.001", 0}, {"USD", "1e9", 0}, {"USD", "4.99", 0}, {"USD", "0", 0},
-		{"USD", "1000000", 0}, {"USD", "999999999999999999999999", 0}, {"USD", "50" + strings.Repeat(" ", 50), 5000}, {"USD", strings.Repeat("5", 50), 0}, {"USD", "NaN", 0},
-	} {
-		w, err := offered(test.currency).Read(filled("once", "other", "other_amount", test.written))
-		if test.want != 0 && (err != nil || w.Amount != test.want) || test.want == 0 && !wrong(err, "other_amount") {
-			t.Errorf("%s %q: %d %v", test.currency, test.written, w.Amount, err)
+	for _, test := range rows.Of[struct {
+		Currency, Written string
+		Want              int64 // 0: refused
+	}](`
+		USD  50                        5000
+		USD  $ 50                      5000
+		USD  1,250                     125000
+		USD  1 250.5                   125050
+		USD  12,50                     1250
+		USD  50.00 USD                 5000
+		EUR  12,50                     1250
+		EUR  12.50                     1250
+		EUR  1.250,00 €                125000
+		EUR  1.250                     0
+		EUR  1,250                     0
+		EUR  € 50                      5000
+		GBP  £1,250                    125000
+		JPY  ¥5,000                    5000
+		JPY  5000.5                    0
+		KWD  12.345                    12350
+		SEK  1 250,50                  125050
+		BRL  1.250,00                  125000
+		USD  ""                        0
+		USD  -50                       0
+		USD  (50)                      0
+		USD  €50                       0
+		USD  fifty                     0
+		USD  50.001                    0
+		USD  1e9                       0
+		USD  4.99                      0
+		USD  0                         0
+		USD  1000000                   0
+		USD  999999999999999999999999  0
+		USD  NaN                       0
+		USD  LONG                      0
+		USD  PADDED                    5000
+	`) {
+		test.Written = strings.NewReplacer("LONG", strings.Repeat("5", 50), "PADDED", "50"+strings.Repeat(" ", 50)).Replace(test.Written)
+		w, err := offered(test.Currency).Read(filled("once", "other", "other_amount", test.Written))
+		if test.Want != 0 && (err != nil || w.Amount != test.Want) || test.Want == 0 && !wrong(err, "other_amount") {
+			t.Errorf("%s %q: %d %v", test.Currency, test.Written, w.Amount, err)
 		}
 	}
 }
@@ -72,36 +100,39 @@ func wrong(err error, fields ...string) bool {
 }
 
 func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
-	for name, test := range map[string]struct {
-		sent  map[string][]string
-		wrong []string
-	}{
-		"nothing":                 {map[string][]string{}, []string{"way", "frequency", "first_name", "last_name", "email"}},
-		"an unknown way":          {filled("way", "cash"), []string{"way"}},
-		"an unknown frequency":    {filled("frequency", "weekly"), []string{"frequency"}},
-		"a monthly transfer":      {filled("frequency", "monthly", "way", "transfer"), []string{"frequency"}},
-		"no amount":               {filled("once", ""), []string{"once"}},
-		"too little":              {filled("once", "1"), []string{"once"}},
-		"other without an amount": {filled("once", "other"), []string{"other_amount"}},
-		"an email without a host": {filled("email", "ana@"), []string{"email"}},
-		"a mail header":           {filled("email", "ana@example.org\nBcc: all@example.org"), []string{"email"}},
-		"two emails":              {filled("email", "ana@example.org, b@example.org"), []string{"email"}},
-		"a link for a name":       {filled("first_name", "Win at https://evil.example"), []string{"first_name"}},
-		"a bare link":             {filled("last_name", "evil.com"), []string{"last_name"}},
-		"a link in capitals":      {filled("company", "EVIL.COM"), []string{"company"}},
-		"an email for a name":     {filled("company", "spam@example"), []string{"company"}},
-		"HTML":                    {filled("company", "<b>x"), []string{"company"}},
-		"a line break":            {filled("dedicated_to", "A\nB"), []string{"dedicated_to"}},
-		"a hidden link":           {filled("last_name", "evil\u200b.com"), []string{"last_name"}},
-		"a joined link":           {filled("last_name", "evil\u200d.com"), []string{"last_name"}},
-		"turned text":             {filled("first_name", "A\u202eB"), []string{"first_name"}},
-		"a long name":             {filled("last_name", strings.Repeat("é", 101)), []string{"last_name"}},
-		"an unknown dedication":   {filled("dedication", "to", "dedicated_to", "Zoë"), []string{"dedication"}},
-		"no one honored":          {filled("dedication", "in_memory_of"), []string{"dedicated_to"}},
-	} {
-		if _, err := offered("USD").Read(test.sent); !wrong(err, test.wrong...) {
-			t.Errorf("%s: %v", name, err)
+	for _, test := range rows.Of[struct{ What, Sent, Also, Wrong string }](`
+		an unknown way           way=cash                                       ""                way
+		an unknown frequency     frequency=weekly                               ""                frequency
+		a monthly transfer       frequency=monthly                              way=transfer      frequency
+		no amount                once=                                          ""                once
+		too little               once=1                                         ""                once
+		other without an amount  once=other                                     ""                other_amount
+		an email without a host  email=ana@                                     ""                email
+		a mail header            "email=ana@example.org\nBcc: all@example.org"  ""                email
+		two emails               email=ana@example.org, b@example.org           ""                email
+		a link for a name        first_name=Win at https://evil.example         ""                first_name
+		a bare link              last_name=evil.com                             ""                last_name
+		a link in capitals       company=EVIL.COM                               ""                company
+		an email for a name      company=spam@example                           ""                company
+		HTML                     company=<b>x                                   ""                company
+		a line break             "dedicated_to=A\nB"                            ""                dedicated_to
+		a hidden link            "last_name=evil\u200b.com"                     ""                last_name
+		a joined link            "last_name=evil\u200d.com"                     ""                last_name
+		turned text              "first_name=A\u202eB"                          ""                first_name
+		an unknown dedication    dedication=to                                  dedicated_to=Zoë  dedication
+		no one honored           dedication=in_memory_of                        ""                dedicated_to
+	`) {
+		name, value, _ := strings.Cut(test.Sent, "=")
+		also, more, _ := strings.Cut(test.Also, "=")
+		if _, err := offered("USD").Read(filled(name, value, also, more)); !wrong(err, test.Wrong) {
+			t.Errorf("%s: %v", test.What, err)
 		}
+	}
+	if _, err := offered("USD").Read(filled("last_name", strings.Repeat("é", 101))); !wrong(err, "last_name") {
+		t.Errorf("a long name: %v", err)
+	}
+	if _, err := offered("USD").Read(map[string][]string{}); !wrong(err, "way", "frequency", "first_name", "last_name", "email") {
+		t.Errorf("nothing: %v", err)
 	}
 	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王", "علی\u200cرضا"} {
 		if w, err := offered("USD").Read(filled("last_name", name)); err != nil || w.LastName != name {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/rows"
 )
 
 // account is a finder with made-up contacts, and who they are.
@@ -122,7 +123,9 @@ func TestFinderNeedsNoContacts(t *testing.T) {
 // In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two people one.
 func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 	var f Finder
-	firsts, lasts := []string{"Anna", "Ben", "Chloe", "Dan", "Eva"}, []string{"Abbott", "Brooks", "Castillo", "Dawson", "Ellery", "Fontaine", "Grant", "Hale"}
+	firsts, lasts := []string{"Anna", "Ben", "Chloe", "Dan", "Eva"}, rows.All(`
+		Abbott  Brooks  Castillo  Dawson  Ellery  Fontaine  Grant  Hale
+	`)
 	for i := range 160 {
 		r := contactOf(t, fmt.Sprintf("%s|%s|||(617) 555-01%02d|%d Main St, Boston, 02110", firsts[i%len(firsts)], lasts[i/len(firsts)%len(lasts)]+strings.Repeat("n", i/40), i%100, i))
 		f.Add(int64(i), &r)

@@ -1,51 +1,51 @@
 package duplicate
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig/rows"
 )
 
 func TestNamesAreComparedWithoutTitlesAndFillers(t *testing.T) {
-	type names struct{ First, Middle, Last, Suffix string }
-	for _, test := range []struct {
-		contact crm.Contact
-		want    names
-	}{
-		{crm.Contact{FirstName: "Dr. José", LastName: "García-López"}, names{"jose", "", "garcia lopez", ""}},
-		{crm.Contact{FirstName: "Mary Ann", LastName: "O’Brien"}, names{"mary", "ann", "obrien", ""}},
-		{crm.Contact{FirstName: "Robert", LastName: "Hill, Jr."}, names{"robert", "", "hill", "jr"}},
-		{crm.Contact{FirstName: "Robert", LastName: "Hill", Suffix: "3rd"}, names{"robert", "", "hill", "iii"}},
-		{crm.Contact{FirstName: "Unknown", LastName: "Smith"}, names{"", "", "smith", ""}},
-		{crm.Contact{FirstName: "Anonymous", LastName: "Donor"}, names{}},
-		{crm.Contact{FirstName: "Jane Doe", LastName: "Unknown"}, names{"jane", "", "doe", ""}},
-		{crm.Contact{FirstName: "Mary & John", LastName: "Smith"}, names{"john&mary", "", "smith", ""}},
-		{crm.Contact{FirstName: "Mr. and Mrs. John", LastName: "Smith"}, names{"john", "", "smith", ""}},
-		{crm.Contact{IsCompany: true, Company: "The Acme Widgets Company, Inc."}, names{"acme widgets", "", "", ""}},
-	} {
-		r := Of(&test.contact)
-		if diff := cmp.Diff(test.want, names{r.First, r.Middle, r.Last, r.Suffix}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.contact.PersonName(), diff)
+	for _, test := range rows.Of[struct{ First, Last, Suffix, Want string }](`
+		Dr. José           García-López                     ""   jose//garcia lopez/
+		Mary Ann           O’Brien                          ""   mary/ann/obrien/
+		Robert             Hill, Jr.                        ""   robert//hill/jr
+		Robert             Hill                             3rd  robert//hill/iii
+		Unknown            Smith                            ""   //smith/
+		Anonymous          Donor                            ""   ///
+		Jane Doe           Unknown                          ""   jane//doe/
+		Mary & John        Smith                            ""   john&mary//smith/
+		Mr. and Mrs. John  Smith                            ""   john//smith/
+		company            The Acme Widgets Company, Inc.   ""   acme widgets///
+	`) {
+		c := crm.Contact{FirstName: test.First, LastName: test.Last, Suffix: test.Suffix}
+		if test.First == "company" {
+			c = crm.Contact{IsCompany: true, Company: test.Last}
+		}
+		if r := Of(&c); r.First+"/"+r.Middle+"/"+r.Last+"/"+r.Suffix != test.Want {
+			t.Errorf("%+v: %+v", test, r)
 		}
 	}
 }
 
 func TestAddressesAreComparedInOneForm(t *testing.T) {
-	for _, test := range []struct {
-		address crm.Address
-		want    Place
-	}{
-		{crm.Address{Line1: "12 North Main Street, Apartment 4b", City: "St. Paul", Zipcode: "55101-1234", Country: "USA"}, Place{"12", "n main st", "4b", "55101", "stpaul", "USA"}},
-		{crm.Address{Line1: "12 N. Main St. #4B"}, Place{"12", "n main st", "4b", "", "", ""}},
-		{crm.Address{Line1: "12 N Main St", Line2: "Unit 4B"}, Place{"12", "n main st", "4b", "", "", ""}},
-		{crm.Address{Line1: "P.O. Box 77", Zipcode: "55101"}, Place{"77", "box", "", "55101", "", ""}},
-		{crm.Address{Line1: "Hauptstraße 5", City: "Köln"}, Place{"5", "hauptstrasse", "", "", "koln", ""}},
-	} {
-		if diff := cmp.Diff(test.want, placeOf(&test.address)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.address.Line1, diff)
+	for _, test := range rows.Of[struct{ Line1, Line2, City, Zip, Country, Want string }](`
+		12 North Main Street, Apartment 4b  ""       St. Paul  55101-1234  USA  {12_n_main_st_4b_55101_stpaul_USA}
+		12 N. Main St. #4B                  ""       ""        ""          ""   {12_n_main_st_4b___}
+		12 N Main St                        Unit 4B  ""        ""          ""   {12_n_main_st_4b___}
+		P.O. Box 77                         ""       ""        55101       ""   {77_box__55101__}
+		Hauptstraße 5                       ""       Köln      ""          ""   {5_hauptstrasse___koln_}
+	`) {
+		a := crm.Address{Line1: test.Line1, Line2: test.Line2, City: test.City, Zipcode: test.Zip, Country: test.Country}
+		if got := strings.ReplaceAll(fmt.Sprint(placeOf(&a)), " ", "_"); got != test.Want {
+			t.Errorf("%+v is compared as %s", test, got)
 		}
 	}
 }

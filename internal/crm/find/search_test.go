@@ -164,7 +164,9 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 }
 
 func TestASearchForNothingIsEmpty(t *testing.T) {
-	for _, typed := range []string{"", " ", "\t\n", "\x00", "\xff", "#", "tag:", " tag: ", "# "} {
+	for _, typed := range rows.All(`
+		""  " "  "\t\n"  "\x00"  "\xff"  #  tag:  " tag: "  "# "
+	`) {
 		if s := ParseSearch(typed, "US"); !s.IsEmpty() || len(s.Terms) != 0 {
 			t.Errorf("%q is not empty: %+v", typed, s)
 		}

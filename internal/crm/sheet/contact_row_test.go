@@ -7,6 +7,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/rig/rows"
 )
 
 // TestEveryFieldHasAColumnOfItsOwn: a column that becomes a field fills that one and no other, and is written as it was read.
@@ -57,16 +58,23 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 
 // TestFieldsOfOtherSystemsComeBack: opt-outs, ids and companies of another system are read, and our own file has them again.
 func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
-	header := []string{"Constituent Type", "Organization", "First", "Last", "Salesforce ID", "Donor ID", "Do Not Mail", "No Email", "Do not call", "Deceased", "Prefix", "Title"}
+	header := rows.All(`
+		Constituent Type  Organization  First  Last  Salesforce ID  Donor ID  Do Not Mail  No Email  Do not call
+		Deceased  Prefix  Title
+	`)
 	for _, test := range []struct {
 		row  []string
 		want func(c *crm.Contact)
 	}{
-		{[]string{"Organization", "Acme", "", "", "003A", "7", "X", "No", "", "n", "", ""}, func(c *crm.Contact) {
+		{rows.All(`
+			Organization  Acme  ""  ""  003A  7  X  No  ""  n  ""  ""
+		`), func(c *crm.Contact) {
 			c.IsCompany, c.Company, c.DoNotMail = true, "Acme", true
 			c.ExternalIDs = []crm.ExternalID{{Source: "Salesforce", Value: "003A"}, {Source: "import", Value: "7"}}
 		}},
-		{[]string{"Individual", "", "Ana", "Lopez", "", "a:b;c", "", "Opted out of all", "TRUE", "1", "Dr.", "Director"}, func(c *crm.Contact) {
+		{rows.All(`
+			Individual  ""  Ana  Lopez  ""  a:b;c  ""  Opted out of all  TRUE  1  Dr.  Director
+		`), func(c *crm.Contact) {
 			c.FirstName, c.LastName, c.Prefix, c.Title = "Ana", "Lopez", "Dr.", "Director"
 			c.DoNotEmail, c.DoNotCall, c.Deceased = true, true, true
 			c.ExternalIDs = []crm.ExternalID{{Source: "import", Value: "a:b;c"}}

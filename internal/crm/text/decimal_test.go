@@ -38,10 +38,11 @@ func TestParseDecimal(t *testing.T) {
 			t.Errorf("parseDecimal(%q) = %d, %v; want %d", test.Text, cents, ok, test.Cents)
 		}
 	}
-	for _, value := range []string{
-		"-1", "-0.01", "0.001", "12.345", "1e-3", "10000000000", "9999999999.995", "1e10", "1e400", "1e-400",
-		"1e999999999999999999999", "1e-999999999999999999999", strings.Repeat("9", 1000),
-	} {
+	for _, value := range append(rows.All(`
+		-1  -0.01  0.001  12.345  1e-3  10000000000  9999999999.995  1e10  1e400  1e-400  1e999999999999999999999
+		1e-999999999999999999999
+	`),
+		strings.Repeat("9", 1000)) {
 		if cents, ok := ParseDecimal(value, 2, CentDigits); ok {
 			t.Errorf("parseDecimal(%q) = %d, want it refused", value, cents)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/nyaruka/phonenumbers"
 
 	"donorbook/internal/rig/drill"
+	"donorbook/internal/rig/rows"
 )
 
 // The drill compares with all that the library knows, make test with a part of it.
@@ -101,7 +102,9 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 
 // plainPhone has about as many digits as a North American number, with some of the usual punctuation and some unusual.
 func plainPhone(random *rand.Rand) string {
-	value := []string{"", "+", "1", "+1", "(", "+ 1-", "00", "011"}[random.IntN(8)]
+	value := rows.All(`
+		""  +  1  +1  (  + 1-  00  011
+	`)[random.IntN(8)]
 	for range 9 + random.IntN(3) {
 		value += string('0' + rune(random.IntN(10)))
 		if random.IntN(4) == 0 {
@@ -186,26 +189,31 @@ func TestEveryExampleNumberIsReadAsTheLibraryReadsIt(t *testing.T) {
 	}
 }
 
-var oddPhones = []string{
-	"312.555.0123 x42", "312-555-0123 ext. 42", "312 555 0123 extn 7", "3125550123;ext=9", "312 555 0123,,5", "312 555 0123;5#",
-	"312 555 0123 #44", "312 555 0123 - 503#", "312 555 0123, ext 1234567", "312 555 0123 EXTENSIÓN 5", "312 555 0123 доб. 9",
-	"312 555 0123 anexo 5", "312 555 0123 int 5", "312 555 0123～5", "312 555 0123 ｅｘｔ 5", "(530) 583-6985 x302/x2303", "530 583 6985 \\ x2",
-	"1-800-FLOWERS", "1-800-flo-wers", "800 CALL ME", "+1 800 FLOWERS x5", "0800 FLOWERS", "12ab345678", "1-800-ſlowers", "1-800-ıKKKKK",
-	"tel:+1-201-555-0123", "tel:201-555-0123;phone-context=+1", "tel:555-0123;phone-context=example.com", "201-555-0123;phone-context=+1;ext=5",
-	";phone-context=+1", "tel:201-555-0123;phone-context=", "tel:2015550123;phone-context=+1-.", "tel:2015550123;phone-context=a-.b",
-	"2015550123;phone-context=+1;tel:5", "tel:+12015550123;isub=12345", "tel:+12015550123;isub=1;phone-context=+44", "+12015550123;foo=bar",
-	"０３-１２３４-５６７８", "＋１ ３１２ ５５５ ０１２３", "+＋1 312 555 0123", "٣١٢ ٥٥٥ ٠١٢٣", "۰۲۱ ۱۲۳۴ ۵۶۷۸", "०२२ १२३४ ५६७८", "0०", "०००", "0०० 12",
-	"+", "++", "+ +1 312 555 0123", "++1 312 555 0123", "(+1) 312 555 0123", "1 (+1) 312 555 0123", "phone: 312 555 0123", "312 555 0123 home",
-	"312\u00a0555\u00a00123", "312‐555‐0123", "312–555–0123", "312\u200b5550123", "312\t5550123", "312\n5550123", "[312] 555~0123", "312*555*0123",
-	"*31#3125550123", "#31#3125550123", "312 555 0123&&x]]", "12", "1 2", "12)", "+12", "1", "123", "00", "000", "0000000", "011", "01101", "0114",
-	"011 44 20 7946 0958", "+011 44 20 7946 0958", "+0044 20 7946 0958", "+1 1 312 555 0123", "+44 (0)20 7946 0958", "+39 06 6982", "+800 1234 5678",
-	"0343 15 555 1212", "+54 9 343 555 1212", "(011) 15-2345-6789", "0 15 11 96123 4567", "+55 (0xx11) 96123-4567", "044 55 1234 5678", "01 55 1234 5678",
-	"8 10 44 20 7946 0958", "8 (495) 123-45-67", "8~10 44 2079460958", "0011 1 312 555 0123", "0015 44 2079460958", "180020 7946 0958",
-}
+var oddPhones = rows.All(`
+	312.555.0123 x42  312-555-0123 ext. 42  312 555 0123 extn 7  3125550123;ext=9  312 555 0123,,5  312 555 0123;5#
+	312 555 0123 #44  312 555 0123 - 503#  312 555 0123, ext 1234567  312 555 0123 EXTENSIÓN 5  312 555 0123 доб. 9
+	312 555 0123 anexo 5  312 555 0123 int 5  312 555 0123～5  312 555 0123 ｅｘｔ 5  (530) 583-6985 x302/x2303
+	530 583 6985 \ x2  1-800-FLOWERS  1-800-flo-wers  800 CALL ME  +1 800 FLOWERS x5  0800 FLOWERS  12ab345678
+	1-800-ſlowers  1-800-ıKKKKK  tel:+1-201-555-0123  tel:201-555-0123;phone-context=+1
+	tel:555-0123;phone-context=example.com  201-555-0123;phone-context=+1;ext=5  ;phone-context=+1
+	tel:201-555-0123;phone-context=  tel:2015550123;phone-context=+1-.  tel:2015550123;phone-context=a-.b
+	2015550123;phone-context=+1;tel:5  tel:+12015550123;isub=12345  tel:+12015550123;isub=1;phone-context=+44
+	+12015550123;foo=bar  ０３-１２３４-５６７８  ＋１ ３１２ ５５５ ０１２３  +＋1 312 555 0123  ٣١٢ ٥٥٥ ٠١٢٣  ۰۲۱ ۱۲۳۴ ۵۶۷۸
+	०२२ १२३४ ५६७८  0०  ०००  0०० 12  +  ++  + +1 312 555 0123  ++1 312 555 0123  (+1) 312 555 0123
+	1 (+1) 312 555 0123  phone: 312 555 0123  312 555 0123 home  "312\u00a0555\u00a00123"  312‐555‐0123
+	312–555–0123  "312\u200b5550123"  "312\t5550123"  "312\n5550123"  [312] 555~0123  312*555*0123  *31#3125550123
+	#31#3125550123  312 555 0123&&x]]  12  1 2  12)  +12  1  123  00  000  0000000  011  01101  0114
+	011 44 20 7946 0958  +011 44 20 7946 0958  +0044 20 7946 0958  +1 1 312 555 0123  +44 (0)20 7946 0958
+	+39 06 6982  +800 1234 5678  0343 15 555 1212  +54 9 343 555 1212  (011) 15-2345-6789  0 15 11 96123 4567
+	+55 (0xx11) 96123-4567  044 55 1234 5678  01 55 1234 5678  8 10 44 20 7946 0958  8 (495) 123-45-67
+	8~10 44 2079460958  0011 1 312 555 0123  0015 44 2079460958  180020 7946 0958
+`)
 
 func TestOddSpellingsAreReadAsTheLibraryReadsThem(t *testing.T) {
 	for _, value := range oddPhones {
-		for _, region := range []string{"US", "GB", "DE", "IT", "AR", "BR", "MX", "RU", "AU", "JP", "BS", "GG", "KZ", "CO", "IL", "", "us", "ZZ", "001"} {
+		for _, region := range rows.All(`
+			US  GB  DE  IT  AR  BR  MX  RU  AU  JP  BS  GG  KZ  CO  IL  ""  us  ZZ  001
+		`) {
 			sameAsLibrary(t, value, region)
 		}
 	}

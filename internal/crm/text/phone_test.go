@@ -39,10 +39,10 @@ func TestNormalPhone(t *testing.T) {
 }
 
 func TestNormalPhoneRefuses(t *testing.T) {
-	for _, value := range []string{
-		"", "+", "phone", "none", "n/a", "12", "+999 123 456 789", "+1 312", "123456", "312555012345678",
-		strings.Repeat("1", 300), "+1 312 555 0123" + strings.Repeat(" ", 60), "312\xff5550123",
-	} {
+	for _, value := range append(rows.All(`
+		""  +  phone  none  n/a  12  +999 123 456 789  +1 312  123456  312555012345678  "312\xff5550123"
+	`),
+		strings.Repeat("1", 300), "+1 312 555 0123"+strings.Repeat(" ", 60)) {
 		if key, ok := NormalPhone(value, "US"); ok {
 			t.Errorf("normalPhone(%q) = %q, want it refused", value, key)
 		}

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/text/currency"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"donorbook/internal/rig/rows"
 )
 
 // codes lists a set again.
@@ -51,7 +53,9 @@ func TestIsCountry(t *testing.T) {
 		}
 	}
 	// Two letters, no letters, withdrawn (ANT, YUG), private (XKX, ZZZ), groups (EUR).
-	for _, code := range []string{"", "US", "USAA", "U1A", "840", "ANT", "YUG", "XKX", "ZZZ", "AAA", "EUR", "U A", "ÜSA", "UſA", "[[[", "@@@"} {
+	for _, code := range rows.All(`
+		""  US  USAA  U1A  840  ANT  YUG  XKX  ZZZ  AAA  EUR  U A  ÜSA  UſA  [[[  @@@
+	`) {
 		if IsCountry(code) {
 			t.Errorf("%q is not a country", code)
 		}
@@ -60,8 +64,12 @@ func TestIsCountry(t *testing.T) {
 
 // Unicode's table of currencies in use is older than these changes.
 var (
-	newCurrencies = []string{"SLE", "UYW", "VED", "XCG", "ZWG", "MRU", "STN", "VES"}
-	oldCurrencies = []string{"ANG", "BGN", "CUC", "HRK", "MRO", "SLL", "STD", "VEF", "ZWL"}
+	newCurrencies = rows.All(`
+		SLE  UYW  VED  XCG  ZWG  MRU  STN  VES
+	`)
+	oldCurrencies = rows.All(`
+		ANG  BGN  CUC  HRK  MRO  SLL  STD  VEF  ZWL
+	`)
 )
 
 func TestCurrenciesAgreeWithUnicode(t *testing.T) {

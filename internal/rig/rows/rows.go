@@ -7,6 +7,7 @@ import (
 	"iter"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,6 +32,9 @@ func cells(table string) (all [][]string) {
 	}
 	return all
 }
+
+// All are the cells of all rows, one after the other.
+func All(table string) []string { return slices.Concat(cells(table)...) }
 
 // Of are the rows of a table: its cells are texts, numbers, true or false, and lists of words.
 func Of[T any](table string) (all []T) {
