@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
 )
 
 // contacts are all contacts of an account, newest first.
@@ -287,4 +291,318 @@ func TestStatesAndCountriesAreTypedByName(t *testing.T) {
 		}
 	}
 	save("Bavaria", "Atlantis").is(422).sees("isn’t a state or province that we know.").has(`value="Bavaria"`)
+}
+
+// filterable is an organization with contacts that filters tell apart.
+func (s *site) filterable(role access.Role) *person {
+	p := s.member(s.organization("Harbor"), role)
+	s.contact(p, "Ann", "Abel", tagged("vip", "board"), func(in *crm.ContactInput) {
+		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann@example.org"}}, &[]crm.Address{{City: "San José", Zipcode: "95112"}}
+	})
+	s.contact(p, "Ben", "Bloom", tagged("vip"), func(in *crm.ContactInput) { in.Phones = &[]crm.Phone{{Value: "212-555-0100"}} })
+	s.contact(p, "Cat", "Cole", tagged("press"))
+	campaign := s.fund(p.account, "Gala", "USD")
+	s.donation(p.account, doc.MakeID(p.account.Number, 1), `"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
+	return p
+}
+
+func TestContactsAreFiltered(t *testing.T) {
+	s := anySite(t)
+
+	p := s.filterable(access.Viewer)
+	for _, test := range []struct{ query, link, chip, names string }{
+		{"tags_all=vip,+board", "tag=vip&tag=board", "Tagged vip × Tagged board ×", "Ann"},
+		{"tags_any=board,press", "tag_any=board&tag_any=press", "Tagged board or press", "Ann Cat"},
+		{"tags_none=vip&city=", "tag_none=vip", "Not tagged vip", "Cat"},
+		{"city=SAN+JOSE&zip=", "city=SAN+JOSE", "City SAN JOSE", "Ann"},
+		{"zip=951&gave_to=", "zip=951", "ZIP 951", "Ann"},
+		{"has_email=yes&has_phone=", "has=email", "Has email", "Ann"},
+		{"has_email=no&has_phone=no", "lacks=email&lacks=phone", "No phone", "Cat"},
+		{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01", "Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
+		{"no_gift_from=2026-01-31", "no_gift_after=2026-01-31", "No gift since Jan 31, 2026", "Ben Cat"},
+		{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31", "No gift on or before Jan 30, 2026", "Ann"},
+		{"plan=current", "plan_status=active&plan_status=past_due", "Recurring gift active or past due", ""},
+		{"gave_from=2026-02-01", "gave_after=2026-02-01", "Gave since Feb 1, 2026", ""},
+		{"total_contributions_min=50&tags_all=", "total_contributions_min=50", "Total given at least 50", "Ann"},
+		{"added_to=2020-01-01", "created_before=2020-01-02", "Added on or before Jan 1, 2020", ""},
+		{"changed_from=2020-01-01&q=", "updated_after=2020-01-01", "Changed since Jan 1, 2020", "Ann Ben Cat"},
+		{"lastName=COLE", "last_name=COLE", "Last name COLE", "Cat"},
+		{"sort=-last_name&scope=all&city=", "scope=all&sort=-last_name", "", "Ann Ben Cat"},
+	} {
+		a := p.get("contacts?" + test.query)
+		if want := p.org("/contacts?" + test.link); a.location() != want {
+			t.Errorf("%s leads to %s, want %s", test.query, a.location(), want)
+			continue
+		}
+		for _, a := range []answer{p.get("contacts?" + test.link), p.live("contacts?" + test.query)} {
+			a.sees(test.chip)
+			var names []string
+			for _, name := range []string{"Ann", "Ben", "Cat"} {
+				if strings.Contains(a.body, ">"+name+" ") {
+					names = append(names, name)
+				}
+			}
+			if got := strings.Join(names, " "); got != test.names {
+				t.Errorf("%s finds %q, want %q", test.query, got, test.names)
+			}
+		}
+		p.live("contacts?"+test.query).with("HX-Replace-Url", p.org("/contacts?"+test.link))
+	}
+	both := p.get("contacts?tag=vip&lacks=email")
+	both.sees("1 of 3 contacts", "Ben Bloom")
+	if got := both.link(t, "×"); got != p.org("/contacts?lacks=email") { // of the first chip
+		t.Errorf("without the tag: %s", got)
+	}
+	p.get("contacts?gave_after=soon&has=fax").is(422).sees("Please fix 2 filters.", "Gave on or after must be a date").lacks("Ann Abel")
+
+}
+
+func TestAListIsSortedByItsColumns(t *testing.T) {
+	s := anySite(t)
+
+	p := s.filterable(access.Viewer)
+	order := func(path string) (names string) {
+		body := p.get(path).body
+		for body != "" {
+			var name string
+			_, body, _ = strings.Cut(body, `<a class="main" `)
+			_, name, _ = strings.Cut(body, ">")
+			names += name[:min(1, len(name))]
+		}
+		return names
+	}
+	list := p.get("contacts")
+	byName := list.link(t, "Name")
+	for path, want := range map[string]string{
+		p.org("/contacts?sort=-id"): "CBA", byName: "ABC", p.get(byName).link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
+		p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA", p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
+	} {
+		if got := order(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	p.get("columns/contacts?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1").leads(p.org("/contacts?tag=vip"))
+	p.get("contacts?tag=vip").sees("Total given", "Last gift", "Jan 31, 2026", "$50")
+	p.get("contacts?tag=vip").lacks("ann@example.org")
+
+}
+
+func TestSegmentsOfTheConsole(t *testing.T) {
+	s := anySite(t)
+
+	p := s.filterable(access.Editor)
+	viewer := s.member(p.account, access.Viewer)
+	p.get("contacts?tag=vip").sees("Save as segment")
+	viewer.get(p.org("/contacts?tag=vip")).lacks("Save as segment")
+	viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip").is(403)
+	p.follow("segments", "name", "VIPs <b>", "query", "tag=vip&page=2").sees("Segment “VIPs <b>” saved.", "2 of 3 contacts")
+	viewer.get(p.org("/contacts?tag=vip")).sees("VIPs <b>")
+	viewer.get(p.org("/segments")).sees("VIPs <b> 2 ")
+	p.post("segments", "name", "vips <B>", "query", "city=boston").is(422).sees("City boston", "Name of the segment is taken: choose another one.")
+	p.post("segments", "name", "Wrong", "query", "has=fax").is(422)
+	p.post("segments", "name", "Wrong", "query", "%zz").is(422)
+	all, err := s.store.Segments(t.Context(), p.account.Number)
+	if err != nil || len(all) != 1 || all[0].Actor != p.user.Email {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	path := p.org("/segments/" + fmt.Sprint(all[0].ID))
+	p.follow(path, "name", "Friends").sees("Segment renamed to “Friends”.")
+	p.post(path, "name", " ").sees("Name is required.")
+	stranger := s.member(s.organization("Other"), access.Owner)
+	stranger.post("segments/" + fmt.Sprint(all[0].ID) + "/delete").is(404)
+	p.follow(path+"/delete").sees("Segment “Friends” deleted.", "No segments yet")
+
+}
+
+// A filter lives in the address and in segments and nowhere else: a list that was filtered opens on all. What a person has
+// chosen are the columns, for themselves alone and in the console alone.
+func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
+	s := anySite(t)
+	p := s.filterable(access.Viewer)
+	contacts := p.org("/contacts")
+	for _, list := range []string{
+		"/contacts?tag=vip&sort=last_name", "/gifts?method=cash&sort=amount", "/gifts?thanks=waiting", "/plans?status=ended", "/donations?find=ann@example.org",
+	} {
+		p.get(p.org(list))
+		path, _, _ := strings.Cut(list, "?")
+		p.get(p.org(path)).is(200).lacks("Filtered:", "To thank Record")
+	}
+	p.get(contacts).sees("Ann Abel", "Ben Bloom", "Cat Cole")
+	list := p.get(contacts + "?sort=last_name&tag=vip")
+	for _, all := range []string{list.link(t, "Show all contacts"), contacts + "?tags_all=&city="} {
+		a := p.get(all)
+		if a.status == 303 {
+			a = p.get(a.location())
+		}
+		a.sees("Cat Cole").lacks("Filtered:")
+	}
+	chosen := p.get("columns/gifts?query=method%3Dcheck&column=how&column=amount")
+	chosen.leads(p.org("/gifts?method=check"))
+	if cookie := chosen.header.Get("Set-Cookie"); strings.Contains(cookie, "check") || !strings.Contains(cookie, "Path=/console;") {
+		t.Errorf("the browser keeps %s", cookie)
+	}
+	p.get("gifts").has(`<th scope="col" class="how">`).hides(`<th scope="col" class="what">`)
+	other, console := s.member(p.account, access.Viewer), mustURL(t, s.http.URL+"/console")
+	for _, kept := range p.client.Jar.Cookies(console) {
+		if strings.HasPrefix(kept.Name, "__Secure-columns-") { // as in the same browser
+			other.client.Jar.SetCookies(console, []*http.Cookie{{Name: kept.Name, Value: kept.Value, Path: "/console", Secure: true}})
+		}
+	}
+	other.get(p.org("/gifts")).has(`<th scope="col" class="what">`)
+	p.get("columns/keys?column=how").is(404)
+}
+
+func TestReportsAreListsOfContacts(t *testing.T) {
+	s := anySite(t)
+
+	p := s.filterable(access.Editor)
+	id := func(n int64) int64 { return doc.MakeID(p.account.Number, n) }
+	s.donation(p.account, id(2), `"amount":80,"method":"cash","transacted_at":"2024-05-01"`)
+	s.donation(p.account, id(3), `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
+	p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31")
+	page := p.get("reports?year=2026")
+	page.sees("Gave in 2025, not in 2026 Last year’s donors who haven’t given again. 1", "Gave before, not in 2026", "First gift in 2026")
+	for report, want := range map[string]string{
+		"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole", "First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole", "Largest donors": "Ben Bloom Ann Abel Cat Cole",
+	} {
+		list := p.get(page.link(t, report))
+		list.sees("Last gift", "Total given", "Save as segment", "Add tags", "Export")
+		_, rows, _ := strings.Cut(list.body, "<tbody>")
+		got := []string{}
+		for _, part := range strings.Split(rows, `<a class="main"`)[1:] {
+			_, name, _ := strings.Cut(part, ">")
+			name, _, _ = strings.Cut(name, "<")
+			got = append(got, name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, want %s", report, got, want)
+		}
+	}
+	p.get("reports?year=2025").sees("Gave in 2024, not in 2025 Last year’s donors who haven’t given again. 1")
+	p.get("reports?year=x").is(422)
+
+}
+
+// field adds a custom field without the pages.
+func (s *site) field(p *person, title string, kind custom.FieldType, options ...string) custom.Field {
+	s.t.Helper()
+	f := must(s.store.DefineField(s.t.Context(), p.account.Number, custom.FieldInput{Title: title, Type: kind, Options: options}))(s.t)
+	return f
+}
+
+func TestOwnersManageCustomFields(t *testing.T) {
+	s, p := signedIn(t, access.Owner)
+	const path = "settings/fields"
+	p.get(path).sees("No custom fields yet")
+	p.follow(path, "title", " Shirt size ", "description", "For the run", "type", "select", "options", "S\r\n\r\nM\r\nS").
+		sees("Shirt size For the run One of a list 2 options")
+	p.follow(path, "title", "Age", "type", "number", "options", "ignored")
+	p.get("settings").sees("Custom fields 2 in use")
+	p.post(path, "title", "shirt SIZE", "type", "select", "options", "\n").is(422).
+		sees("Title is taken: choose another one.", "Enter at least one option.").has(`value="shirt SIZE"`)
+	fields := must(s.store.CustomFields(t.Context(), p.account.Number))(t).Active()
+	if len(fields) != 2 {
+		t.Fatalf("%+v", fields)
+	}
+	shirt, age := fmt.Sprint(path, "/", fields[0].ID), fmt.Sprint(path, "/", fields[1].ID)
+	p.get(shirt).sees("Can’t be changed").has(">S\nM</textarea>")
+	p.follow(shirt, "title", "T-shirt", "options", "S\nXL").sees("T-shirt")
+	if page := p.follow(age+"/up").sees("Age Number", "T-shirt One of a list 2 options").words(); strings.Index(page, "Age Number") > strings.Index(page, "T-shirt") {
+		t.Error("the field has not moved up")
+	}
+	p.follow(shirt+"/end").sees("contacts keep their values.", "Restore field T-shirt")
+	p.post(path, "title", "t-shirt", "type", "text").sees("Title belongs to an archived custom field")
+	p.follow(shirt + "/resume").sees("restored, with its values.")
+	p.get("settings/history").sees("restored the custom field", "Changed title from “Shirt size” to “T-shirt”.")
+	p.get(path + "/999").is(404)
+	p.post(path+"/999", "title", "x").is(404)
+}
+
+func TestCustomFieldsAreFilledIn(t *testing.T) {
+	s, p := signedIn(t, access.Editor)
+	shirt, age := s.field(p, "Shirt size", custom.SelectField, "S", "M"), s.field(p, "Age", custom.NumberField)
+	since, member, about := s.field(p, "Since", custom.DateField), s.field(p, "Member", custom.BooleanField), s.field(p, "About", custom.LongTextField)
+	name := func(f custom.Field) string { return "custom_fields." + f.Key() }
+	form := func(more ...string) []string {
+		shown := strings.Join([]string{shirt.Key(), age.Key(), since.Key(), member.Key(), about.Key()}, " ")
+		return append([]string{"first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown", shown}, more...)
+	}
+	p.post("contacts", form(name(age), "forty", name(since), "someday", name(about), "kept")...).is(422).
+		sees("Age must be a number with at most 15 digits.", "Since must be a date.", "kept").has(`href="#f-custom_fields-` + age.Key() + `"`)
+	p.post("contacts", form(name(shirt), "XXL")...).sees("Shirt size must be one of S, M.")
+	p.follow("contacts", form(name(shirt), "M", name(age), "1,041.5", name(since), "2020-01-31", name(member), "Yes", name(about),
+		"Line one\r\nline two")...).sees("Shirt size M Age 1041.5 Since Jan 31, 2020 Member Yes About Line one line two")
+	path := p.org(fmt.Sprint("/contacts/", s.contacts(p.account)[0].ID))
+	p.get(path+"/edit").has(`value="1041.5"`, `value="2020-01-31"`, `<option value="M" selected>`, `<option value="Yes" selected>`,
+		">Line one\nline two</textarea>")
+	version := func() string { return s.version(p, path) }
+	save := func(seen string, more ...string) answer {
+		return p.post(path, append([]string{"seen", seen, "first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown"}, more...)...)
+	}
+	// A form that does not show a field leaves it alone; an option that is gone stays until it is changed.
+	succeed(t, s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}))
+	p.get(path + "/edit").has(`<option value="M" selected>`)
+	save(version(), shirt.Key()+" "+age.Key(), name(shirt), "M", name(age), "").is(303)
+	p.get(path).sees("Custom fields Shirt size M Since Jan 31, 2020 Member Yes")
+	// Another person has changed it since.
+	old := version()
+	save(old, age.Key(), name(age), "7").is(303)
+	save(old, age.Key(), name(age), "8").sees("What saving will change", "Age 7 8")
+	// An owner has ended a field meanwhile.
+	succeed(t, s.store.EndField(t.Context(), p.account.Number, member.ID))
+	p.post(path, append([]string{"seen", version()}, form(name(member), "No")...)...).sees("Custom fields have changed: an owner archived one.")
+	p.get(path).lacks("Member Yes")
+	p.get(path+"/history").sees("set “Age” to “7”", "removed “Age” “1041.5”")
+	p.get("contacts?q=line+two").sees("Zoë Okafor")
+}
+
+func TestASearchFindsContactsCampaignsAndGifts(t *testing.T) {
+	s, p := signedIn(t, access.Owner)
+	other := s.member(s.organization("Elsewhere"), access.Owner)
+	for i := range 9 {
+		s.contact(p, "Winter", "Number"+strconv.Itoa(i))
+	}
+	s.contact(other, "Winter", "Stranger")
+	s.campaign(p.account, `{"title":"Winter Coat Drive"}`)
+	page := p.get("search?q=winter")
+	page.sees("See all 9 contacts that match", "Winter Number8", "Winter Coat Drive").lacks("Stranger", "Number0")
+	p.get(page.link(t, "See all 9 contacts that match")).sees("9 contacts", "Winter Number0")
+	p.get("search?q=coat-drive").sees("Winter Coat Drive")
+	p.get("search?q=nothing+of+the+kind").sees("Nothing found")
+	p.get("search").sees("Find a contact by name")
+
+}
+
+// A typing error finds no one. Both searches offer what was probably meant, and that finds the contact.
+func TestASearchOffersWhatWasMeant(t *testing.T) {
+	s, p := signedIn(t, access.Owner)
+	s.contact(p, "Mary", "Fitzgerald")
+	for _, list := range []string{"/search", "/contacts"} {
+		page := p.get(p.org(list + "?q=mary+Fitzgereld"))
+		page.sees("Did you mean mary Fitzgerald")
+		p.get(page.link(t, "mary Fitzgerald")).sees("Mary Fitzgerald")
+		page = p.get(p.org(list + "?q=Zebra"))
+		page.lacks("Did you mean")
+	}
+	p.get("contacts?scope=archived&q=Fitzgereld").lacks("Did you mean")
+
+}
+
+func TestASearchForAnIDLeadsToIt(t *testing.T) {
+	s, p := signedIn(t, access.Owner)
+	other := s.member(s.organization("Elsewhere"), access.Owner)
+	contact := s.contact(p, "Ida", "Lund")
+	gift := p.give(contact, "75", "2026-01-31", "external_id", "row-7")
+	for _, query := range []string{path.Base(gift), "row-7", "0000000001"} {
+		if to := p.get("search?q=" + query).location(); to != gift {
+			t.Errorf("a search for %s leads to %q, want %s", query, to, gift)
+		}
+		other.get("search?q=" + query).sees("Nothing found")
+	}
+	if to := p.get("search?q=" + path.Base(contact)).location(); to != contact && path.Base(contact) != "1" {
+		t.Errorf("a search for the contact's ID leads to %q, want %s", to, contact)
+	}
+	// A number that a contact and a gift have leads to neither.
+	p.get("search?q=1").is(200).sees("Ida Lund", "$75")
+
 }

@@ -3,17 +3,26 @@ package console_test
 import (
 	"bytes"
 	"fmt"
+	"image"
+	"image/draw"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode"
+
 	"donorbook/internal/console"
 	"donorbook/internal/crm/access"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
+	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 )
 
@@ -166,33 +175,33 @@ const browserAccepts = "text/html,application/xhtml+xml,application/xml;q=0.9,*/
 func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
 	stranger := s.visitor()
-	page := stranger.do("GET", "/nothing", nil, http.Header{"Accept": {browserAccepts}})
-	for _, request := range []struct {
-		who          *person
-		method, path string
-	}{
-		{stranger, "GET", "/nothing"}, {stranger, "GET", "/winter-gala/more"}, {stranger, "GET", "/" + owner.account.ID}, {stranger, "GET", "/v2"}, {stranger, "GET", "/V1/contacts"}, {stranger, "POST", "/nothing"}, {owner, "GET", "/nothing"},
-	} {
-		a := request.who.do(request.method, request.path, nil, http.Header{"Accept": {browserAccepts}})
-		a.is(404).sees("Page not found", "There’s no page at this address.", "Work here? Sign in").has(`href="/console"`).with("Content-Type", "text/html; charset=utf-8", "Cache-Control", "no-store", "Content-Security-Policy", owner.get("/console/profile").header.Get("Content-Security-Policy"))
-		if a.body != page.body {
-			t.Errorf("%s %s: %v %s", request.method, request.path, a.header, a.body)
+	ask := func(who *person, method, path, accept string) answer {
+		return who.do(method, path, nil, http.Header{"Accept": {accept}}).is(404)
+	}
+	page := ask(stranger, "GET", "/nothing", browserAccepts).has(`href="/console"`).sees("There’s no page at this address.").
+		with("Content-Type", "text/html; charset=utf-8", "Cache-Control", "no-store",
+			"Content-Security-Policy", owner.get("/console/profile").header.Get("Content-Security-Policy"))
+	for _, path := range []string{"/winter-gala/more", "/" + owner.account.ID, "/v2", "/V1/contacts"} {
+		for who, method := range map[*person]string{stranger: "GET", owner: "POST"} {
+			if a := ask(who, method, path, browserAccepts); a.body != page.body {
+				t.Errorf("%s %s: %s", method, path, a.body)
+			}
 		}
 	}
-	if head := stranger.do("HEAD", "/nothing", nil, http.Header{"Accept": {browserAccepts}}); head.status != 404 || head.body != "" {
-		t.Errorf("HEAD: %d %q", head.status, head.body)
+	if head := ask(stranger, "HEAD", "/nothing", browserAccepts); head.body != "" {
+		t.Errorf("HEAD: %q", head.body)
 	}
-	for _, request := range []struct{ path, accept string }{
-		{"/nothing", "*/*"}, {"/nothing", "application/json"}, {"/nothing", "text/html;q=0, */*"}, {"/nothing", "text/*"},
-		{"/v1", browserAccepts}, {"/v1/nothing", browserAccepts}, {"/v1/contacts/x", browserAccepts}, {"/openapi.xml", browserAccepts}, {"/healthz/more", browserAccepts}, {"/readyz/more", browserAccepts},
+	for path, accepts := range map[string][]string{
+		"/nothing": {"*/*", "application/json", "text/html;q=0, */*", "text/*"}, "/v1": {browserAccepts}, "/v1/contacts/x": {browserAccepts},
+		"/openapi.xml": {browserAccepts}, "/healthz/more": {browserAccepts}, "/readyz/more": {browserAccepts},
 	} {
-		a := stranger.do("GET", request.path, nil, http.Header{"Accept": {request.accept}})
-		a.is(404).with("Content-Type", "application/json")
-		if a.body != `{"message":"Not found."}` {
-			t.Errorf("%s for %s: %d %s", request.path, request.accept, a.status, a.body)
+		for _, accept := range accepts {
+			if a := ask(stranger, "GET", path, accept).with("Content-Type", "application/json"); a.body != `{"message":"Not found."}` {
+				t.Errorf("%s for %s: %s", path, accept, a.body)
+			}
 		}
 	}
-	owner.do("GET", "nothing", nil, http.Header{"Accept": {browserAccepts}}).sees("Sign out")
+	ask(owner, "GET", owner.org("/nothing"), browserAccepts).sees("Sign out")
 	stranger.get("/console/nothing").has(`href="/console/signin">Sign in</a>`)
 }
 
@@ -252,4 +261,139 @@ func TestPlainTextOfTheFormBecomesParagraphs(t *testing.T) {
 		a.has("<p>Line one</p>\n<p>Line two<br>with &lt;3</p>", "<p>Come</p>\n<p>early</p>")
 	}
 	page.has(`href="` + s.http.URL + `/gala" target="_blank" rel="noopener"`)
+}
+
+// Without a base URL, what a page links to is what the visitor's browser named. So no proxy may show that page to somebody else; with one, the page is the same for everybody.
+func TestAForgedHostReachesNobodyElse(t *testing.T) {
+	for base, cached := range map[string]string{"": "private, max-age=60", "https://donors.example.org": "public, max-age=60"} {
+		proxies := must(web.NewProxies(nil, base))(t)
+		s := siteOn(t, rig.SQLite, func(o *console.Options) { o.Proxies = proxies })
+		s.campaign(s.organization("Harbor"), `{"title":"Gala"}`)
+		for _, path := range []string{"/gala", "/gala/qr.svg"} {
+			request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+path, nil))(t)
+			request.Host = "evil.example"
+			a := s.visitor().send(request)
+			a.is(200).with("Cache-Control", cached)
+			if base != "" && strings.Contains(a.body, "evil.example") {
+				t.Errorf("%s has the forged host", path)
+			}
+		}
+	}
+}
+
+// The mails of a demo hold links that let anyone in: they are for programs on this machine, and not for whom a proxy on this machine asks for.
+func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
+	s := anySite(t)
+	s.store.UseRelay(new(mails.Shelf))
+	member := s.member(s.organization("Harbor"), access.Viewer)
+	for name, c := range map[string]struct {
+		host   string
+		header http.Header
+		seen   bool
+	}{
+		"this machine":                       {"localhost:8443", nil, true},
+		"a proxy that says nothing":          {"donors.example.org", nil, false},
+		"a proxy that names the client":      {"localhost", http.Header{"X-Forwarded-For": {"203.0.113.9"}}, false},
+		"a proxy that passes on what it got": {"localhost", http.Header{"X-Forwarded-For": {"127.0.0.1"}}, false},
+		"a proxy with another header":        {"localhost", http.Header{"X-Forwarded-Host": {"localhost"}}, false},
+	} {
+		request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/console/mails", nil))(t)
+		request.Host = c.host
+		for key, values := range c.header {
+			request.Header[key] = values
+		}
+		if a := s.visitor().send(request); (a.status == 200) != c.seen {
+			t.Errorf("%s: %d", name, a.status)
+		}
+	}
+	member.do(http.MethodGet, "/console/mails", nil, http.Header{"X-Forwarded-For": {"203.0.113.9"}}).is(200)
+}
+
+// Each address may look at public pages as often as anyone else may ask for something, and no more.
+func TestLooksAtPublicPagesAreCounted(t *testing.T) {
+	s := siteOn(t, rig.SQLite, func(o *console.Options) { o.RateLimit = 5 })
+	account := s.organization("Harbor")
+	s.campaign(account, `{"title":"Gala"}`)
+	member := s.member(account, access.Viewer)
+	for i, path := range []string{"/gala", "/gala/donate", "/gala/thanks", "/gala/qr.svg", "/nothing-here"} {
+		look := func(address string) answer {
+			return member.do(http.MethodGet, path, nil, http.Header{"X-Forwarded-For": {address}})
+		}
+		from := fmt.Sprintf("192.0.2.%d", i)
+		for range 5 {
+			if a := look(from); a.status == 429 {
+				t.Errorf("%s: an address may not look 5 times", path)
+			}
+		}
+		if a := look(from); a.status != 429 || a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: the sixth look is answered %d", path, a.status)
+		}
+		if a := look("198.51.100." + fmt.Sprint(i)); a.status == 429 {
+			t.Errorf("%s: somebody else may not look", path)
+		}
+	}
+}
+
+// What a story costs is paid when it is saved: a look at a page does not search all of a long one.
+func TestALongStoryIsNotSearchedAtEachLook(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	look := func(slug, story string) float64 {
+		s.campaign(account, fmt.Sprintf(`{"title":"Gala","slug":%q,"description":%q}`, slug, story))
+		handler := s.http.Config.Handler
+		return testing.AllocsPerRun(5, func() {
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/"+slug, nil))
+		})
+	}
+	short := look("short", "w")
+	for name, story := range map[string]string{
+		"tags": strings.Repeat("<b>w</b>", 7_500), "lines": strings.Repeat("<b>w</b>\n", 6_600),
+		"paragraphs": strings.Repeat("w\n\n", 15_000), "layout": "<p>" + strings.Repeat("w ", 30_000) + "</p>",
+	} {
+		if long := look(name, story); long > short+200 {
+			t.Errorf("%s: %.0f pieces of memory, and %.0f for a short story", name, long, short)
+		}
+	}
+}
+
+func TestASummaryIsHowTheStoryBegins(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor Light")
+	for i, test := range [][3]string{
+		{"", "<p>Warm <b>coats</b>\n for&nbsp;all</p>", "Warm coats for all"}, {"", "a &lt;b&gt; c", "a &lt;b&gt; c"},
+		{"", "<p>" + strings.Repeat("w ", 300), strings.TrimSpace(strings.Repeat("w ", 100)[:199]) + "…"}, {"All winter", "<p>no</p>", "All winter"},
+	} {
+		s.campaign(account, fmt.Sprintf(`{"title":"Gala %d","subtitle":%q,"description":%q}`, i, test[0], test[1]))
+		s.visitor().get(fmt.Sprint("/gala-", i)).has(`<meta name="description" content="` + test[2] + `">`)
+	}
+}
+
+// readCode draws an image of a code, and reads it with another library.
+func readCode(t *testing.T, svg string) string {
+	t.Helper()
+	const dot = 4
+	number := func(digits string) int { return must(strconv.Atoi(digits))(t) }
+	size := number(between(t, svg, `viewBox="0 0 `, " ")) * dot
+	drawn := image.NewGray(image.Rect(0, 0, size, size))
+	draw.Draw(drawn, drawn.Bounds(), image.White, image.Point{}, draw.Src)
+	for _, bar := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-(\d+)z`).FindAllStringSubmatch(svg, -1) {
+		x, y, width := number(bar[1]), number(bar[2]), number(bar[3])
+		draw.Draw(drawn, image.Rect(x*dot, y*dot, (x+width)*dot, (y+1)*dot), image.Black, image.Point{}, draw.Src)
+	}
+	pure := map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_PURE_BARCODE: true} // it is no photograph
+	bitmap := must(gozxing.NewBinaryBitmapFromImage(drawn))(t)
+	return must(qrcode.NewQRCodeReader().Decode(bitmap, pure))(t).GetText()
+}
+
+func TestTheCodeOfACampaignIsReadByAnotherLibrary(t *testing.T) {
+	proxies := must(web.NewProxies(nil, "https://give.example.org"))(t)
+	s := siteOn(t, rig.SQLite, func(o *console.Options) { o.Proxies = proxies })
+	account := s.organization("Harbor Light")
+	for _, slug := range []string{"winter-gala", strings.Repeat("x", 255)} {
+		s.campaign(account, fmt.Sprintf(`{"title":"Gala","slug":%q}`, slug))
+		image := s.visitor().get("/" + slug + "/qr.svg").is(200).hides(slug)
+		if got := readCode(t, image.body); got != "https://give.example.org/"+slug {
+			t.Errorf("it is read as %q", got)
+		}
+	}
 }
