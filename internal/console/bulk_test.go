@@ -45,14 +45,16 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	a, b, c := idIn(s.contact(p, "Ana", "A", tagged("x"))), idIn(s.contact(p, "Bo", "B")), idIn(s.contact(p, "Cy", "C"))
 	p.follow("contacts/" + c + "/archive")
-	p.get("contacts?scope=all").has(`name="id" value="`+a+`" aria-label="Select Ana A"`, `name="query" value="scope=all"`, `value="restore">`)
+	p.get("contacts?scope=all").has(`name="id" value="`+a+`" aria-label="Select Ana A"`,
+		`name="query" value="scope=all"`, `value="restore">`)
 	picked := []string{"query", "scope=all", "id", a, "id", b, "id", c}
 	bulk := func(more ...string) answer { return p.post("contacts/bulk", append(picked, more...)...) }
 	ask := bulk("action", "tag").is(200).sees("Add tags to 3 contacts", "the 3 contacts you selected")
 	if !slices.Contains(hiddenFields(ask), b) {
 		t.Error("the selection is not kept")
 	}
-	for tag, said := range map[string]string{" , ": "Tags need at least one name.", "fine, " + strings.Repeat("n", 65): "longer than 64 characters."} {
+	for tag, said := range map[string]string{" , ": "Tags need at least one name.",
+		"fine, " + strings.Repeat("n", 65): "longer than 64 characters."} {
 		bulk("action", "tag", "confirmed", "1", "tag", tag).is(422).sees(said, "Add tags to 3 contacts")
 	}
 	before := map[string]string{"A": "x", "B": "", "C": " archived"}
@@ -65,12 +67,14 @@ func TestContactsThatWereTickedAreTaggedAndArchived(t *testing.T) {
 	bulk("action", "archive").is(303) // which asks for nothing more
 	s.wantTagsOf(p.account, map[string]string{"A": "x archived", "B": " archived", "C": " archived"})
 	p.get(bulk("action", "restore").location()).sees("Restored 3 contacts.")
-	p.follow("contacts/bulk", "action", "untag", "confirmed", "1", "tag", "x", "id", a, "id", b).sees("1 contact did not have “x”.")
+	p.follow("contacts/bulk", "action", "untag", "confirmed", "1", "tag", "x", "id", a, "id", b).
+		sees("1 contact did not have “x”.")
 	p.follow("contacts/bulk", "action", "archive").sees("No contacts are selected, so nothing was done.")
 	p.get("jobs").sees("Add “x”, “y” to 3 contacts", "Undone", "Archive 3 contacts", p.user.Name+", ")
 }
 
-// All that a search found is asked about first, with the number. Another number than the one that was seen is asked about again.
+// All that a search found is asked about first, with the number. Another number than the one that was seen is asked
+// about again.
 func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	for i := range 53 {
@@ -94,12 +98,14 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 	p.undo(done)
 	archived(0)
 	for _, query := range []string{"scope=nonsense", "q=%zz", "created_after=never"} {
-		p.follow("contacts/bulk", "all", "1", "query", query, "action", "archive", "confirmed", "1").sees("Nothing was changed.")
+		p.follow("contacts/bulk", "all", "1", "query", query, "action", "archive", "confirmed", "1").
+			sees("Nothing was changed.")
 	}
 	p.post("contacts/bulk", "all", "1", "action", "drop").is(404)
 	file := func(lines int, form ...string) answer { // of what the form of the page asks for
 		t.Helper()
-		a := p.get("contacts/export?" + pairs(hiddenFields(p.post("contacts/bulk", append(form, "query", "q=number", "action", "export")...))).Encode())
+		a := p.get("contacts/export?" + pairs(hiddenFields(p.post("contacts/bulk",
+			append(form, "query", "q=number", "action", "export")...))).Encode())
 		if n := strings.Count(a.body, "\n"); n != lines {
 			t.Errorf("%v: %d lines, want %d: %s", form, n, lines, a.body)
 		}
@@ -112,16 +118,20 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 	}
 }
 
-// More than a person waits for goes on in the background, and tells how far it is. It is undone but for what was changed since.
+// More than a person waits for goes on in the background, and tells how far it is. It is undone but for what was
+// changed since.
 func TestAJobIsWatchedAndUndone(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	people := "first_name,last_name,tags\n" + strings.Repeat("Number,One,old\n", 510)
 	rows := must(table.Open(strings.NewReader(people), int64(len(people)), "people.csv"))(t)
-	spec := jobs.FileImport{Name: "people.csv", Mode: jobs.ForceCreate, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
+	spec := jobs.FileImport{Name: "people.csv", Mode: jobs.ForceCreate, Region: "US",
+		Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
 	must2(s.store.ImportFile(t.Context(), p.account.Number, rows, spec, 510, false, func(jobs.ImportProgress) {}))(t)
 	ask := p.post("contacts/bulk", "all", "1", "query", "", "action", "tag")
-	p.follow("contacts/bulk", append(hiddenFields(ask), "tag", "new")...).sees("Adding “new” to 510 contacts.", "View progress")
-	p.get("jobs/2").sees("In progress", "0 of 510 contacts", "Stop this change").lacks("Undo").has(`hx-trigger="every 1s"`)
+	p.follow("contacts/bulk", append(hiddenFields(ask), "tag", "new")...).
+		sees("Adding “new” to 510 contacts.", "View progress")
+	p.get("jobs/2").sees("In progress", "0 of 510 contacts", "Stop this change").lacks("Undo").
+		has(`hx-trigger="every 1s"`)
 	p.done("jobs/2", "Done", "Added “new” to 510 contacts.", "Undo this change").hides("hx-trigger")
 	p.follow("jobs/2/cancel").sees("This has already finished.")
 	newest := s.contacts(p.account)
@@ -134,7 +144,8 @@ func TestAJobIsWatchedAndUndone(t *testing.T) {
 	p.get("jobs/x").is(404)
 
 	// So does a tag of many contacts, and the list says so.
-	p.follow("tags/rename", "tag", "old", "name", "new").sees("in the background.", "old Change to “new” in progress 510")
+	p.follow("tags/rename", "tag", "old", "name", "new").
+		sees("in the background.", "old Change to “new” in progress 510")
 	p.post("tags/delete", "tag", "old").is(422).sees("This tag is being renamed, merged or deleted.")
 	p.done("jobs/4", "Done", "Changed the tag on 510 contacts.")
 	p.get("tags").sees("new 510")
@@ -151,13 +162,15 @@ func TestAnothersContactsCannotBeSelected(t *testing.T) {
 		theirs := fmt.Sprint(id)
 		for _, action := range []string{"tag", "untag", "archive", "restore"} {
 			steal := func(id string) string {
-				return mallory.follow("contacts/bulk", "action", action, "tag", "stolen", "confirmed", "1", "id", id).words()
+				return mallory.follow("contacts/bulk", "action", action, "tag", "stolen", "confirmed", "1", "id", id).
+					words()
 			}
 			if only := steal(theirs); only != steal("999999999") {
 				t.Errorf("%s of another's contact: %s", action, only)
 			}
 		}
-		mallory.follow("contacts/bulk", "action", "tag", "tag", "t"+theirs, "confirmed", "1", "id", theirs, "id", own).sees("to 1 contact.")
+		mallory.follow("contacts/bulk", "action", "tag", "tag", "t"+theirs, "confirmed", "1", "id", theirs, "id", own).
+			sees("to 1 contact.")
 	}
 	for _, end := range []string{"undo", "cancel"} {
 		mallory.post(fmt.Sprintf("jobs/%d/%s", e.job, end)) // her own job of that number, if any
@@ -166,10 +179,13 @@ func TestAnothersContactsCannotBeSelected(t *testing.T) {
 		t.Error("another organization was changed")
 	}
 	// Undo leads back to lists of the organization and nowhere else.
-	for _, to := range []string{"https://evil.example/", "//evil.example", "/contacts/../../x", "/settings", strings.Repeat("/contacts", 200)} {
-		done := e.owner.follow("contacts/bulk", "action", "tag", "tag", fmt.Sprint("z", len(to)), "confirmed", "1", "id", fmt.Sprint(e.contact))
+	for _, to := range []string{"https://evil.example/", "//evil.example", "/contacts/../../x", "/settings",
+		strings.Repeat("/contacts", 200)} {
+		done := e.owner.follow("contacts/bulk", "action", "tag", "tag", fmt.Sprint("z", len(to)), "confirmed", "1",
+			"id", fmt.Sprint(e.contact))
 		path, _, _ := strings.Cut(undoButton.FindStringSubmatch(done.body)[1], "?")
-		if a := e.owner.post(path + "?to=" + url.QueryEscape(to)); !strings.HasPrefix(a.location(), e.owner.org("/jobs/")) {
+		if a := e.owner.post(path + "?to=" + url.QueryEscape(to)); !strings.HasPrefix(a.location(),
+			e.owner.org("/jobs/")) {
 			t.Errorf("%s: undo leads to %s", to, a.location())
 		}
 	}
@@ -182,7 +198,8 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 	p.follow(s.contact(p, "Cy", "C", tagged("vip")) + "/archive")
 	p.get("tags").sees("a/b, c 1", "vip 2 + 1 archived").has(p.org("/tags/rename?tag=a%2Fb%2C&#43;c"))
 	p.get("tags/rename?tag=vip").sees("The tag will be renamed on 2 contacts and 1 archived contact.")
-	for name, says := range map[string]string{"": "must not be empty.", strings.Repeat("x", 65): "longer than 64 characters."} {
+	for name, says := range map[string]string{"": "must not be empty.",
+		strings.Repeat("x", 65): "longer than 64 characters."} {
 		p.post("tags/rename", "tag", "vip", "name", name).is(422).sees(says, "Rename “vip”")
 	}
 	p.follow("tags/rename", "tag", "vip", "name", "vip").sees("Nothing was changed.")
@@ -207,7 +224,8 @@ func TestTagsAreListedRenamedMergedAndDeleted(t *testing.T) {
 
 func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
-	for last, tags := range map[string][]string{"A": {"Donor"}, "B": {"Donor", "résumé"}, "C": {"donor", "x"}, "D": {"DONOR", "Donor"},
+	for last, tags := range map[string][]string{"A": {"Donor"}, "B": {"Donor", "résumé"}, "C": {"donor", "x"},
+		"D": {"DONOR", "Donor"},
 		"E": {"resume"}} { // which differs in more than letter case
 		s.contact(p, "Ana", last, tagged(tags...))
 	}
@@ -216,9 +234,11 @@ func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 		t.Errorf("%d suggestions", n)
 	}
 	merged := p.follow("tags/merge", "tag", "donor", "tag", "DONOR", "into", "Donor").lacks("Possible duplicates")
-	s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "Donor x", "D": "Donor", "E": "resume"})
+	s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "Donor x", "D": "Donor",
+		"E": "resume"})
 	p.undo(merged).sees("Possible duplicates")
-	s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "donor x", "D": "DONOR Donor", "E": "resume"})
+	s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "donor x", "D": "DONOR Donor",
+		"E": "resume"})
 	p.post("tags/merge", "tag", "donor", "into", "").is(422)
 	for i := range 55 {
 		s.contact(p, "Bo", "Ek", tagged(fmt.Sprintf("t%03d", i)))

@@ -24,7 +24,8 @@ import (
 // contacts are all contacts of an account, newest first.
 func (s *site) contacts(account access.Account) []crm.Contact {
 	s.t.Helper()
-	contacts, _ := must2(s.store.ContactPage(s.t.Context(), account.Number, crm.All, crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
+	contacts, _ := must2(s.store.ContactPage(s.t.Context(), account.Number, crm.All,
+		crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
 	return contacts
 }
 
@@ -59,25 +60,35 @@ func (p *person) live(path string) answer {
 func TestAContactIsAddedWithEverything(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	p.get("contacts").sees("Add your first contact")
-	p.follow("contacts", "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title", "Dr", "dob", "1980-02-29",
+	p.follow("contacts", "first_name", " Zoë ", "middle_name", "M", "last_name", "Okafor", "company", "Acme", "title",
+		"Dr", "dob", "1980-02-29",
 		"emails.0.value", "zoe@example.org", "emails.0.type", "work", "emails.1.value", "", "emails.1.type", "personal",
-		"emails.4.value", "z@example.org", "phones.1.value", "(212) 555-0100 ext 5", "phones.1.type", "cell", "addresses.0.city", "",
-		"addresses.1.address_1", "1 Main St", "addresses.1.address_2", "Flat 2", "addresses.1.city", "Boston", "addresses.1.state", "MA",
-		"addresses.1.zipcode", "02110", "addresses.1.country", "USA", "tags.0", "", "tags.1", "major donor", "tags.2", "a, b,,a",
-		"note", "Met in Rome.\r\nPrefers letters.", "twitter_url", "https://t.example/z", "linkedin_url", "https://l.example/z",
+		"emails.4.value", "z@example.org", "phones.1.value", "(212) 555-0100 ext 5", "phones.1.type", "cell",
+		"addresses.0.city", "",
+		"addresses.1.address_1", "1 Main St", "addresses.1.address_2", "Flat 2", "addresses.1.city", "Boston",
+		"addresses.1.state", "MA",
+		"addresses.1.zipcode", "02110", "addresses.1.country", "USA", "tags.0", "", "tags.1", "major donor", "tags.2",
+		"a, b,,a",
+		"note", "Met in Rome.\r\nPrefers letters.", "twitter_url", "https://t.example/z", "linkedin_url",
+		"https://l.example/z",
 		"facebook_url", "https://f.example/z").
 		sees("Zoë M Okafor was added.", "Dr · Acme", "zoe@example.org Work Primary", "(212) 555-0100 ext. 5 Cell",
-			"1 Main St, Flat 2, Boston, MA 02110, United States", "major donor × a × b", "Met in Rome. Prefers letters.", "Feb 29, 1980").
-		has(`href="mailto:zoe@example.org"`, `href="tel:2125550100"`, `href="https://t.example/z" rel="noopener nofollow noreferrer"`)
+			"1 Main St, Flat 2, Boston, MA 02110, United States", "major donor × a × b",
+			"Met in Rome. Prefers letters.", "Feb 29, 1980").
+		has(`href="mailto:zoe@example.org"`, `href="tel:2125550100"`,
+			`href="https://t.example/z" rel="noopener nofollow noreferrer"`)
 	want := []crm.Contact{{
-		FirstName: "Zoë", MiddleName: "M", LastName: "Okafor", Company: "Acme", Title: "Dr", DOB: time.Date(1980, 2, 29, 0, 0, 0, 0, time.UTC),
+		FirstName: "Zoë", MiddleName: "M", LastName: "Okafor", Company: "Acme", Title: "Dr",
+		DOB:        time.Date(1980, 2, 29, 0, 0, 0, 0, time.UTC),
 		TwitterURL: "https://t.example/z", LinkedinURL: "https://l.example/z", FacebookURL: "https://f.example/z",
-		Emails:    []crm.Email{{Type: "work", Value: "zoe@example.org"}, {Value: "z@example.org"}},
-		Phones:    []crm.Phone{{Type: "cell", Value: "(212) 555-0100 ext 5"}},
-		Addresses: []crm.Address{{Line1: "1 Main St", Line2: "Flat 2", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}},
-		Tags:      []string{"major donor", "a", "b"}, Note: "Met in Rome.\nPrefers letters.",
+		Emails: []crm.Email{{Type: "work", Value: "zoe@example.org"}, {Value: "z@example.org"}},
+		Phones: []crm.Phone{{Type: "cell", Value: "(212) 555-0100 ext 5"}},
+		Addresses: []crm.Address{{Line1: "1 Main St", Line2: "Flat 2", City: "Boston", State: "MA", Zipcode: "02110",
+			Country: "USA"}},
+		Tags: []string{"major donor", "a", "b"}, Note: "Met in Rome.\nPrefers letters.",
 	}}
-	diff := gocmp.Diff(want, s.contacts(p.account), cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt", "MatchKeys"),
+	diff := gocmp.Diff(want, s.contacts(p.account), cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt",
+		"MatchKeys"),
 		cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt"))
 	if diff != "" {
 		t.Error(diff)
@@ -86,16 +97,25 @@ func TestAContactIsAddedWithEverything(t *testing.T) {
 
 func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
-	a := p.post("contacts", "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value", "fine@example.org", "emails.5.value", "no sense",
-		"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url", "javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
-	a.is(422).sees("7 things need your attention", "Last name is required.", "Date of birth must be a date between the year 1000 and today", "Email 2 must be a valid email address.", "Phone 1 must be a valid phone number",
-		"Address 1 country isn’t a country that we know. Enter its name or its three-letter code, such as USA.", "Twitter must be a full link that starts with https:", "Tag 1 must not be longer than 64 characters.", "kept & safe")
+	a := p.post("contacts", "first_name", "Zoë", "dob", "2999-01-01", "emails.0.value", "", "emails.3.value",
+		"fine@example.org", "emails.5.value", "no sense",
+		"phones.0.value", "12", "phones.0.type", "cell", "addresses.2.country", "Nowhere", "twitter_url",
+		"javascript:1", "tags.1", strings.Repeat("x", 65), "note", "kept & safe")
+	a.is(422).sees("7 things need your attention", "Last name is required.",
+		"Date of birth must be a date between the year 1000 and today", "Email 2 must be a valid email address.",
+		"Phone 1 must be a valid phone number",
+		"Address 1 country isn’t a country that we know. Enter its name or its three-letter code, such as USA.",
+		"Twitter must be a full link that starts with https:", "Tag 1 must not be longer than 64 characters.",
+		"kept & safe")
 	for _, jargon := range []string{" field ", "URL", "ISO", "m/d/Y", "where it is not"} {
 		if text := a.words(); strings.Contains(text, jargon) {
 			t.Errorf("the page says %q: %s", jargon, text)
 		}
 	}
-	a.has(`name="emails.0.value" type="email" value="fine@example.org"`, `name="emails.1.value" type="email" value="no sense"`, `name="phones.0.value" type="tel" value="12"`, `<option value="cell" selected>`, `name="addresses.0.country" type="text" value="Nowhere"`, `href="#f-emails-1-value"`, `id="f-emails-1-value-fault"`, `value="2999-01-01"`)
+	a.has(`name="emails.0.value" type="email" value="fine@example.org"`,
+		`name="emails.1.value" type="email" value="no sense"`, `name="phones.0.value" type="tel" value="12"`,
+		`<option value="cell" selected>`, `name="addresses.0.country" type="text" value="Nowhere"`,
+		`href="#f-emails-1-value"`, `id="f-emails-1-value-fault"`, `value="2999-01-01"`)
 	if contacts := s.contacts(p.account); len(contacts) != 0 {
 		t.Errorf("%d contacts were made", len(contacts))
 	}
@@ -110,11 +130,14 @@ func TestAContactIsEdited(t *testing.T) {
 		in.Emails = &[]crm.Email{{Type: "work", Value: "a@example.org"}, {Value: "b@example.org"}}
 		in.Addresses = &[]crm.Address{{City: "Rome"}}
 	})
-	p.get(path+"/edit").has(`value="Ana"`, `value="Acme"`, `value="1980-01-02"`, `value="a@example.org"`, `<option value="work" selected>`, `value="b@example.org"`, `value="Rome"`, `>Old</textarea>`)
+	p.get(path+"/edit").has(`value="Ana"`, `value="Acme"`, `value="1980-01-02"`, `value="a@example.org"`,
+		`<option value="work" selected>`, `value="b@example.org"`, `value="Rome"`, `>Old</textarea>`)
 	p.post(path, "first_name", "", "last_name", "Diaz").is(422)
-	p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org").sees("Changes saved.", "Anna Diaz", "b@example.org", "Removed note “Old”.")
+	p.follow(path, "first_name", "Anna", "last_name", "Diaz", "emails.0.value", "", "emails.1.value", "b@example.org").
+		sees("Changes saved.", "Anna Diaz", "b@example.org", "Removed note “Old”.")
 	c := s.contacts(p.account)[0]
-	if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 || !slices.Equal(c.Tags, []string{"kept"}) {
+	if c.Company != "" || c.Note != "" || !c.DOB.IsZero() || len(c.Emails) != 1 || len(c.Addresses) != 0 ||
+		!slices.Equal(c.Tags, []string{"kept"}) {
 		t.Errorf("after the edit: %+v", c)
 	}
 
@@ -125,16 +148,21 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	path := s.contact(p, "Ana", "Diaz")
 	typed := func(form answer, first, last string) []string {
-		return append([]string{"first_name", first, "last_name", last}, form.fields()...) // the first value of a name counts
+		// the first value of a name counts
+		return append([]string{"first_name", first, "last_name", last}, form.fields()...)
 	}
 	mine, theirs := p.get(path+"/edit"), p.get(path+"/edit")
-	p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...).sees("Changes saved.") // within the second in which it was added
-	mine = p.post(path, typed(mine, "", "Diaz")...)                             // an invalid form does not make an old one new
+	// within the second in which it was added
+	p.follow(path, typed(theirs, "Ana", "Diaz-Ruiz")...).sees("Changes saved.")
+	// an invalid form does not make an old one new
+	mine = p.post(path, typed(mine, "", "Diaz")...)
 	mine.is(422)
 	a := p.post(path, typed(mine, "Anna", "Diaz")...)
-	a.is(422).sees("Someone else changed this contact after you opened the form. Open the contact in another tab", "One thing needs your attention.",
+	a.is(422).sees("Someone else changed this contact after you opened the form. Open the contact in another tab",
+		"One thing needs your attention.",
 		"What saving will change First name Ana Anna Last name Diaz-Ruiz Diaz View the current contact")
-	if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" || !strings.Contains(a.body, `value="Anna"`) {
+	if c := s.contacts(p.account)[0]; c.FirstName != "Ana" || c.LastName != "Diaz-Ruiz" ||
+		!strings.Contains(a.body, `value="Anna"`) {
 		t.Error("it was saved, or what was typed is gone")
 	}
 	p.follow(path, a.fields()...).sees("Changes saved.", "Anna Diaz")
@@ -152,13 +180,16 @@ func TestACompanyHasNoPersonsName(t *testing.T) {
 	page := p.org(fmt.Sprint("/contacts/", s.contacts(p.account)[0].ID))
 	p.give(page, "50", "2026-01-31")
 	s.contact(p, "Ana", "Lopez")
-	for _, path := range []string{"contacts?type=company", "contacts?do_not_mail=true", "contacts?external_id=4711", "contacts?q=4711"} {
+	for _, path := range []string{"contacts?type=company", "contacts?do_not_mail=true", "contacts?external_id=4711",
+		"contacts?q=4711"} {
 		p.get(path).sees("Quill & Co").lacks("Lopez")
 	}
 	p.get("gifts").sees("Quill & Co")
 	// A form that was opened before there were these fields changes none of them.
-	p.follow(page, "company", "Quill & Sons", "seen", s.version(p, page)).sees("Quill & Sons", "ID in Bloomerang 4711", "Do not mail")
-	p.follow(page, "type", "company", "company", "Quill & Sons", "first_name", "Bo", "last_name", "Quill", "title", "Clerk",
+	p.follow(page, "company", "Quill & Sons", "seen", s.version(p, page)).
+		sees("Quill & Sons", "ID in Bloomerang 4711", "Do not mail")
+	p.follow(page, "type", "company", "company", "Quill & Sons", "first_name", "Bo", "last_name", "Quill", "title",
+		"Clerk",
 		"external_ids.0.value", "", "external_ids.1.value", "88", "seen", s.version(p, page)).
 		sees("Contact person Bo Quill Title Clerk External ID 88").lacks("Date of birth")
 	if c := s.contacts(p.account)[1]; len(c.ExternalIDs) != 1 || c.DoNotMail || c.Salutation != "" {
@@ -181,11 +212,13 @@ func (s *site) version(p *person, page string) string {
 func TestAContactIsArchivedAndRestored(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	path := s.contact(p, "Ana", "Diaz", tagged("a"))
-	p.follow(path+"/archive").sees("Ana Diaz was archived.", "Undo", "Archived on", "Restore it to make changes").has(`action="`+path+`/restore"`).hides("/edit", "tags/remove")
+	p.follow(path+"/archive").sees("Ana Diaz was archived.", "Undo", "Archived on", "Restore it to make changes").
+		has(`action="`+path+`/restore"`).hides("/edit", "tags/remove")
 	p.get("contacts").sees("All contacts are archived")
 	p.get("contacts?scope=archived").sees("Ana Diaz")
 	for _, change := range []string{"", "/archive", "/tags/add", "/tags/remove"} {
-		p.follow(path+change, "first_name", "X", "last_name", "Y", "tag", "a").sees("Ana Diaz is archived, so nothing was changed.")
+		p.follow(path+change, "first_name", "X", "last_name", "Y", "tag", "a").
+			sees("Ana Diaz is archived, so nothing was changed.")
 	}
 	p.get(p.get(path + "/edit").location()).sees("Restore the contact first.")
 	p.follow(path + "/restore").sees("Ana Diaz was restored.")
@@ -198,11 +231,13 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	s.contact(p, "Bo", "Ek", tagged("Volunteer", "vip", "Größe"))
 	path := s.contact(p, "Ana", "Diaz", tagged("Volunteer"))
-	p.follow(path+"/tags/add", "tag", "one, two,,Volunteer ,one").sees("“one” and “two” were added. “Volunteer” was already there.")
+	p.follow(path+"/tags/add", "tag", "one, two,,Volunteer ,one").
+		sees("“one” and “two” were added. “Volunteer” was already there.")
 	for _, tag := range []string{" , ", "fine," + strings.Repeat("x", 65)} {
 		p.post(path+"/tags/add", "tag", tag).is(422).sees("A tag must not be", "Ana Diaz")
 	}
-	for _, tag := range []string{"", strings.Repeat("x", 100_000)} { // what is no tag was never there, and is not repeated in a cookie
+	// what is no tag was never there, and is not repeated in a cookie
+	for _, tag := range []string{"", strings.Repeat("x", 100_000)} {
 		p.post(path+"/tags/remove", "tag", tag).is(422).sees("A tag must not be", "one").with("Set-Cookie", "")
 	}
 	p.follow(path+"/tags/remove", "tag", "Volunteer")
@@ -211,7 +246,8 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 	}
 	s.contact(p, "Cy", "Fox", tagged("vip, past"))
 	for query, want := range map[string][]string{
-		"tag=one,%20V": {"one, vip", "one, Volunteer"}, "tag=v": {"vip", "Volunteer"}, "tags.3=GRO": {"Größe"}, "tag=zzz": nil,
+		"tag=one,%20V": {"one, vip", "one, Volunteer"}, "tag=v": {"vip", "Volunteer"}, "tags.3=GRO": {"Größe"},
+		"tag=zzz":       nil,
 		"tags.NEXT=one": {"one"}, "tags.0=one,t": {"one,two"},
 	} {
 		options := ""
@@ -246,10 +282,12 @@ func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 
 func TestContactsAreSearched(t *testing.T) {
 	s, p := signedIn(t, access.Viewer)
-	s.contact(p, "Maria", "Smith", tagged("VIP", "volunteer"), reachable("boss@example.org", "212-555-0100"), living("1 Elm", "11201"))
+	s.contact(p, "Maria", "Smith", tagged("VIP", "volunteer"), reachable("boss@example.org", "212-555-0100"),
+		living("1 Elm", "11201"))
 	s.contact(p, "Bo", "Ek", tagged("vip"))
 	for _, q := range []string{"smith mar", "BOSS@ex", "(212) 555", "11201", "tag:VIP", "#volunteer maria"} {
-		for _, a := range []answer{p.get("contacts?q=" + url.QueryEscape(q)), p.live(p.org("/contacts?q=" + url.QueryEscape(q)))} {
+		for _, a := range []answer{p.get("contacts?q=" + url.QueryEscape(q)),
+			p.live(p.org("/contacts?q=" + url.QueryEscape(q)))} {
 			a.sees("Maria Smith").lacks("Bo Ek")
 		}
 	}
@@ -271,7 +309,8 @@ func (a answer) link(t *testing.T, words string) string {
 	return strings.ReplaceAll(address, "&amp;", "&")
 }
 
-// States and countries may be typed by name: no field cuts what is typed to another state, and what is not understood is said.
+// States and countries may be typed by name: no field cuts what is typed to another state, and what is not understood
+// is said.
 func TestStatesAndCountriesAreTypedByName(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	state := regexp.MustCompile(`<input [^>]*name="addresses\.\d+\.(?:state|country)"[^>]*maxlength="(\d+)"`)
@@ -284,7 +323,8 @@ func TestStatesAndCountriesAreTypedByName(t *testing.T) {
 		return p.post("contacts", "first_name", "Ada", "last_name", state, "type", "individual",
 			"addresses.0.address_1", "1 Quay", "addresses.0.state", state, "addresses.0.country", country)
 	}
-	for typed, kept := range map[[2]string][2]string{{"Maine", ""}: {"ME", ""}, {"N.Y.", "us"}: {"NY", "USA"}, {"New Brunswick", "Canada"}: {"NB", "CAN"}} {
+	for typed, kept := range map[[2]string][2]string{{"Maine", ""}: {"ME", ""}, {"N.Y.", "us"}: {"NY", "USA"},
+		{"New Brunswick", "Canada"}: {"NB", "CAN"}} {
 		save(typed[0], typed[1]).is(303)
 		if a := s.contacts(p.account)[0].Addresses[0]; a.State != kept[0] || a.Country != kept[1] {
 			t.Errorf("%q is kept as %+v, want %q", typed, a, kept)
@@ -297,12 +337,15 @@ func TestStatesAndCountriesAreTypedByName(t *testing.T) {
 func (s *site) filterable(role access.Role) *person {
 	p := s.member(s.organization("Harbor"), role)
 	s.contact(p, "Ann", "Abel", tagged("vip", "board"), func(in *crm.ContactInput) {
-		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann@example.org"}}, &[]crm.Address{{City: "San José", Zipcode: "95112"}}
+		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann@example.org"}},
+			&[]crm.Address{{City: "San José", Zipcode: "95112"}}
 	})
-	s.contact(p, "Ben", "Bloom", tagged("vip"), func(in *crm.ContactInput) { in.Phones = &[]crm.Phone{{Value: "212-555-0100"}} })
+	s.contact(p, "Ben", "Bloom", tagged("vip"),
+		func(in *crm.ContactInput) { in.Phones = &[]crm.Phone{{Value: "212-555-0100"}} })
 	s.contact(p, "Cat", "Cole", tagged("press"))
 	campaign := s.fund(p.account, "Gala", "USD")
-	s.donation(p.account, doc.MakeID(p.account.Number, 1), `"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
+	s.donation(p.account, doc.MakeID(p.account.Number, 1),
+		`"amount":50,"method":"check","transacted_at":"2026-01-31","campaign_id":%s`, campaign)
 	return p
 }
 
@@ -318,9 +361,11 @@ func TestContactsAreFiltered(t *testing.T) {
 		{"zip=951&gave_to=", "zip=951", "ZIP 951", "Ann"},
 		{"has_email=yes&has_phone=", "has=email", "Has email", "Ann"},
 		{"has_email=no&has_phone=no", "lacks=email&lacks=phone", "No phone", "Cat"},
-		{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01", "Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
+		{"gave_from=2026-01-31&gave_to=2026-01-31", "gave_after=2026-01-31&gave_before=2026-02-01",
+			"Gave Jan 31, 2026 – Jan 31, 2026", "Ann"},
 		{"no_gift_from=2026-01-31", "no_gift_after=2026-01-31", "No gift since Jan 31, 2026", "Ben Cat"},
-		{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31", "No gift on or before Jan 30, 2026", "Ann"},
+		{"no_gift_to=2026-01-30&gave_from=2026-01-31", "gave_after=2026-01-31&no_gift_before=2026-01-31",
+			"No gift on or before Jan 30, 2026", "Ann"},
 		{"plan=current", "plan_status=active&plan_status=past_due", "Recurring gift active or past due", ""},
 		{"gave_from=2026-02-01", "gave_after=2026-02-01", "Gave since Feb 1, 2026", ""},
 		{"total_contributions_min=50&tags_all=", "total_contributions_min=50", "Total given at least 50", "Ann"},
@@ -353,7 +398,8 @@ func TestContactsAreFiltered(t *testing.T) {
 	if got := both.link(t, "×"); got != p.org("/contacts?lacks=email") { // of the first chip
 		t.Errorf("without the tag: %s", got)
 	}
-	p.get("contacts?gave_after=soon&has=fax").is(422).sees("Please fix 2 filters.", "Gave on or after must be a date").lacks("Ann Abel")
+	p.get("contacts?gave_after=soon&has=fax").is(422).sees("Please fix 2 filters.", "Gave on or after must be a date").
+		lacks("Ann Abel")
 
 }
 
@@ -374,14 +420,17 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 	list := p.get("contacts")
 	byName := list.link(t, "Name")
 	for path, want := range map[string]string{
-		p.org("/contacts?sort=-id"): "CBA", byName: "ABC", p.get(byName).link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
-		p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA", p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
+		p.org("/contacts?sort=-id"): "CBA", byName: "ABC", p.get(byName).
+						link(t, "Name <span aria-hidden=\"true\">↑</span>"): "CBA",
+		p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA",
+		p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
 	} {
 		if got := order(path); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	p.get("columns/contacts?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1").leads(p.org("/contacts?tag=vip"))
+	p.get("columns/contacts?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1").
+		leads(p.org("/contacts?tag=vip"))
 	p.get("contacts?tag=vip").sees("Total given", "Last gift", "Jan 31, 2026", "$50")
 	p.get("contacts?tag=vip").lacks("ann@example.org")
 
@@ -395,10 +444,12 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 	p.get("contacts?tag=vip").sees("Save as segment")
 	viewer.get(p.org("/contacts?tag=vip")).lacks("Save as segment")
 	viewer.post(p.org("/segments"), "name", "Mine", "query", "tag=vip").is(403)
-	p.follow("segments", "name", "VIPs <b>", "query", "tag=vip&page=2").sees("Segment “VIPs <b>” saved.", "2 of 3 contacts")
+	p.follow("segments", "name", "VIPs <b>", "query", "tag=vip&page=2").
+		sees("Segment “VIPs <b>” saved.", "2 of 3 contacts")
 	viewer.get(p.org("/contacts?tag=vip")).sees("VIPs <b>")
 	viewer.get(p.org("/segments")).sees("VIPs <b> 2 ")
-	p.post("segments", "name", "vips <B>", "query", "city=boston").is(422).sees("City boston", "Name of the segment is taken: choose another one.")
+	p.post("segments", "name", "vips <B>", "query", "city=boston").is(422).
+		sees("City boston", "Name of the segment is taken: choose another one.")
 	p.post("segments", "name", "Wrong", "query", "has=fax").is(422)
 	p.post("segments", "name", "Wrong", "query", "%zz").is(422)
 	all, err := s.store.Segments(t.Context(), p.account.Number)
@@ -414,14 +465,16 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 
 }
 
-// A filter lives in the address and in segments and nowhere else: a list that was filtered opens on all. What a person has
+// A filter lives in the address and in segments and nowhere else: a list that was filtered opens on all. What a person
+// has
 // chosen are the columns, for themselves alone and in the console alone.
 func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
 	s := anySite(t)
 	p := s.filterable(access.Viewer)
 	contacts := p.org("/contacts")
 	for _, list := range []string{
-		"/contacts?tag=vip&sort=last_name", "/gifts?method=cash&sort=amount", "/gifts?thanks=waiting", "/plans?status=ended", "/donations?find=ann@example.org",
+		"/contacts?tag=vip&sort=last_name", "/gifts?method=cash&sort=amount", "/gifts?thanks=waiting",
+		"/plans?status=ended", "/donations?find=ann@example.org",
 	} {
 		p.get(p.org(list))
 		path, _, _ := strings.Cut(list, "?")
@@ -438,14 +491,16 @@ func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
 	}
 	chosen := p.get("columns/gifts?query=method%3Dcheck&column=how&column=amount")
 	chosen.leads(p.org("/gifts?method=check"))
-	if cookie := chosen.header.Get("Set-Cookie"); strings.Contains(cookie, "check") || !strings.Contains(cookie, "Path=/console;") {
+	if cookie := chosen.header.Get("Set-Cookie"); strings.Contains(cookie, "check") ||
+		!strings.Contains(cookie, "Path=/console;") {
 		t.Errorf("the browser keeps %s", cookie)
 	}
 	p.get("gifts").has(`<th scope="col" class="how">`).hides(`<th scope="col" class="what">`)
 	other, console := s.member(p.account, access.Viewer), mustURL(t, s.http.URL+"/console")
 	for _, kept := range p.client.Jar.Cookies(console) {
 		if strings.HasPrefix(kept.Name, "__Secure-columns-") { // as in the same browser
-			other.client.Jar.SetCookies(console, []*http.Cookie{{Name: kept.Name, Value: kept.Value, Path: "/console", Secure: true}})
+			other.client.Jar.SetCookies(console, []*http.Cookie{{Name: kept.Name, Value: kept.Value, Path: "/console",
+				Secure: true}})
 		}
 	}
 	other.get(p.org("/gifts")).has(`<th scope="col" class="what">`)
@@ -459,11 +514,15 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 	id := func(n int64) int64 { return doc.MakeID(p.account.Number, n) }
 	s.donation(p.account, id(2), `"amount":80,"method":"cash","transacted_at":"2024-05-01"`)
 	s.donation(p.account, id(3), `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
-	p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31")
+	p.follow(fmt.Sprintf("%s/contacts/%d/plans", p.org(""), id(3)), "amount", "25", "frequency", "monthly", "method",
+		"card", "start_at", "2026-01-31")
 	page := p.get("reports?year=2026")
-	page.sees("Gave in 2025, not in 2026 Last year’s donors who haven’t given again. 1", "Gave before, not in 2026", "First gift in 2026")
+	page.sees("Gave in 2025, not in 2026 Last year’s donors who haven’t given again. 1", "Gave before, not in 2026",
+		"First gift in 2026")
 	for report, want := range map[string]string{
-		"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole", "First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole", "Largest donors": "Ben Bloom Ann Abel Cat Cole",
+		"Gave in 2025, not in 2026": "Cat Cole", "Gave before, not in 2026": "Ben Bloom Cat Cole",
+		"First gift in 2026": "Ann Abel", "Recurring donors": "Cat Cole",
+		"Largest donors": "Ben Bloom Ann Abel Cat Cole",
 	} {
 		list := p.get(page.link(t, report))
 		list.sees("Last gift", "Total given", "Save as segment", "Add tags", "Export")
@@ -486,7 +545,8 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 // field adds a custom field without the pages.
 func (s *site) field(p *person, title string, kind custom.FieldType, options ...string) custom.Field {
 	s.t.Helper()
-	f := must(s.store.DefineField(s.t.Context(), p.account.Number, custom.FieldInput{Title: title, Type: kind, Options: options}))(s.t)
+	f := must(s.store.DefineField(s.t.Context(), p.account.Number,
+		custom.FieldInput{Title: title, Type: kind, Options: options}))(s.t)
 	return f
 }
 
@@ -494,7 +554,8 @@ func TestOwnersManageCustomFields(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	const path = "settings/fields"
 	p.get(path).sees("No custom fields yet")
-	p.follow(path, "title", " Shirt size ", "description", "For the run", "type", "select", "options", "S\r\n\r\nM\r\nS").
+	p.follow(path, "title", " Shirt size ", "description", "For the run", "type", "select", "options",
+		"S\r\n\r\nM\r\nS").
 		sees("Shirt size For the run One of a list 2 options")
 	p.follow(path, "title", "Age", "type", "number", "options", "ignored")
 	p.get("settings").sees("Custom fields 2 in use")
@@ -507,7 +568,8 @@ func TestOwnersManageCustomFields(t *testing.T) {
 	shirt, age := fmt.Sprint(path, "/", fields[0].ID), fmt.Sprint(path, "/", fields[1].ID)
 	p.get(shirt).sees("Can’t be changed").has(">S\nM</textarea>")
 	p.follow(shirt, "title", "T-shirt", "options", "S\nXL").sees("T-shirt")
-	if page := p.follow(age+"/up").sees("Age Number", "T-shirt One of a list 2 options").words(); strings.Index(page, "Age Number") > strings.Index(page, "T-shirt") {
+	if page := p.follow(age+"/up").sees("Age Number", "T-shirt One of a list 2 options").
+		words(); strings.Index(page, "Age Number") > strings.Index(page, "T-shirt") {
 		t.Error("the field has not moved up")
 	}
 	p.follow(shirt+"/end").sees("contacts keep their values.", "Restore field T-shirt")
@@ -521,26 +583,33 @@ func TestOwnersManageCustomFields(t *testing.T) {
 func TestCustomFieldsAreFilledIn(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	shirt, age := s.field(p, "Shirt size", custom.SelectField, "S", "M"), s.field(p, "Age", custom.NumberField)
-	since, member, about := s.field(p, "Since", custom.DateField), s.field(p, "Member", custom.BooleanField), s.field(p, "About", custom.LongTextField)
+	since, member, about := s.field(p, "Since", custom.DateField), s.field(p, "Member", custom.BooleanField),
+		s.field(p, "About", custom.LongTextField)
 	name := func(f custom.Field) string { return "custom_fields." + f.Key() }
 	form := func(more ...string) []string {
 		shown := strings.Join([]string{shirt.Key(), age.Key(), since.Key(), member.Key(), about.Key()}, " ")
 		return append([]string{"first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown", shown}, more...)
 	}
 	p.post("contacts", form(name(age), "forty", name(since), "someday", name(about), "kept")...).is(422).
-		sees("Age must be a number with at most 15 digits.", "Since must be a date.", "kept").has(`href="#f-custom_fields-` + age.Key() + `"`)
+		sees("Age must be a number with at most 15 digits.", "Since must be a date.", "kept").
+		has(`href="#f-custom_fields-` + age.Key() + `"`)
 	p.post("contacts", form(name(shirt), "XXL")...).sees("Shirt size must be one of S, M.")
-	p.follow("contacts", form(name(shirt), "M", name(age), "1,041.5", name(since), "2020-01-31", name(member), "Yes", name(about),
-		"Line one\r\nline two")...).sees("Shirt size M Age 1041.5 Since Jan 31, 2020 Member Yes About Line one line two")
+	p.follow("contacts", form(name(shirt), "M", name(age), "1,041.5", name(since), "2020-01-31", name(member), "Yes",
+		name(about),
+		"Line one\r\nline two")...).
+		sees("Shirt size M Age 1041.5 Since Jan 31, 2020 Member Yes About Line one line two")
 	path := p.org(fmt.Sprint("/contacts/", s.contacts(p.account)[0].ID))
-	p.get(path+"/edit").has(`value="1041.5"`, `value="2020-01-31"`, `<option value="M" selected>`, `<option value="Yes" selected>`,
+	p.get(path+"/edit").has(`value="1041.5"`, `value="2020-01-31"`, `<option value="M" selected>`,
+		`<option value="Yes" selected>`,
 		">Line one\nline two</textarea>")
 	version := func() string { return s.version(p, path) }
 	save := func(seen string, more ...string) answer {
-		return p.post(path, append([]string{"seen", seen, "first_name", "Zoë", "last_name", "Okafor", "custom_fields.shown"}, more...)...)
+		return p.post(path, append([]string{"seen", seen, "first_name", "Zoë", "last_name", "Okafor",
+			"custom_fields.shown"}, more...)...)
 	}
 	// A form that does not show a field leaves it alone; an option that is gone stays until it is changed.
-	succeed(t, s.store.ReviseField(t.Context(), p.account.Number, shirt.ID, custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}))
+	succeed(t, s.store.ReviseField(t.Context(), p.account.Number, shirt.ID,
+		custom.FieldInput{Title: "Shirt size", Options: []string{"S"}}))
 	p.get(path + "/edit").has(`<option value="M" selected>`)
 	save(version(), shirt.Key()+" "+age.Key(), name(shirt), "M", name(age), "").is(303)
 	p.get(path).sees("Custom fields Shirt size M Since Jan 31, 2020 Member Yes")
@@ -550,7 +619,8 @@ func TestCustomFieldsAreFilledIn(t *testing.T) {
 	save(old, age.Key(), name(age), "8").sees("What saving will change", "Age 7 8")
 	// An owner has ended a field meanwhile.
 	succeed(t, s.store.EndField(t.Context(), p.account.Number, member.ID))
-	p.post(path, append([]string{"seen", version()}, form(name(member), "No")...)...).sees("Custom fields have changed: an owner archived one.")
+	p.post(path, append([]string{"seen", version()}, form(name(member), "No")...)...).
+		sees("Custom fields have changed: an owner archived one.")
 	p.get(path).lacks("Member Yes")
 	p.get(path+"/history").sees("set “Age” to “7”", "removed “Age” “1041.5”")
 	p.get("contacts?q=line+two").sees("Zoë Okafor")

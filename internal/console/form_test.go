@@ -26,7 +26,8 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	for i := range 3_001 - len(form)/2 {
 		form = append(form, fmt.Sprintf("tags.%d", i), "x")
 	}
-	p.post("contacts", form...).is(413).sees("Too much data", "The form has more than 3,000 fields. Nothing was changed.")
+	p.post("contacts", form...).is(413).sees("Too much data",
+		"The form has more than 3,000 fields. Nothing was changed.")
 	if n := len(s.contacts(p.account)); n != 0 {
 		t.Errorf("%d contacts were made", n)
 	}
@@ -54,7 +55,8 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	p.follow("contacts", form...).sees("Ana Diaz was added.")
 	c := s.contacts(p.account)[0]
 	if len(c.Emails) != 100 || len(c.Phones) != 100 || len(c.Addresses) != 100 || len(c.Tags) != 500 {
-		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses), len(c.Tags))
+		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses),
+			len(c.Tags))
 	}
 	path := fmt.Sprint("contacts/", c.ID)
 	p.follow(p.org("/"+path), p.get(path+"/edit").fields()...).sees("Changes saved.")
@@ -106,8 +108,11 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 	_, p := signedIn(t, access.Editor)
 	for list, says := range map[string][]string{
-		"emails.%d.value": {"2,992 things need your attention.", "You entered 2,990 emails, more than this form can hold. Only the first 101 were kept.", "And 2,972 more."},
-		"tags.%d":         {"2,993 things need your attention.", "You entered 2,990 tags, more than this form can hold. Only the first 501 were kept.", "Tags are limited to 500.", "And 2,973 more."},
+		"emails.%d.value": {"2,992 things need your attention.",
+			"You entered 2,990 emails, more than this form can hold. Only the first 101 were kept.", "And 2,972 more."},
+		"tags.%d": {"2,993 things need your attention.",
+			"You entered 2,990 tags, more than this form can hold. Only the first 501 were kept.",
+			"Tags are limited to 500.", "And 2,973 more."},
 	} {
 		form := []string{"first_name", "Ana"}
 		for i := range 2_990 {
@@ -156,7 +161,8 @@ func (s *site) raw(path, cookie string, length int, body string) answer {
 	conn := must(tls.Dial("tcp", s.http.Listener.Addr().String(), config))(s.t)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(rig.Patience))
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
+	fmt.Fprintf(conn,
+		"POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
 		path, cookie, length)
 	if _, err := io.WriteString(conn, body); err != nil {
 		s.t.Fatalf("%s breaks the connection: %v", path, err)
@@ -170,7 +176,8 @@ func (s *site) raw(path, cookie string, length int, body string) answer {
 	return answer{s.t, response.StatusCode, response.Header, string(page)}
 }
 
-// A form from a client that is not signed in costs nothing: it is refused before its body arrives. An invalid session cookie
+// A form from a client that is not signed in costs nothing: it is refused before its body arrives. An invalid session
+// cookie
 // makes no difference if the form is larger than anything that a person types.
 func TestAStrangersFormIsNotRead(t *testing.T) {
 	s := anySite(t)
@@ -210,7 +217,8 @@ func TestAStrangersFormIsNotRepeated(t *testing.T) {
 	stranger := s.visitor()
 	stranger.post(p.org("/contacts"), "first_name", "Amelia").is(401).hides("Amelia")
 	large := strings.Repeat("n", 70_000)
-	p.post("contacts", "first_name", "Amelia", "note", large).is(401).hides("Amelia").sees("Sign in, then fill in the form again.")
+	p.post("contacts", "first_name", "Amelia", "note", large).is(401).hides("Amelia").
+		sees("Sign in, then fill in the form again.")
 }
 
 // The largest form that the sign-in page keeps arrives complete.
@@ -245,7 +253,8 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// The console limits the requests per minute of each user, and of each address that is not signed in. Files are not counted, so
+// The console limits the requests per minute of each user, and of each address that is not signed in. Files are not
+// counted, so
 // that every page gets its style sheet.
 func TestTheConsoleIsRateLimited(t *testing.T) {
 	s := siteOn(t, rig.SQLite, func(o *console.Options) { o.RateLimit = 5 })
@@ -265,7 +274,8 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 		}
 		a := asker.person.get(asker.path)
 		a.is(429).sees("Too many requests at once.", "Wait a moment")
-		if wait := a.header.Get("Retry-After"); wait == "" || !strings.Contains(a.header.Get("Content-Type"), "text/html") {
+		if wait := a.header.Get("Retry-After"); wait == "" ||
+			!strings.Contains(a.header.Get("Content-Type"), "text/html") {
 			t.Errorf("%s: Retry-After %q, %s", asker.path, wait, a.header.Get("Content-Type"))
 		}
 		asker.person.get("/console/static/console.css").is(200)
@@ -283,17 +293,25 @@ func TestARefusedFormIsAnsweredByThePageItCameFrom(t *testing.T) {
 	for path, c := range map[string]struct {
 		form, sees []string
 	}{
-		"/console/profile/name":                                           {[]string{"name", long}, []string{"Your profile", "Where you are signed in"}},
-		e.owner.org("/settings/organization"):                             {[]string{"name", long}, []string{"Settings", "Public pages"}},
-		e.owner.org("/settings/integrations/api-keys"):                    {[]string{"name", long}, []string{"New API key", "Permissions"}},
-		e.owner.org("/settings/people/invite"):                            {[]string{"email", long, "role", "viewer"}, []string{"People", "Invite a colleague"}},
-		e.owner.org("/chapters"):                                          {[]string{"name", long}, []string{"Chapters", "New chapter"}},
-		e.owner.org("/chapters/" + e.chapter.ID):                          {[]string{"name", long}, []string{"Chapters", "Structure"}},
-		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) + "/tags/add": {[]string{"tag", long}, []string{"Recurring gifts and pledges", "Add a tag"}},
+		"/console/profile/name": {[]string{"name", long},
+			[]string{"Your profile", "Where you are signed in"}},
+		e.owner.org("/settings/organization"): {[]string{"name", long},
+			[]string{"Settings", "Public pages"}},
+		e.owner.org("/settings/integrations/api-keys"): {[]string{"name", long},
+			[]string{"New API key", "Permissions"}},
+		e.owner.org("/settings/people/invite"): {[]string{"email", long, "role", "viewer"},
+			[]string{"People", "Invite a colleague"}},
+		e.owner.org("/chapters"): {[]string{"name", long},
+			[]string{"Chapters", "New chapter"}},
+		e.owner.org("/chapters/" + e.chapter.ID): {[]string{"name", long},
+			[]string{"Chapters", "Structure"}},
+		e.owner.org(fmt.Sprintf("/contacts/%d", e.contact)) +
+			"/tags/add": {[]string{"tag", long}, []string{"Recurring gifts and pledges", "Add a tag"}},
 	} {
 		e.owner.post(path, c.form...).is(422).sees(c.sees...).has(`value="`+long+`"`, `aria-invalid="true"`)
 	}
-	e.owner.post(fmt.Sprintf("settings/people/%d/role", e.owner.user.ID), "role", "viewer").is(422).sees("People", "One thing needs your attention.", "Invite a colleague")
+	e.owner.post(fmt.Sprintf("settings/people/%d/role", e.owner.user.ID), "role", "viewer").is(422).
+		sees("People", "One thing needs your attention.", "Invite a colleague")
 }
 
 // things is how many there are of everything that a form can create.
@@ -305,7 +323,8 @@ func (s *site) things(e estate) string {
 	_, gifts := must2(s.store.Gifts(ctx, number, campaign.OwnCampaigns, giving.GiftFilter{}, hundred, nil, nil))(t)
 	_, plans := must2(s.store.Plans(ctx, number, giving.PlanFilter{}, hundred))(t)
 	_, activities := must2(s.store.Activities(ctx, number, e.contact, hundred, false, nil, nil))(t)
-	return fmt.Sprintf("contacts %d, campaigns %d, gifts %d, plans %d, activities %d, keys %d, fields %d, invitations %d, "+
+	return fmt.Sprintf("contacts %d, campaigns %d, gifts %d, plans %d, activities %d, keys %d, fields %d, "+
+		"invitations %d, "+
 		"chapters %d, segments %d", contacts.Total, campaigns.Total, gifts.Total, plans.Total, activities.Total,
 		len(must(s.store.Keys(ctx, number))(t)), len(must(s.store.CustomFields(ctx, number))(t).All),
 		len(must(s.store.Invitations(ctx, number))(t)), len(must(s.store.Chapters(ctx, e.account))(t)),
@@ -314,10 +333,12 @@ func (s *site) things(e estate) string {
 
 // creating are the forms that create something, as far as the test below must find them.
 var creating = []string{
-	"/contacts", "/contacts/{id}/gifts", "/contacts/{id}/plans", "/contacts/{id}/notes", "/campaigns", "/segments", "/chapters", "/settings/fields", "/settings/integrations/api-keys", "/settings/people/invite",
+	"/contacts", "/contacts/{id}/gifts", "/contacts/{id}/plans", "/contacts/{id}/notes", "/campaigns", "/segments",
+	"/chapters", "/settings/fields", "/settings/integrations/api-keys", "/settings/people/invite",
 }
 
-// Every form of the console that is sent twice, as by two clicks without scripts, creates one thing, and the second answer leads to a page as the
+// Every form of the console that is sent twice, as by two clicks without scripts, creates one thing, and the second
+// answer leads to a page as the
 // first one does.
 func TestEveryFormCreatesOneThing(t *testing.T) {
 	s := anySite(t)
@@ -337,7 +358,8 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 		after := s.things(e)
 		second := e.owner.post(path, form...)
 		if again := s.things(e); again != after {
-			t.Errorf("%s, sent twice (%d, %d):\n%s became\n%s and\n%s", route.Pattern, first.status, second.status, before, after, again)
+			t.Errorf("%s, sent twice (%d, %d):\n%s became\n%s and\n%s", route.Pattern, first.status, second.status,
+				before, after, again)
 		}
 		if _, end, _ := strings.Cut(route.Pattern, "{org}"); before != after && slices.Contains(creating, end) {
 			created = append(created, end)
@@ -406,11 +428,14 @@ func TestAnotherFormCreatesAnotherThing(t *testing.T) {
 	for i, note := range []string{"a", "a", "b"} {
 		fields, _ := controls(p.get(path), path+"/notes")
 		if i == 0 {
-			p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today).sees("Note added.")
+			p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", "before", "note_date", today).
+				sees("Note added.")
 		}
-		p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today).sees("Note added.")
+		p.follow(path+"/notes", "attempt", fields["attempt"][0], "note_text", note, "note_date", today).
+			sees("Note added.")
 	}
-	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID, crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
+	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID,
+		crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
 	if err != nil || found.Total != 5 {
 		t.Errorf("%d activities, %v", found.Total, err)
 	}

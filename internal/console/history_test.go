@@ -49,7 +49,8 @@ func TestAContactHasATimeline(t *testing.T) {
 	}
 	p.follow(path+"/notes", "note_text", "Called.\r\nLikes <letters>.", "note_date", "2026-01-31").
 		sees(p.user.Name+" wrote a note.", "Likes <letters>.", "Jan 31, 2026")
-	p.post(path+"/notes", "note_text", "", "note_date", "2999-01-01").is(422).sees("is required.", "must not be in the future")
+	p.post(path+"/notes", "note_text", "", "note_date", "2999-01-01").is(422).
+		sees("is required.", "must not be in the future")
 	p.follow(newest()).sees("wrote a note, which was removed.").hides("Likes")
 	for range 6 {
 		p.follow(path+"/notes", "note_text", "Again", "note_date", "")
@@ -79,12 +80,14 @@ func TestATimelineAgreesWithTheListOfGifts(t *testing.T) {
 func TestTheHistoryLeadsToGiftsPlansAndJobs(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	path := s.contact(p, "Zoë", "Okafor")
-	p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31", "status", "active")
+	p.follow(path+"/plans", "amount", "25", "frequency", "monthly", "method", "card", "start_at", "2026-01-31",
+		"status", "active")
 	gift := p.give(path, "50", "2026-01-31", "note", "Thanks")
 	p.follow("contacts/bulk", "confirmed", "1", "action", "tag", "tag", "vip, board", "id", idIn(path))
 	p.follow(gift, "transacted_at", "2026-02-01", "status", "succeeded")
 	page := p.get("settings/history").sees(p.user.Name+" recorded a gift of $50. View gift",
-		p.user.Name+" set up a recurring gift of $25 monthly. View recurring gift", "added the tags “vip”, “board”.", "Gift 0000000001").
+		p.user.Name+" set up a recurring gift of $25 monthly. View recurring gift", "added the tags “vip”, “board”.",
+		"Gift 0000000001").
 		lacks("recorded this gift", "created this plan", "T12:00:00")
 	found := regexp.MustCompile(`href="([^"]+/(?:gifts|plans|jobs)/\w+)"`).FindAllStringSubmatch(page.body, -1)
 	for _, address := range found {
@@ -103,7 +106,8 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 	p.post("campaigns", "title", "Gala")
 	p.follow("settings/giving", "currency", "EUR", "address", "1 Quay", "tax_id", "")
 	path := s.contact(p, "Zoë", "Okafor", tagged("old"))
-	must(s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old", "new"))(t)
+	must(s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old",
+		"new"))(t)
 	p.get("settings/history").sees("added "+p.user.Email+" as owner", p.user.Name+" created the API key “Website”.",
 		p.user.Name+" invited cy@example.org as viewer.", "Gala", "Changed currency from “USD” to “EUR”.", "Zoë Okafor",
 		"The API key Website renamed the tag “old” to “new”.").has(`href="`+path+`"`).
@@ -153,7 +157,8 @@ func TestAHistoryShowsWhatIsDifferent(t *testing.T) {
 	}
 }
 
-// What a job or a program does to many contacts is one entry of the organization's history, and filters show a part of it.
+// What a job or a program does to many contacts is one entry of the organization's history, and filters show a part of
+// it.
 func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	key := store.By(t.Context(), history.APIChannel, "API key Website")
@@ -165,7 +170,8 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	p.follow("contacts/bulk", ids...)
 	p.post("campaigns", "title", "Gala")
 	const path = "settings/history"
-	page := p.get(path).sees("Today", "Add “vip” to 12 contacts "+p.user.Name+" tagged 12 contacts.", "Show the latest 5 of 12",
+	page := p.get(path).sees("Today", "Add “vip” to 12 contacts "+p.user.Name+" tagged 12 contacts.",
+		"Show the latest 5 of 12",
 		"The API key Website added 12 contacts.", "Gala")
 	if n := strings.Count(page.words(), "added tag “vip”."); n != 5 {
 		t.Errorf("the entry unfolds %d changes", n)
@@ -176,7 +182,8 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	all, _ := must2(s.store.Jobs(t.Context(), p.account.Number, hundred))(t)
 	p.get(fmt.Sprint(path, "?before=", all[0].Last-3)).sees(p.user.Name+" started this bulk change.", "Show 5 changes")
 	for query, want := range map[string][2]string{
-		"about=campaigns": {"Gala", "Ann Lee"}, "who=API+key+Website": {"Ann Lee", "Gala"}, "about=gifts": {"No changes match.", "Gala"},
+		"about=campaigns": {"Gala", "Ann Lee"}, "who=API+key+Website": {"Ann Lee", "Gala"},
+		"about=gifts":     {"No changes match.", "Gala"},
 		"from=2999-01-01": {"No changes match.", "Gala"},
 	} {
 		p.get(path + "?" + query).sees(want[0]).lacks(want[1])
@@ -214,11 +221,13 @@ func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 		}
 	}
 	p.get(path + "/history?page=2").sees("added this contact.")
-	links := regexp.MustCompile(`<a href="([^"]*)">Show the whole change`).FindAllStringSubmatch(p.get(path+"/history").body, -1)
+	links := regexp.MustCompile(`<a href="([^"]*)">Show the whole change`).
+		FindAllStringSubmatch(p.get(path+"/history").body, -1)
 	for i, link := range links {
 		whole := []string{"History of Ada Lovelace", note}
 		if i > 0 {
-			whole = []string{fmt.Sprintf("name.%d.24@example.org", 45-i), fmt.Sprintf("“a tag of round %d with number 99”", 45-i)}
+			whole = []string{fmt.Sprintf("name.%d.24@example.org", 45-i),
+				fmt.Sprintf("“a tag of round %d with number 99”", 45-i)}
 		}
 		p.get(link[1]).sees(whole...)
 	}

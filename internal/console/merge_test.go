@@ -37,9 +37,11 @@ func twoThomases(s *site, p *person) (short, long string) {
 	short = s.contact(p, "Tom", "REILLY", reachable("tom@example.org", "212-555-0100"), func(in *crm.ContactInput) {
 		in.Tags, in.Note, in.Title = &[]string{"vip"}, new("Met at the gala."), new("Chair")
 	})
-	long = s.contact(p, "Thomas", "Reilly", reachable("thomas@example.org", "212-555-0199"), func(in *crm.ContactInput) {
-		in.Tags, in.Note, in.Title, in.Company = &[]string{"board"}, new("Prefers letters."), new("Treasurer"), new("Reilly Boats")
-	})
+	long = s.contact(p, "Thomas", "Reilly", reachable("thomas@example.org", "212-555-0199"),
+		func(in *crm.ContactInput) {
+			in.Tags, in.Note, in.Title, in.Company = &[]string{"board"}, new("Prefers letters."), new("Treasurer"),
+				new("Reilly Boats")
+		})
 	return short, long
 }
 
@@ -51,7 +53,8 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 	compare := p.get(tom+"/merge?with="+idIn(thomas)).is(200).
 		sees("First name A Tom B Thomas", "Company Kept. A – B Reilly Boats", "Tags All are kept.")
 	picked := pairs(compare.fields())
-	for field, want := range map[string]string{"first_name": idIn(tom), "last_name": idIn(thomas), "title": idIn(tom), "note": "both", "stays": idIn(tom)} {
+	for field, want := range map[string]string{"first_name": idIn(tom), "last_name": idIn(thomas), "title": idIn(tom),
+		"note": "both", "stays": idIn(tom)} {
 		if picked.Get(field) != want {
 			t.Errorf("%s: %q is proposed, want %q", field, picked.Get(field), want)
 		}
@@ -59,35 +62,42 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 	picked.Set("first_name", idIn(thomas))
 	picked.Set("preview", "1")
 	preview := p.get(tom+"/merge?"+picked.Encode()).is(200).sees("Merge Thomas Reilly into Tom REILLY?",
-		"First name Thomas Last name Reilly", "tom@example.org thomas@example.org", "1 gift of Thomas Reilly will move.",
+		"First name Thomas Last name Reilly", "tom@example.org thomas@example.org",
+		"1 gift of Thomas Reilly will move.",
 		"Overwritten values First name Tom Thomas", "Title Treasurer Chair", "Met at the gala. Prefers letters.")
 	if n := len(s.contacts(p.account)); n != 2 {
 		t.Fatal("the preview changed something")
 	}
 	p.follow(thomas+"/tags/add", "tag", "new since")
 	stale := p.post(tom+"/merge", preview.fields()...).is(422).sees("so nothing was merged.", "new since")
-	p.follow(tom+"/merge", stale.fields()...).sees("Undo", "Thomas Reilly", "Chair", "merged Thomas Reilly into this contact", "$50")
+	p.follow(tom+"/merge", stale.fields()...).sees("Undo", "Thomas Reilly", "Chair",
+		"merged Thomas Reilly into this contact", "$50")
 	for _, end := range []string{"", "/edit", "/history", "/merge"} {
 		p.get(thomas + end).leads(tom)
 	}
 	p.post(thomas + "/restore").leads(tom)
 	p.get(tom+"/merge?with="+idIn(thomas)).is(422).sees("was merged into contact "+idIn(tom)+".", "Nothing was merged.")
 	for _, scope := range []string{"archived", "all"} { // it is the other contact now, and nothing to restore
-		p.get("contacts?scope=" + scope).sees("Active 1 Archived 0 All 1").hides(`name="id" value="` + idIn(thomas) + `"`)
+		p.get("contacts?scope=" + scope).sees("Active 1 Archived 0 All 1").
+			hides(`name="id" value="` + idIn(thomas) + `"`)
 	}
 	p.follow(tom+"/tags/add", "tag", "later")
 	p.follow(tom, append([]string{"first_name", "Tommy"}, p.get(tom+"/edit").fields()...)...)
-	undo := between(t, between(t, p.get(tom).body, `merged Thomas Reilly into this contact`, `</form>`), `action="`, `"`)
-	p.follow(undo).sees("is a separate contact again.", "Changed since the merge, so it stays with Tommy REILLY: first name.", "later")
+	undo := between(t, between(t, p.get(tom).body, `merged Thomas Reilly into this contact`, `</form>`), `action="`,
+		`"`)
+	p.follow(undo).sees("is a separate contact again.",
+		"Changed since the merge, so it stays with Tommy REILLY: first name.", "later")
 	p.get(thomas).sees("Thomas Reilly", "Treasurer", "$50")
 	list := p.get("merges").sees("Undone Merge again")
-	p.follow(p.org("/merges/")+between(t, list.body, `action="`+p.org("/merges/"), `"`)).sees("The two contacts are merged again.", "Undo")
+	p.follow(p.org("/merges/")+between(t, list.body, `action="`+p.org("/merges/"), `"`)).
+		sees("The two contacts are merged again.", "Undo")
 }
 
 func TestTheOtherContactCanStay(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	tom, thomas := twoThomases(s, p)
-	led := p.get(tom + "/merge?with=" + idIn(thomas) + "&stays=" + idIn(thomas) + "&title=" + idIn(tom) + "&preview=1").is(303)
+	led := p.get(tom + "/merge?with=" + idIn(thomas) + "&stays=" + idIn(thomas) + "&title=" + idIn(tom) + "&preview=1").
+		is(303)
 	a := p.get(led.location()).sees("Merge Tom REILLY into Thomas Reilly?", "Title Chair")
 	p.follow(thomas+"/merge", a.fields()...).sees("Merged Tom REILLY into Thomas Reilly.")
 }
@@ -101,7 +111,8 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 	gone := s.contact(p, "Gone", "Person")
 	p.follow(gone + "/archive")
 	for other, want := range map[string]string{
-		tom: "can’t be merged with itself.", company: "a person and a company can’t be merged.", gone: "is archived. Restore it first.",
+		tom: "can’t be merged with itself.", company: "a person and a company can’t be merged.",
+		gone: "is archived. Restore it first.",
 	} {
 		p.get(tom+"/merge?with="+idIn(other)).is(422).sees(want, "Nothing was merged.")
 		p.post(tom+"/merge", "with", idIn(other), "preview", "1", "seen", "x").is(422).sees(want)
@@ -117,7 +128,8 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 		t.Errorf("%d contacts", n)
 	}
 	p.give(thomas, "50", "2026-01-31") // of two that were selected, the one with gifts stays
-	p.post("contacts/bulk", "action", "merge", "id", idIn(tom), "id", idIn(thomas)).leads(thomas + "/merge?with=" + idIn(tom))
+	p.post("contacts/bulk", "action", "merge", "id", idIn(tom), "id", idIn(thomas)).
+		leads(thomas + "/merge?with=" + idIn(tom))
 	p.follow("contacts/bulk", "action", "merge", "id", idIn(tom)).sees("Select exactly two contacts to merge them.")
 	p.follow("contacts/bulk", "action", "merge", "all", "1").sees("Select exactly two contacts to merge them.")
 }
@@ -135,7 +147,8 @@ func TestAMergeThatContradictsIsReviewed(t *testing.T) {
 		list := between(t, p.get("merges").body, `<ul class="review-list">`, `</ul>`)
 		return regexp.MustCompile(`/merges/\d+/` + what).FindString(list)
 	}
-	p.get("merges").sees("Please review 2", "Zachary Unger was merged into Bob Unger", "Bob Unger was merged into Ana Diaz")
+	p.get("merges").sees("Please review 2", "Zachary Unger was merged into Bob Unger",
+		"Bob Unger was merged into Ana Diaz")
 	p.follow(p.org(button("keep"))).sees("The merge stays.", "Please review 1")
 	p.follow(p.org(button("undo"))).sees("The merge was undone.", "is a separate contact again.")
 	p.get("merges").lacks("Please review")
@@ -152,10 +165,12 @@ func (p *person) answerQuestion(path string, question answer, decision string) a
 func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
-	a := p.post("contacts", "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "Marta@example.org", "emails.0.type", "work",
+	a := p.post("contacts", "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "Marta@example.org",
+		"emails.0.type", "work",
 		"emails.1.value", "ana@example.org", "phones.0.value", "+1 (212) 555 0100", "tags.0", "vip, board",
 		"note", "One\nTwo <&> \"three\"").is(409).sees("Is this Marta Lopez?", "Nothing was saved yet.",
-		"Email added ana@example.org Note One Two", "The name stays Marta Lopez, not Ana Diaz.", "Tag added vip Tag added board").
+		"Email added ana@example.org Note One Two", "The name stays Marta Lopez, not Ana Diaz.",
+		"Tag added vip Tag added board").
 		has(`href="` + marta + `" target="_blank"`)
 	if c := s.contacts(p.account); len(c) != 1 || c[0].FirstName != "Marta" || len(c[0].Emails) != 1 {
 		t.Fatalf("the question changed something: %+v", c)
@@ -170,7 +185,8 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 		t.Errorf("two contacts that were kept apart are asked about again: %v", asked)
 	}
 	p.get(kept.location()).sees("Ana Diaz was added.", "One Two <&>")
-	p.answerQuestion("contacts", a, "keep").is(303).leads(kept.location()) // a form that is sent twice makes no third contact
+	// a form that is sent twice makes no third contact
+	p.answerQuestion("contacts", a, "keep").is(303).leads(kept.location())
 	if n := len(s.contacts(p.account)); n != 2 || s.created.Load() != 1 || s.merged.Load() != 0 {
 		t.Errorf("%d contacts; counted were %d new and %d merged", n, s.created.Load(), s.merged.Load())
 	}
@@ -184,7 +200,8 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 	a := p.post("contacts", form...)
 	p.follow(path+"/tags/add", "tag", "new since") // by another user
 	a = p.answerQuestion("contacts", a, "merge").is(409).sees("This contact changed while you were deciding.")
-	p.get(p.answerQuestion("contacts", a, "merge").is(303).location()).sees("Email added reyes@example.org", "Tag added vip")
+	p.get(p.answerQuestion("contacts", a, "merge").is(303).location()).
+		sees("Email added reyes@example.org", "Tag added vip")
 	if c := s.contacts(p.account); len(c) != 1 || c[0].LastName != "Okafor" {
 		t.Errorf("the contact was renamed: %+v", c)
 	}
@@ -206,7 +223,8 @@ func TestAMergeThatIsTooMuchIsNotOffered(t *testing.T) {
 		tags = append(tags, fmt.Sprint("t", i))
 	}
 	s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"), tagged(tags...))
-	p.post("contacts", "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "marta@example.org", "tags.0", "one more").
+	p.post("contacts", "first_name", "Ana", "last_name", "Diaz", "emails.0.value", "marta@example.org", "tags.0",
+		"one more").
 		sees("Tags are limited to 500 per contact.", "Keep both").lacks("Add to Marta Lopez Keep both")
 }
 
@@ -214,14 +232,16 @@ func TestAnEmailOrPhoneOfAnotherContactIsToldBeforeItIsSaved(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	marta := s.contact(p, "Marta", "Lopez", reachable("marta@example.org", "212-555-0100"))
 	path := s.contact(p, "Ana", "Diaz", reachable("ana@example.org", "212-555-0199"))
-	a := p.post(path, append([]string{"last_name", "Diaz-Ruiz", "phones.0.value", "(212) 555-0100"}, p.get(path+"/edit").fields()...)...).
+	a := p.post(path, append([]string{"last_name", "Diaz-Ruiz", "phones.0.value", "(212) 555-0100"},
+		p.get(path+"/edit").fields()...)...).
 		is(409).sees("Nothing was saved yet. Marta Lopez already has the phone (212) 555-0100").lacks("Add to Marta").
 		has(`href="` + marta + `" target="_blank"`)
 	p.get(path).sees("Ana Diaz", "(212) 555-0199")
 	p.answerQuestion(path, a, "back").is(200).has(`value="Diaz-Ruiz"`, `value="(212) 555-0100"`, `name="seen"`)
 	s.contact(p, "Ana", "Diaz-Ruiz", reachable("twin@example.org", "212-555-0100")) // a better match, added meanwhile
 	a = p.answerQuestion(path, a, "keep").is(409).sees("Please look again", "Ana Diaz-Ruiz already has the phone")
-	p.get(p.answerQuestion(path, a, "keep").is(303).location()).sees("Changes saved.", "Ana Diaz-Ruiz", "(212) 555-0100")
+	p.get(p.answerQuestion(path, a, "keep").is(303).location()).
+		sees("Changes saved.", "Ana Diaz-Ruiz", "(212) 555-0100")
 	p.follow(path, p.get(path+"/edit").fields()...).sees("Changes saved.") // it has the phone by now
 }
 
@@ -241,7 +261,8 @@ func doubles(s *site, p *person) (first, second string) {
 	second = s.contact(p, "Tom", "Abernathy", tom, living("12 Oak St.", "97301"), born("3/4/1955"))
 	s.contact(p, "Maria", "Quintero", living("9 Elm Street", "97302"))
 	for range 2 { // another pair, which no one selects
-		s.contact(p, "Ingeborg", "Lindqvist", reachable("ingeborg@example.org", "212-555-0144"), living("77 Harbor Road", "97305"), born("11/30/1971"))
+		s.contact(p, "Ingeborg", "Lindqvist", reachable("ingeborg@example.org", "212-555-0144"),
+			living("77 Harbor Road", "97305"), born("11/30/1971"))
 	}
 	for i, name := range strings.Fields("Underwood Vasquez Whitfield Xanthos Yamamoto Zeller Bakker") {
 		s.contact(p, "Anna", name, reachable(name+"@example.org", fmt.Sprint("212-555-091", i)))
@@ -281,7 +302,8 @@ func TestSureDuplicatesAreMergedTogether(t *testing.T) {
 	p.get("duplicates/merge?all=1").sees("Merge 2 certain matches?", "Tom Abernathy", "Ingeborg Lindqvist")
 	one := "duplicates/merge?id=" + idIn(thomas)
 	ask := p.get(one).sees("Merge 1 certain match?", "Tom Abernathy")
-	p.done(p.post("duplicates/merge", ask.fields()...).is(303).location(), "Done", "1 contact merged into others.", "Undo this change")
+	p.done(p.post("duplicates/merge", ask.fields()...).is(303).location(), "Done", "1 contact merged into others.",
+		"Undo this change")
 	p.get(tom).leads(thomas)
 	p.get("duplicates").sees("Certain 1", "Ingeborg Lindqvist")
 	p.get(p.get(one).location()).sees("There are no certain matches left to merge.")
@@ -291,10 +313,13 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	doubles(s, p)
 	maria := s.contact(p, "Marisol", "Featherstone", born("3/14/1961"))
-	form := []string{"type", "individual", "first_name", "Maria", "last_name", "Quintero", "addresses.0.address_1", "9 Elm St",
-		"addresses.0.city", "Salem", "addresses.0.state", "OR", "addresses.0.zipcode", "97302", "emails.0.value", "maria@example.org"}
+	form := []string{"type", "individual", "first_name", "Maria", "last_name", "Quintero", "addresses.0.address_1",
+		"9 Elm St",
+		"addresses.0.city", "Salem", "addresses.0.state", "OR", "addresses.0.zipcode", "97302", "emails.0.value",
+		"maria@example.org"}
 	n := len(s.contacts(p.account))
-	ask := p.post("contacts", form...).is(409).sees("Is this Maria Quintero?", "same address", "Email added maria@example.org")
+	ask := p.post("contacts", form...).is(409).sees("Is this Maria Quintero?", "same address",
+		"Email added maria@example.org")
 	p.answerQuestion("contacts", ask, "back").is(200)
 	p.get(p.answerQuestion("contacts", ask, "merge").is(303).location()).sees("maria@example.org")
 	if len(s.contacts(p.account)) != n {
@@ -305,7 +330,8 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 	p.get(p.answerQuestion("contacts", ask, "keep").is(303).location()).sees("Maria Quintero was added.")
 
 	other := s.contact(p, "Nobody", "Else")
-	typed := append([]string{"first_name", "Marisol", "last_name", "Featherstone", "dob", "1961-03-14"}, p.get(other+"/edit").fields()...)
+	typed := append([]string{"first_name", "Marisol", "last_name", "Featherstone", "dob", "1961-03-14"},
+		p.get(other+"/edit").fields()...)
 	ask = p.post(other, typed...).is(409).sees("Is this Marisol Featherstone?", "Save and merge both")
 	p.answerQuestion(other, ask, "merge").leads(other + "/merge?with=" + idIn(maria))
 }

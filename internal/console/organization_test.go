@@ -49,7 +49,8 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	s.visitor().get(link).is(410)
 	p.post(back).is(404)
 
-	p.post("settings/people/invite", "email", "bo", "role", "viewer").is(422).sees("Email must be a valid email address")
+	p.post("settings/people/invite", "email", "bo", "role", "viewer").is(422).
+		sees("Email must be a valid email address")
 	p.post("settings/people/invite", "role", "boss").is(422)
 
 }
@@ -114,13 +115,18 @@ func TestAnOrganizationIsRenamed(t *testing.T) {
 func TestOwnersSetWhatStatementsShow(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	path := p.org("/settings/giving")
-	p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123").sees("Giving settings saved.", "1 Quay 4000 Porto")
+	p.follow(path, "currency", "eur", "address", "1 Quay\r\n4000 Porto", "tax_id", "PT 123").
+		sees("Giving settings saved.", "1 Quay 4000 Porto")
 	want := access.AccountSettings{Timezone: "UTC", Currency: "EUR", Address: "1 Quay\n4000 Porto", TaxID: "PT 123"}
-	p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept").is(422).sees("Currency must be a three-letter code, such as USD or EUR.", "Postal address must not have more than 8 lines.").has(`value="XXY"`, `value="kept"`, `value="Harbor"`)
+	p.post(path, "currency", "XXY", "address", strings.Repeat("line\n", 9), "tax_id", "kept").is(422).
+		sees("Currency must be a three-letter code, such as USD or EUR.",
+			"Postal address must not have more than 8 lines.").has(`value="XXY"`, `value="kept"`, `value="Harbor"`)
 	p.wantSettings(want)
 
-	// The currency of an organization with gifts is not offered, and a form that was opened before the first gift is refused.
-	s.donation(p.account, s.newcomer(p.account, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
+	// The currency of an organization with gifts is not offered, and a form that was opened before the first gift is
+	// refused.
+	s.donation(p.account, s.newcomer(p.account, "Ada", "Berg").ID,
+		`"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
 	want.HasGifts = true
 	p.get("settings").sees("EUR Can’t be changed after the first gift").hides(`name="currency"`)
 	p.post(path, "currency", "USD", "address", "", "tax_id", "").is(422).sees("Currency must stay EUR")
@@ -150,12 +156,14 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 		t.Fatalf("%v: %+v", err, chapters)
 	}
 	north := chapters[0]
-	p.follow("chapters", "name", "Far North", "parent", north.ID).sees("Far North").has(`href="/console/o/` + north.ID + `"`)
+	p.follow("chapters", "name", "Far North", "parent", north.ID).sees("Far North").
+		has(`href="/console/o/` + north.ID + `"`)
 	p.get("/console/o/" + north.ID + "/settings").is(200)
 	p.get("/console/o/" + north.ID + "/settings").sees("Chapter of Harbor")
 
 	p.follow("chapters/"+north.ID, "name", "Norden").sees("Renamed to Norden.")
-	p.post("chapters/"+north.ID, "name", strings.Repeat("x", 256)).is(422).sees("Name must not be longer than 255 characters.").has(strings.Repeat("x", 256))
+	p.post("chapters/"+north.ID, "name", strings.Repeat("x", 256)).is(422).
+		sees("Name must not be longer than 255 characters.").has(strings.Repeat("x", 256))
 	p.post("chapters", "name", " ", "parent", north.ID).is(422).sees("Name is required")
 	p.post("chapters", "name", "Lost", "parent", "0000000000000000").is(404)
 
@@ -201,7 +209,8 @@ func TestTheListOfKeysIsPaged(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	const path = "settings/integrations/api-keys"
 	create := func(name string) access.Key {
-		key, _ := must2(s.store.CreateKey(t.Context(), p.account.Number, access.KeyInput{Name: name, Permissions: access.ContactsRead}))(t)
+		key, _ := must2(s.store.CreateKey(t.Context(), p.account.Number,
+			access.KeyInput{Name: name, Permissions: access.ContactsRead}))(t)
 		return key
 	}
 	for i := range 60 {
@@ -217,7 +226,8 @@ func TestTheListOfKeysIsPaged(t *testing.T) {
 	for range access.KeyLimit.Max - 20 {
 		create("More")
 	}
-	p.post(path, "name", "One more", "permission", "contacts:read", "expires", "never").is(422).sees(access.KeyLimit.Reached)
+	p.post(path, "name", "One more", "permission", "contacts:read", "expires", "never").is(422).
+		sees(access.KeyLimit.Reached)
 }
 
 func TestTheListsOfPeopleArePaged(t *testing.T) {
@@ -235,14 +245,16 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 	}
 	// A button on the second page leads back to that page.
 	const invitations = "/settings/people/invitations/"
-	p.post(p.org(invitations) + between(t, second.body, `action="`+p.org(invitations), `"`)).leads(p.org("/settings/people?invited=2"))
+	p.post(p.org(invitations) + between(t, second.body, `action="`+p.org(invitations), `"`)).
+		leads(p.org("/settings/people?invited=2"))
 	for range access.InvitationLimit.Max - 29 {
 		invite("")
 	}
 	p.post("settings/people/invite", "role", "viewer").is(422).sees(access.InvitationLimit.Reached)
 }
 
-// A page of the tree shows its chapters with those above them, so that each one is in its place. The menu offers some of the
+// A page of the tree shows its chapters with those above them, so that each one is in its place. The menu offers some
+// of the
 // organizations, and the profile page all of them.
 func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
@@ -255,7 +267,8 @@ func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 			above = p.account
 		}
 		var err error
-		if last, err = s.store.CreateChapter(t.Context(), p.account, p.user.ID, above.ID, fmt.Sprintf("Name %03d", i)); err != nil {
+		if last, err = s.store.CreateChapter(t.Context(), p.account, p.user.ID, above.ID,
+			fmt.Sprintf("Name %03d", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -294,7 +307,8 @@ func amounts(a answer) string {
 	return strings.Join(all, " ")
 }
 
-// Gifts and plans are sorted by their headings, filters stay, and a heading that is clicked twice sorts the other way round.
+// Gifts and plans are sorted by their headings, filters stay, and a heading that is clicked twice sorts the other way
+// round.
 func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	zoe, ben := s.contact(p, "Zoë", "Okafor"), s.contact(p, "Ben", "Ek")
@@ -302,8 +316,10 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		p.give(zoe, gift[0], gift[1])
 	}
 	p.give(ben, "99", "2024-05-05", "method", "cash")
-	for i, plan := range [][4]string{{"30", "monthly", "2027-02-01", "card"}, {"10", "yearly", "2027-03-01", "check"}, {"20", "monthly", "2027-01-01", "check"}} {
-		p.follow([]string{zoe, ben, ben}[i]+"/plans", "amount", plan[0], "frequency", plan[1], "start_at", plan[2], "method", plan[3])
+	for i, plan := range [][4]string{{"30", "monthly", "2027-02-01", "card"}, {"10", "yearly", "2027-03-01", "check"},
+		{"20", "monthly", "2027-01-01", "check"}} {
+		p.follow([]string{zoe, ben, ben}[i]+"/plans", "amount", plan[0], "frequency", plan[1], "start_at", plan[2],
+			"method", plan[3])
 	}
 	const down, up = ` <span aria-hidden="true">↓</span>`, ` <span aria-hidden="true">↑</span>`
 	for _, test := range [][5]string{
@@ -313,13 +329,15 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 	} {
 		once := p.get(p.get(test[0]).link(t, test[1]))
 		twice := once.link(t, test[1]+down)
-		if first, second := amounts(once), amounts(p.get(twice)); first != test[2] || second != test[3] || !strings.HasSuffix(twice, test[4]) {
+		if first, second := amounts(once), amounts(p.get(twice)); first != test[2] || second != test[3] ||
+			!strings.HasSuffix(twice, test[4]) {
 			t.Errorf("%s by %s: %s, then %s: %s", test[0], test[1], first, twice, second)
 		}
 	}
 	// Gifts come the latest first, and plans the newest first. A heading leads away from that and back to it.
 	earliest := p.get(p.get("gifts").link(t, "Date"+down))
-	if latest := earliest.link(t, "Date"+up); latest != p.org("/gifts") || amounts(p.get(latest)) != "10 30 20 99" || amounts(earliest) != "99 20 30 10" {
+	if latest := earliest.link(t, "Date"+up); latest != p.org("/gifts") || amounts(p.get(latest)) != "10 30 20 99" ||
+		amounts(earliest) != "99 20 30 10" {
 		t.Errorf("the latest first is at %q, the earliest first are %s", latest, amounts(earliest))
 	}
 	if got := amounts(p.get("plans")); got != "20 10 30" {
@@ -329,7 +347,8 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		sees("Given Jan 1, 2025 – Jan 31, 2025", "Amount at most 50", "Check ×", "$20 from 1 gift")
 	p.get("gifts?contact="+idIn(zoe)).sees("From Zoë Okafor ×", "$60 from 3 gifts")
 	p.get("plans?status=&frequency=monthly&method=check").leads(p.org("/plans?frequency=monthly&method=check"))
-	p.get("plans?frequency=monthly&method=check").sees("Monthly ×", "Check ×", "1 recurring gift", "$20 monthly", "Ben Ek")
+	p.get("plans?frequency=monthly&method=check").sees("Monthly ×", "Check ×", "1 recurring gift", "$20 monthly",
+		"Ben Ek")
 	for _, query := range []string{"status=gone", "campaign_id=gala", "sort=name"} {
 		p.get("plans?" + query).is(422).sees("Please fix one filter.").lacks("Ben Ek")
 	}
@@ -356,7 +375,8 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	if strings.Count(form.body, " checked") != 1 {
 		t.Error("another permission than to read contacts is ticked at first")
 	}
-	made := p.follow("settings/integrations/api-keys", "name", " Website ", "permission", "contacts:read", "permission", "campaigns:read", "expires", "90d")
+	made := p.follow("settings/integrations/api-keys", "name", " Website ", "permission", "contacts:read", "permission",
+		"campaigns:read", "expires", "90d")
 	made.sees("Website", "Copy the key now", "Read contacts, Read campaigns", s.http.URL+"/v1/contacts")
 	secret := shownSecret.FindStringSubmatch(made.body)[1]
 	made.with("Cache-Control", "no-store")
@@ -378,9 +398,11 @@ func TestKeysAreUnderIntegrations(t *testing.T) {
 	p.get("settings").sees("Integrations API keys")
 	p.get("settings/integrations/api-keys").sees("Settings / Integrations / API keys")
 	for old, now := range map[string]string{
-		"/settings/keys": "/settings/integrations/api-keys", "/settings/keys?page=2": "/settings/integrations/api-keys?page=2",
-		"/settings/keys/new": "/settings/integrations/api-keys/new", "/settings/keys/7/revoke": "/settings/integrations/api-keys/7/revoke",
-		"/settings/integrations": "/settings#integrations",
+		"/settings/keys":          "/settings/integrations/api-keys",
+		"/settings/keys?page=2":   "/settings/integrations/api-keys?page=2",
+		"/settings/keys/new":      "/settings/integrations/api-keys/new",
+		"/settings/keys/7/revoke": "/settings/integrations/api-keys/7/revoke",
+		"/settings/integrations":  "/settings#integrations",
 	} {
 		p.get(p.org(old)).leads(p.org(now))
 	}
@@ -389,11 +411,13 @@ func TestKeysAreUnderIntegrations(t *testing.T) {
 func TestTheExampleOfAKeyIsACallThatItMayMake(t *testing.T) {
 	_, p := signedIn(t, access.Owner)
 	for permission, call := range map[string]string{
-		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns", "contacts:write": `"first_name":"Ada","last_name":"Lovelace"`,
+		"contacts:read": "/v1/contacts", "campaigns:read": "/v1/campaigns",
+		"contacts:write":    `"first_name":"Ada","last_name":"Lovelace"`,
 		"campaigns:write":   `"title":"Spring appeal"`,
 		"transactions:read": "/v1/transactions", "transactions:write": `"amount":25,"method":"cash"`,
 	} {
-		p.follow("settings/integrations/api-keys", "name", "K", "permission", permission, "expires", "never").sees("curl -H 'Authorization: Bearer dbk_", call)
+		p.follow("settings/integrations/api-keys", "name", "K", "permission", permission, "expires", "never").
+			sees("curl -H 'Authorization: Bearer dbk_", call)
 	}
 }
 
@@ -402,11 +426,13 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 	const path = "settings/integrations/api-keys"
 	p.post(path).is(422).sees("3 things need your attention")
 	for _, wrong := range [][]string{
-		{"permission", "contacts:delete", "expires", "never"}, {"permission", "contacts:read", "expires", "soon"}, {"permission", "contacts:read"},
+		{"permission", "contacts:delete", "expires", "never"}, {"permission", "contacts:read", "expires", "soon"},
+		{"permission", "contacts:read"},
 		{"permission", "contacts:read", "expires", "date", "expires_on", "2001-01-01"},
 		{"permission", "contacts:read", "expires", "date", "expires_on", "90d"},
 	} {
-		p.post(path, append(wrong, "name", "Kept")...).is(422).sees("One thing needs your attention").has(`value="Kept"`)
+		p.post(path, append(wrong, "name", "Kept")...).is(422).sees("One thing needs your attention").
+			has(`value="Kept"`)
 	}
 	if keys := must(s.store.Keys(t.Context(), p.account.Number))(t); len(keys) != 0 {
 		t.Errorf("the keys are %+v", keys)
@@ -429,7 +455,8 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 		t.Error("a revoked key stands before one active")
 	}
 	p.get(revoke).leads(p.org("/settings/integrations/api-keys"))
-	for _, wrong := range []string{"0", "x", "-1", strconv.FormatInt(who.Key+7, 10), "0" + strconv.FormatInt(who.Key, 10)} {
+	for _, wrong := range []string{"0", "x", "-1", strconv.FormatInt(who.Key+7, 10),
+		"0" + strconv.FormatInt(who.Key, 10)} {
 		p.post("settings/integrations/api-keys/" + wrong + "/revoke").is(404)
 	}
 
@@ -444,15 +471,18 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 	p.get("settings/integrations/api-keys").sees("Short", "All", "Expires soon")
 }
 
-// The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never in an
+// The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never
+// in an
 // address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
-	sent := p.post("settings/integrations/api-keys", "name", "Website", "permission", "contacts:read", "expires", "never")
+	sent := p.post("settings/integrations/api-keys", "name", "Website", "permission", "contacts:read", "expires",
+		"never")
 	sent.is(303)
 	cookie := sent.header.Get("Set-Cookie")
-	if strings.Contains(sent.location(), "dbk_") || !strings.Contains(cookie, "; HttpOnly; Secure") || !strings.Contains(cookie, "Max-Age=60") {
+	if strings.Contains(sent.location(), "dbk_") || !strings.Contains(cookie, "; HttpOnly; Secure") ||
+		!strings.Contains(cookie, "Max-Age=60") {
 		t.Errorf("the secret goes to %s with %s", sent.location(), cookie)
 	}
 	who := must(s.store.Authenticate(t.Context(), other))(t)
@@ -478,7 +508,8 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 func (s *site) clockIn(zone string, role access.Role) *person {
 	s.t.Helper()
 	account := s.organization("Harbor")
-	succeed(s.t, s.store.SetAccountSettings(s.t.Context(), account.Number, access.AccountSettingsInput{Timezone: &zone}))
+	succeed(s.t, s.store.SetAccountSettings(s.t.Context(), account.Number,
+		access.AccountSettingsInput{Timezone: &zone}))
 	return s.member(account, role)
 }
 
@@ -489,14 +520,16 @@ func TestTodayIsTheOrganizations(t *testing.T) {
 
 	p := s.clockIn("America/New_York", access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")
-	p.get(contact).has(`name="transacted_at" type="date" value="2026-11-16"`).sees("Nov 16, 2026, 11:37 PM EST") // when the contact was added
+	// when the contact was added
+	p.get(contact).has(`name="transacted_at" type="date" value="2026-11-16"`).sees("Nov 16, 2026, 11:37 PM EST")
 	p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-17", "method", "cash").is(422)
 	p.get(p.give(contact, "5", "2026-11-16")).sees("Nov 16, 2026").lacks("Nov 17", "7:00 AM") // only the day is known
 	p.get(contact).sees("Last gift Nov 16, 2026")
 	if rows := p.csvOf("/gifts/export?format=csv", "harbor-gifts-2026-11-16"); rows[1][2] != "2026-11-16" {
 		t.Errorf("the file says %q", rows[1][2])
 	}
-	if rows := p.csvOf("/contacts/export?format=csv", "harbor-contacts-2026-11-16"); !strings.Contains(fmt.Sprint(rows[1]), "2026-11-16T23:37:00-05:00") {
+	if rows := p.csvOf("/contacts/export?format=csv",
+		"harbor-contacts-2026-11-16"); !strings.Contains(fmt.Sprint(rows[1]), "2026-11-16T23:37:00-05:00") {
 		t.Errorf("the file says %q", rows[1])
 	}
 	p.get("contacts?created_after=2026-11-16&created_before=2026-11-17").sees("Zoë Okafor")
@@ -513,7 +546,8 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 	p := s.clockIn("America/New_York", access.Editor)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 	for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
-		in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at)))
+		in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":40,"method":"cash","transacted_at":"%s"}`, contact, at)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", now)
 		}
@@ -526,7 +560,8 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 	}
 	p.get("").sees("Raised this year $80")
 	p.get("donors").sees("Donors of 2026", "Amelia Okafor amelia.okafor@example.org 2 $80")
-	p.get("statements?year=2026").sees("Dec 31, 2026 General Cash $40.00 Dec 31, 2026 General Cash $40.00", "Total $80.00")
+	p.get("statements?year=2026").sees("Dec 31, 2026 General Cash $40.00 Dec 31, 2026 General Cash $40.00",
+		"Total $80.00")
 	p.get("statements?year=2027").sees("Year must be between 1900 and 2026.")
 	p.get("gifts?from=2026-12-31&to=2026-12-31").sees("2 gifts")
 	p.get(fmt.Sprintf("contacts/%d", contact)).sees("Last gift Dec 31, 2026")
@@ -534,14 +569,16 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 
 }
 
-// A payment provider tells the time of the next gift of a plan, which is the day before in New York. A day that people have chosen stays that day.
+// A payment provider tells the time of the next gift of a plan, which is the day before in New York. A day that people
+// have chosen stays that day.
 func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 	s := anySite(t)
 
 	p := s.clockIn("America/New_York", access.Viewer)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 	for at, want := range map[string][]string{`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026", "Next gift Dec 18, 2026"}, `"start_at":"2026-09-19"`: {"Start Sep 19, 2026", "Next gift Sep 19, 2026"}} {
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":7.50,"method":"card","frequency":"monthly",%s}`, contact, at)))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":7.50,"method":"card","frequency":"monthly",%s}`, contact, at)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", now)
 		}
@@ -580,8 +617,10 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 	s.donation(p.account, contact, `"amount":10,"method":"cash","transacted_at":"2026-11-16T03:00:00Z"`)
-	p.post("settings/organization", "name", "Harbor", "timezone", "Mars/Olympus").is(422).sees("Time zone must be a time zone, such as America/New_York")
-	p.follow("settings/organization", "name", "Harbor", "timezone", "America/New_York").sees("Organization saved.", "Gift dates are being updated to America/New_York.")
+	p.post("settings/organization", "name", "Harbor", "timezone", "Mars/Olympus").is(422).
+		sees("Time zone must be a time zone, such as America/New_York")
+	p.follow("settings/organization", "name", "Harbor", "timezone", "America/New_York").
+		sees("Organization saved.", "Gift dates are being updated to America/New_York.")
 	p.get("gifts").sees("Nov 16, 2026")
 	p.done("jobs", "Update gift dates for the new time zone")
 	p.done("jobs", "1 gift moved.")
@@ -589,7 +628,8 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 	p.get("settings").lacks("Gift dates are being updated")
 	p.get("settings/history").sees("America/New_York")
 	chapter := s.chapter(p, "North")
-	if settings, err := s.store.AccountSettings(t.Context(), chapter.Number); err != nil || settings.Timezone != "America/New_York" {
+	if settings, err := s.store.AccountSettings(t.Context(), chapter.Number); err != nil ||
+		settings.Timezone != "America/New_York" {
 		t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
 	}
 	editor := s.member(p.account, access.Editor)
@@ -599,17 +639,20 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 
 // The owner's browser tells the zone; without a script it is UTC.
 func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
-	for sent, want := range map[string]string{"Australia/Sydney": "Australia/Sydney", "": "UTC", "Mars/Olympus": "UTC"} {
+	for sent, want := range map[string]string{"Australia/Sydney": "Australia/Sydney", "": "UTC",
+		"Mars/Olympus": "UTC"} {
 		s := anySite(t)
 		token := must(s.store.SetupToken(t.Context()))(t)
 		link, p := "/console/setup/"+token, s.visitor()
 		p.get(link).has(`<input type="hidden" name="timezone" data-timezone>`)
-		p.post(link, "organization", "Harbor", "name", "Ana", "email", "ana@example.org", "password", testPassword, "timezone", sent).is(303)
+		p.post(link, "organization", "Harbor", "name", "Ana", "email", "ana@example.org", "password", testPassword,
+			"timezone", sent).is(303)
 		accounts, err := s.store.Accounts(t.Context())
 		if err != nil || len(accounts) != 1 {
 			t.Fatal(accounts, err)
 		}
-		if settings, err := s.store.AccountSettings(t.Context(), accounts[0].Number); err != nil || settings.Timezone != want {
+		if settings, err := s.store.AccountSettings(t.Context(), accounts[0].Number); err != nil ||
+			settings.Timezone != want {
 			t.Errorf("%q: the zone is %q: %v", sent, settings.Timezone, err)
 		}
 	}
@@ -620,11 +663,15 @@ func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
 	s := anySite(t)
 
 	p := s.clockIn("America/New_York", access.Editor)
-	from := s.campaign(p.account, `{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
+	from := s.campaign(p.account,
+		`{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
 	for _, page := range []string{p.campaignAddress(from), "/" + from.Slug} {
 		p.get(page).sees("Apr 24, 2027, 6:00 PM EDT", "Ends Apr 24, 2027")
 	}
-	p.get(p.campaignAddress(from)+"/edit").has(`name="event.timezone" type="text" value="America/New_York"`, `value="2027-04-24T18:00"`, `name="end_at" type="datetime-local" value="2027-04-24T23:59"`)
-	p.follow("campaigns", "title", "Gala", "type", "event", "currency", "USD", "event.title", "Gala night", "event.start_at", "2027-04-24T18:00", "end_at", "2027-04-24T23:59").sees("Apr 24, 2027, 6:00 PM (America/New_York)", "Apr 24, 2027, 11:59 PM EDT")
+	p.get(p.campaignAddress(from)+"/edit").has(`name="event.timezone" type="text" value="America/New_York"`,
+		`value="2027-04-24T18:00"`, `name="end_at" type="datetime-local" value="2027-04-24T23:59"`)
+	p.follow("campaigns", "title", "Gala", "type", "event", "currency", "USD", "event.title", "Gala night",
+		"event.start_at", "2027-04-24T18:00", "end_at", "2027-04-24T23:59").
+		sees("Apr 24, 2027, 6:00 PM (America/New_York)", "Apr 24, 2027, 11:59 PM EDT")
 
 }

@@ -142,9 +142,11 @@ func TestAGiftPageWhoseNamesCannotBeReadIsAnError(t *testing.T) {
 	p.get(gift).is(500)
 }
 
-// No page takes an error of the store for nothing found. What may fail unnoticed is named here, with its reason at its place.
+// No page takes an error of the store for nothing found. What may fail unnoticed is named here, with its reason at its
+// place.
 func TestNoErrorOfTheStoreIsDropped(t *testing.T) {
-	allowed := map[string]string{"CheckNow": "CheckDuplicates", "EndSession": "begin", "RememberDevice": "remember", "Membership": "recognize"}
+	allowed := map[string]string{"CheckNow": "CheckDuplicates", "EndSession": "begin", "RememberDevice": "remember",
+		"Membership": "recognize"}
 	files := must(filepath.Glob("*/*.go"))(t)
 	calls := 0
 	for _, name := range files {
@@ -190,7 +192,8 @@ func calledStore(n ast.Node) string {
 	return method.Sel.Name
 }
 
-// droppedError is the function of the store whose error a statement drops: it is named _, not taken at all, or only looked at where there is none.
+// droppedError is the function of the store whose error a statement drops: it is named _, not taken at all, or only
+// looked at where there is none.
 func droppedError(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.ExprStmt:

@@ -107,7 +107,8 @@ func TestTheDeviceCookieIsGuarded(t *testing.T) {
 	for _, line := range a.header.Values("Set-Cookie") {
 		cookie := must(http.ParseSetCookie(line))(t)
 		if cookie.Name == "__Host-device" {
-			if !cookie.HttpOnly || !cookie.Secure || cookie.Path != "/" || cookie.Domain != "" || cookie.SameSite != http.SameSiteLaxMode || cookie.MaxAge < 300*24*3600 {
+			if !cookie.HttpOnly || !cookie.Secure || cookie.Path != "/" || cookie.Domain != "" ||
+				cookie.SameSite != http.SameSiteLaxMode || cookie.MaxAge < 300*24*3600 {
 				t.Errorf("the cookie is %+v", cookie)
 			}
 			return
@@ -123,8 +124,10 @@ func TestTheSignInPageNamesNoCommandsOnceThereAreUsers(t *testing.T) {
 	visitor := s.visitor()
 	visitor.get("/console/signin").sees("Open the setup link that donorbook serve printed")
 	ana := s.member(s.organization("Harbor"), access.Owner)
-	for _, page := range []answer{visitor.get("/console/signin"), visitor.signIn(ana.user.Email, "wrong password"), visitor.post(ana.org("/contacts"), "first_name", "Ada")} {
-		page.sees("Ask an owner of your organization for an invitation.").lacks("donorbook serve", "donorbook user", "setup link")
+	for _, page := range []answer{visitor.get("/console/signin"), visitor.signIn(ana.user.Email, "wrong password"),
+		visitor.post(ana.org("/contacts"), "first_name", "Ada")} {
+		page.sees("Ask an owner of your organization for an invitation.").
+			lacks("donorbook serve", "donorbook user", "setup link")
 	}
 
 }
@@ -151,9 +154,12 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	link, first := "/console/setup/"+token, s.visitor()
 	first.get(link).sees("Welcome to Donorbook", "Name of your organization")
 
-	first.post(link, "organization", "Harbor Light", "name", " ", "email", "ana at example", "password", "short").is(422).sees("3 things need your attention", "Name is required", "Email must be a valid email address", "Password must").has(`value="Harbor Light"`).hides(`value="short"`)
+	first.post(link, "organization", "Harbor Light", "name", " ", "email", "ana at example", "password", "short").
+		is(422).sees("3 things need your attention", "Name is required", "Email must be a valid email address",
+		"Password must").has(`value="Harbor Light"`).hides(`value="short"`)
 
-	home := first.post(link, "organization", "Harbor Light", "name", "Ana", "email", "ana@example.org", "password", testPassword)
+	home := first.post(link, "organization", "Harbor Light", "name", "Ana", "email", "ana@example.org", "password",
+		testPassword)
 	home.is(303)
 	if !strings.HasPrefix(home.location(), "/console/o/") {
 		t.Errorf("it leads to %q", home.location())
@@ -162,28 +168,34 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 
 	second := s.visitor()
 	second.get(link).is(410).sees("This link no longer works", "ask them for an invitation")
-	second.post(link, "organization", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword).is(410)
+	second.post(link, "organization", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword).
+		is(410)
 
 }
 
-// An operator has created organizations but no user. The setup link does not give access to an organization that has contacts.
+// An operator has created organizations but no user. The setup link does not give access to an organization that has
+// contacts.
 func TestTheSetUpLinkCanTakeAnOrganizationThatExists(t *testing.T) {
 	s := anySite(t)
 	account, used := s.organization("Harbor Light"), s.organization("Lakeside")
 	s.newcomer(used, "Ada", "King")
 	token := must(s.store.SetupToken(t.Context()))(t)
 	p, link := s.visitor(), "/console/setup/"+token
-	p.get(link).sees("These organizations exist", "Harbor Light", "A new organization", "Organizations that already have contacts aren’t listed", "donorbook user create").lacks("Lakeside")
+	p.get(link).sees("These organizations exist", "Harbor Light", "A new organization",
+		"Organizations that already have contacts aren’t listed", "donorbook user create").lacks("Lakeside")
 	p.post(link, "account", used.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword).is(422)
-	p.post(link, "account", account.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword).leads("/console/o/" + account.ID)
+	p.post(link, "account", account.ID, "name", "Ana", "email", "ana@example.org", "password", testPassword).
+		leads("/console/o/" + account.ID)
 }
 
 func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
 	p := s.visitor()
 	asked := p.get(owner.org("/contacts?scope=archived"))
-	p.get(asked.location()).sees("Sign in").has(`name="next" value="/console/o/` + owner.account.ID + `/contacts?scope=archived"`)
-	p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "next", owner.org("/contacts?scope=archived")).leads(owner.org("/contacts?scope=archived"))
+	p.get(asked.location()).sees("Sign in").has(`name="next" value="/console/o/` + owner.account.ID +
+		`/contacts?scope=archived"`)
+	p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "next",
+		owner.org("/contacts?scope=archived")).leads(owner.org("/contacts?scope=archived"))
 	p.get("/console/signin").leads("/console")
 }
 
@@ -191,9 +203,11 @@ func TestSigningInLeadsToWhereOneWantedToGo(t *testing.T) {
 func TestASignInPageCarriesNoPassword(t *testing.T) {
 	s := anySite(t)
 	p := s.visitor()
-	p.post("/console/profile/password", "current_password", testPassword, "password", "the new password").is(401).hides(testPassword, "the new password")
+	p.post("/console/profile/password", "current_password", testPassword, "password", "the new password").is(401).
+		hides(testPassword, "the new password")
 	owner := s.member(s.organization("Harbor"), access.Owner)
-	p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "kept", "https://evil.example/", "kept_by", strconv.FormatInt(owner.user.ID, 10), "kept.x", "1").hides("evil")
+	p.post("/console/signin", "email", owner.user.Email, "password", testPassword, "kept", "https://evil.example/",
+		"kept_by", strconv.FormatInt(owner.user.ID, 10), "kept.x", "1").hides("evil")
 }
 
 // hiddenFields are the names and values of the hidden fields of a page.
@@ -230,7 +244,8 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
 	_, token := must2(s.store.Invite(t.Context(), owner.account, owner.user, access.Editor, "bo@example.org"))(t)
 	bo, link := s.visitor(), "/console/invite/"+token
-	bo.get(link).sees("Join Harbor", owner.user.Name+" invited you to join as an editor", "change contacts, gifts and campaigns").has(`value="bo@example.org"`)
+	bo.get(link).sees("Join Harbor", owner.user.Name+" invited you to join as an editor",
+		"change contacts, gifts and campaigns").has(`value="bo@example.org"`)
 	bo.post(link, "name", "Bo", "email", owner.user.Email, "password", testPassword).is(422).sees("sign in")
 	bo.post(link, "name", "Bo", "email", "bo@example.org", "password", testPassword).leads(owner.org(""))
 	s.visitor().get(link).is(410)
@@ -285,7 +300,8 @@ func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
 	if !strings.Contains(style.header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%s: %d %v", address, style.status, style.header)
 	}
-	if old := p.get("/console/static/console.css?v=older"); strings.Contains(old.header.Get("Cache-Control"), "immutable") {
+	if old := p.get("/console/static/console.css?v=older"); strings.Contains(old.header.Get("Cache-Control"),
+		"immutable") {
 		t.Error("a page of an older program would be kept with the new file")
 	}
 	p.get("/console/static/console.go").is(404)
@@ -315,11 +331,14 @@ func TestSomebodyIsRenamed(t *testing.T) {
 func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 	_, p := signedIn(t, access.Viewer)
 	other := p.again(testPassword)
-	p.post("/console/profile/password", "current_password", "not this one", "password", "short").is(422).sees("2 things need your attention", "The current password is wrong", "New password must have at least 10 characters").hides("not this one", `value="short"`)
+	p.post("/console/profile/password", "current_password", "not this one", "password", "short").is(422).
+		sees("2 things need your attention", "The current password is wrong",
+			"New password must have at least 10 characters").hides("not this one", `value="short"`)
 	if !other.isIn() {
 		t.Error("what was refused has ended a session")
 	}
-	p.follow("/console/profile/password", "current_password", testPassword, "password", "another password").sees("Password changed")
+	p.follow("/console/profile/password", "current_password", testPassword, "password", "another password").
+		sees("Password changed")
 	if other.isIn() || !p.isIn() {
 		t.Error("not exactly the other session has ended")
 	}
@@ -379,11 +398,15 @@ func cookieOf(t *testing.T, p *person) string {
 func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 	s, p := signedIn(t, access.Viewer)
 	for agent, want := range map[string]string{
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0":           "Edge on Windows",
-		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15":                   "Safari on Mac",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
-		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0":                                                                  "Firefox on Linux",
-		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36":                   "Chrome on Android",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 " +
+			"Safari/537.36 Edg/140.0.0.0": "Edge on Windows",
+		"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 " +
+			"Safari/605.1.15": "Safari on Mac",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
+			"Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0": "Firefox on Linux",
+		"Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile " +
+			"Safari/537.36": "Chrome on Android",
 		"curl/8.14.1":    "curl",
 		"Something else": "Something else",
 		"":               "Unknown browser",
@@ -396,7 +419,8 @@ func TestBrowsersAreCalledByTheirNames(t *testing.T) {
 // Who asks for a new password learns nothing about who is a user, and what is done is the same: a row in the outbox.
 func TestAForgottenPasswordTellsNothing(t *testing.T) {
 	s, anna := signedIn(t, access.Owner)
-	if words := s.visitor().get("/console/signin").words(); strings.Contains(words, "We mail") || !strings.Contains(words, "Ask your administrator") {
+	if words := s.visitor().get("/console/signin").words(); strings.Contains(words, "We mail") ||
+		!strings.Contains(words, "Ask your administrator") {
 		t.Error(words)
 	}
 	s.store.UseRelay(new(mails.Shelf))
@@ -430,7 +454,8 @@ func TestOwnersTryTheMail(t *testing.T) {
 	account := s.organization("Harbor Light")
 	anna, victor := s.member(account, access.Owner), s.member(account, access.Viewer)
 	path := "/console/o/" + account.ID + "/settings/mail"
-	if words := anna.get(path).words(); !strings.Contains(words, "This server isn’t set up to send mail") || !strings.Contains(words, "--smtp-host") {
+	if words := anna.get(path).words(); !strings.Contains(words, "This server isn’t set up to send mail") ||
+		!strings.Contains(words, "--smtp-host") {
 		t.Error(words)
 	}
 	anna.post(path + "/test")
@@ -441,7 +466,8 @@ func TestOwnersTryTheMail(t *testing.T) {
 	s.store.UseRelay(new(mails.Shelf))
 	victor.post(path + "/test").is(403)
 	anna.post(path + "/test")
-	if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") || !strings.Contains(words, "Waiting") {
+	if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") ||
+		!strings.Contains(words, "Waiting") {
 		t.Error(words)
 	}
 	s.send()
@@ -454,7 +480,8 @@ func TestOwnersTryTheMail(t *testing.T) {
 
 }
 
-// The mail to who is invited says what they may do, and has the last day of its link by the clock of the organization, as the page has it.
+// The mail to who is invited says what they may do, and has the last day of its link by the clock of the organization,
+// as the page has it.
 func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 	s := siteAt(t, time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC))
 
@@ -462,7 +489,9 @@ func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 	s.store.UseRelay(new(mails.Shelf))
 	owner.post("settings/people/invite", "email", "bob@example.org", "role", "viewer")
 	s.send()
-	owner.get("/console/mails").sees(owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and campaigns.", "The link works once and until November 23, 2026.")
+	owner.get("/console/mails").
+		sees(owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and "+
+			"campaigns.", "The link works once and until November 23, 2026.")
 	owner.get("settings/people").sees("Nov 23, 2026")
 
 }
