@@ -90,7 +90,6 @@ func wholeForm(beneficiaries ...string) []string {
 
 func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 	s := anySite(t)
-
 	editor := s.member(s.organization("Harbor Light"), access.Owner)
 	chapter, friend := s.chapter(editor, "Portland"), s.organization("Friends of the Harbor")
 	editor.get("campaigns/new").is(200).sees("New campaign", "Story", "Goal", "End date", "Cover", "Page", "Money",
@@ -128,7 +127,6 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 	if len(beneficiaries) != 2 {
 		t.Errorf("beneficiaries %q", beneficiaries)
 	}
-
 }
 
 // A user does not overwrite another user's changes by accident: neither the content of the campaign nor its
@@ -158,7 +156,6 @@ func TestAnOldFormOfACampaignDoesNotOverwriteUnawares(t *testing.T) {
 	if after.Title != "Ball" || after.Subtitle != "" || len(beneficiaries) != 0 {
 		t.Errorf("%+v for %q", after, beneficiaries)
 	}
-
 }
 
 // A form that is opened and sent unchanged changes nothing, whatever the campaign contains.
@@ -292,7 +289,6 @@ func TestHTMLThatIsRemovedIsSaid(t *testing.T) {
 	p.follow(path, p.get(path+"/edit").fields()...).lacks("removed") // nothing more
 	p.follow(path, "title", "Gala", "description", "<div>Come</div>").
 		sees("“Gala” saved. Some HTML isn’t allowed and was removed: <div>.")
-
 }
 
 // The story is written with light formatting, shown as it will look before it is saved, and shown again as it was
@@ -355,7 +351,6 @@ func TestPagesCountTheGiftsOfACampaign(t *testing.T) {
 
 	plain := s.campaign(owner.account, `{"title":"Plain","raised":7}`)
 	owner.get(owner.campaignAddress(plain)).lacks("before Donorbook", "not included")
-
 }
 
 const donateLink = `<a class="button primary" href="https://pay.example.org/gala?x=1&amp;y=2" rel="noopener noreferrer nofollow" target="_blank">`
@@ -428,7 +423,6 @@ func TestACampaignIsDeletedAfterAQuestion(t *testing.T) {
 
 func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
 	s := anySite(t)
-
 	editor, stranger := s.member(s.organization("Harbor Light"), access.Editor), s.visitor()
 	c := s.campaign(editor.account, `{"title":"Gala"}`)
 	path := editor.campaignAddress(c)
@@ -448,7 +442,6 @@ func TestAnOldAddressLeadsToTheNewOne(t *testing.T) {
 	// If another campaign takes the address, the address leads to that campaign.
 	s.campaign(s.organization("Friends"), `{"title":"Garden party","slug":"gala"}`)
 	stranger.get("/gala").is(200).sees("Garden party")
-
 }
 
 // pictured is a PNG file of a size.
@@ -480,7 +473,6 @@ var pictureAddress = regexp.MustCompile(`/pictures/[0-9]+-[a-z2-7]{26}-[0-9]+\.(
 
 func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	s := anySite(t)
-
 	p, visitor := s.member(s.organization("Harbor"), access.Owner), s.visitor()
 	made := p.postsFiles("campaigns", map[string][]byte{"cover.url_file": pictured(t, 900, 450), "logo_file": nil},
 		"title", "Gala", "type", "collect", "currency", "USD")
@@ -528,12 +520,10 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	if left := visitor.get("/gala"); pictureAddress.MatchString(left.body) || visitor.get(second).status != 404 {
 		t.Errorf("the picture was not removed: %s", left.body)
 	}
-
 }
 
 func TestAStoryHasPictures(t *testing.T) {
 	s := anySite(t)
-
 	p, visitor := s.member(s.organization("Harbor"), access.Owner), s.visitor()
 	made := p.postsFiles("campaigns", map[string][]byte{"story_file": pictured(t, 900, 450), "cover.url_file": nil},
 		"title", "Gala", "type", "collect", "currency", "USD", "description", "Come and **eat**.", "story_shows",
@@ -569,7 +559,6 @@ func TestAStoryHasPictures(t *testing.T) {
 	if pictureAddress.MatchString(visitor.get("/gala").body) {
 		t.Error("a picture is left that no story shows")
 	}
-
 }
 
 func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
@@ -595,7 +584,6 @@ func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
 	}
 	editor := s.member(p.account, access.Editor)
 	editor.postsFiles(save, map[string][]byte{"logo_file": pictured(t, 9, 9)}).is(403)
-
 }
 
 // A file that is refused is told beside its field, and what was typed stays.

@@ -119,7 +119,6 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 	if contacts := s.contacts(p.account); len(contacts) != 0 {
 		t.Errorf("%d contacts were made", len(contacts))
 	}
-
 }
 
 func TestAContactIsEdited(t *testing.T) {
@@ -140,7 +139,6 @@ func TestAContactIsEdited(t *testing.T) {
 		!slices.Equal(c.Tags, []string{"kept"}) {
 		t.Errorf("after the edit: %+v", c)
 	}
-
 }
 
 // A user does not overwrite another user's changes by accident: the form warns once, and then saves.
@@ -167,7 +165,6 @@ func TestAnOldFormDoesNotOverwriteUnawares(t *testing.T) {
 	}
 	p.follow(path, a.fields()...).sees("Changes saved.", "Anna Diaz")
 	p.post(path, a.fields()...).is(422)
-
 }
 
 // A company is called by its name everywhere, and what most contacts do not have is edited, shown and filtered by.
@@ -224,7 +221,6 @@ func TestAContactIsArchivedAndRestored(t *testing.T) {
 	p.follow(path + "/restore").sees("Ana Diaz was restored.")
 	p.follow(path + "/restore").sees("Ana Diaz was restored.")
 	p.get("contacts").sees("Ana Diaz")
-
 }
 
 func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
@@ -277,7 +273,6 @@ func TestTheListShowsFiftyContactsAPageNewestFirst(t *testing.T) {
 	p.get("contacts?page=x&scope=all").sees("Number N52")
 	p.get("contacts?scope=archived").sees("No archived contacts")
 	p.get("contacts?scope=nonsense").leads(p.org("/contacts"))
-
 }
 
 func TestContactsAreSearched(t *testing.T) {
@@ -351,7 +346,6 @@ func (s *site) filterable(role access.Role) *person {
 
 func TestContactsAreFiltered(t *testing.T) {
 	s := anySite(t)
-
 	p := s.filterable(access.Viewer)
 	for _, test := range []struct{ query, link, chip, names string }{
 		{"tags_all=vip,+board", "tag=vip&tag=board", "Tagged vip × Tagged board ×", "Ann"},
@@ -400,12 +394,10 @@ func TestContactsAreFiltered(t *testing.T) {
 	}
 	p.get("contacts?gave_after=soon&has=fax").is(422).sees("Please fix 2 filters.", "Gave on or after must be a date").
 		lacks("Ann Abel")
-
 }
 
 func TestAListIsSortedByItsColumns(t *testing.T) {
 	s := anySite(t)
-
 	p := s.filterable(access.Viewer)
 	order := func(path string) (names string) {
 		body := p.get(path).body
@@ -433,12 +425,10 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 		leads(p.org("/contacts?tag=vip"))
 	p.get("contacts?tag=vip").sees("Total given", "Last gift", "Jan 31, 2026", "$50")
 	p.get("contacts?tag=vip").lacks("ann@example.org")
-
 }
 
 func TestSegmentsOfTheConsole(t *testing.T) {
 	s := anySite(t)
-
 	p := s.filterable(access.Editor)
 	viewer := s.member(p.account, access.Viewer)
 	p.get("contacts?tag=vip").sees("Save as segment")
@@ -462,12 +452,10 @@ func TestSegmentsOfTheConsole(t *testing.T) {
 	stranger := s.member(s.organization("Other"), access.Owner)
 	stranger.post("segments/" + fmt.Sprint(all[0].ID) + "/delete").is(404)
 	p.follow(path+"/delete").sees("Segment “Friends” deleted.", "No segments yet")
-
 }
 
 // A filter lives in the address and in segments and nowhere else: a list that was filtered opens on all. What a person
-// has
-// chosen are the columns, for themselves alone and in the console alone.
+// has chosen are the columns, for themselves alone and in the console alone.
 func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
 	s := anySite(t)
 	p := s.filterable(access.Viewer)
@@ -509,7 +497,6 @@ func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
 
 func TestReportsAreListsOfContacts(t *testing.T) {
 	s := anySite(t)
-
 	p := s.filterable(access.Editor)
 	id := func(n int64) int64 { return doc.MakeID(p.account.Number, n) }
 	s.donation(p.account, id(2), `"amount":80,"method":"cash","transacted_at":"2024-05-01"`)
@@ -539,7 +526,6 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 	}
 	p.get("reports?year=2025").sees("Gave in 2024, not in 2025 Last year’s donors who haven’t given again. 1")
 	p.get("reports?year=x").is(422)
-
 }
 
 // field adds a custom field without the pages.
@@ -640,7 +626,6 @@ func TestASearchFindsContactsCampaignsAndGifts(t *testing.T) {
 	p.get("search?q=coat-drive").sees("Winter Coat Drive")
 	p.get("search?q=nothing+of+the+kind").sees("Nothing found")
 	p.get("search").sees("Find a contact by name")
-
 }
 
 // A typing error finds no one. Both searches offer what was probably meant, and that finds the contact.
@@ -655,7 +640,6 @@ func TestASearchOffersWhatWasMeant(t *testing.T) {
 		page.lacks("Did you mean")
 	}
 	p.get("contacts?scope=archived&q=Fitzgereld").lacks("Did you mean")
-
 }
 
 func TestASearchForAnIDLeadsToIt(t *testing.T) {
@@ -674,5 +658,4 @@ func TestASearchForAnIDLeadsToIt(t *testing.T) {
 	}
 	// A number that a contact and a gift have leads to neither.
 	p.get("search?q=1").is(200).sees("Ida Lund", "$75")
-
 }

@@ -286,8 +286,7 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 }
 
 // A promise becomes a gift on the day on which its money came. One that was marked as received by mistake waits again,
-// and what
-// was recorded for it counts nowhere. Then it may be received with what has really come.
+// and what was recorded for it counts nowhere. Then it may be received with what has really come.
 func TestAPromiseIsReceivedAndWaitsAgain(t *testing.T) {
 	s, editor := signedIn(t, access.Editor)
 	s.store.UseRelay(new(mails.Shelf))

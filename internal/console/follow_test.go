@@ -61,8 +61,7 @@ func (s *site) followed() *person {
 }
 
 // lists are the lists of an organization with the addresses of filters of each kind, what a page of the list calls its
-// rows in
-// links, and the column of the file that names them; "" for a list without files.
+// rows in links, and the column of the file that names them; "" for a list without files.
 var lists = []struct {
 	path, row, column string
 	queries           []string
@@ -89,12 +88,10 @@ var lists = []struct {
 }
 
 // TestEveryLinkOfAListIsAboutWhatTheListShows follows every link and form of every list with each kind of filter: the
-// records that
-// arrive are those that the page shows. A link that carries a filter and that this test does not know is a failure,
-// too.
+// records that arrive are those that the page shows. A link that carries a filter and that this test does not know is
+// a failure, too.
 func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	s.store.UseRelay(new(mails.Shelf))
 	gala := regexp.MustCompile(`/campaigns/(\d+)"`).FindStringSubmatch(p.get("campaigns").body)[1]
@@ -109,7 +106,6 @@ func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
 			f.followAll()
 		}
 	}
-
 }
 
 // follower follows the links and forms of one list.
@@ -398,12 +394,10 @@ func (f *follower) thanked(target string) {
 	}
 }
 
-// Statements for more than one contact are sent after a question: how many, to whom, and what one of them says. What is
-// confirmed
-// is what was shown, and an action on a list that is not understood in full is about no one.
+// Statements for more than one contact are sent after a question: how many, to whom, and what one of them says. What
+// is confirmed is what was shown, and an action on a list that is not understood in full is about no one.
 func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	s.store.UseRelay(new(mails.Shelf))
 	s.contact(p, "Cy", "Crane", tagged("vip"),
@@ -429,5 +423,4 @@ func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
 	job := p.post("contacts/print/send", append(filter, "seen", "2")...)
 	job.is(303)
 	p.done(job.location(), "Done").sees("Giving statements 2025 for 2 contacts")
-
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"donorbook/internal/console"
 	"donorbook/internal/crm"
@@ -147,38 +146,29 @@ func TestANoticeOfALongNameFitsIntoACookieAndSaysWhatWasDone(t *testing.T) {
 	}
 }
 
-// unsent sends the headers of a form without its body, and returns the answer.
-func (s *site) unsent(path, cookie string, length int) answer {
+// dial sends the headers of a form and the given part of its body.
+func (s *site) dial(path, cookie string, length int, body string) *tls.Conn {
 	s.t.Helper()
-	return s.raw(path, cookie, length, "")
+	config := s.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	config.NextProtos = []string{"http/1.1"}
+	conn := must(tls.Dial("tcp", s.http.Listener.Addr().String(), config))(s.t)
+	s.t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
+	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\n"+
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, cookie, length, body))(s.t)
+	return conn
 }
 
 // raw sends the headers of a form and the given part of its body, and only then reads the answer.
 func (s *site) raw(path, cookie string, length int, body string) answer {
 	s.t.Helper()
-	config := s.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	config.NextProtos = []string{"http/1.1"}
-	conn := must(tls.Dial("tcp", s.http.Listener.Addr().String(), config))(s.t)
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(rig.Patience))
-	fmt.Fprintf(conn,
-		"POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
-		path, cookie, length)
-	if _, err := io.WriteString(conn, body); err != nil {
-		s.t.Fatalf("%s breaks the connection: %v", path, err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		s.t.Fatalf("%s is not answered: %v", path, err)
-	}
+	response := must(http.ReadResponse(bufio.NewReader(s.dial(path, cookie, length, body)), nil))(s.t)
 	defer response.Body.Close()
 	page := must(io.ReadAll(response.Body))(s.t)
 	return answer{s.t, response.StatusCode, response.Header, string(page)}
 }
 
 // A form from a client that is not signed in costs nothing: it is refused before its body arrives. An invalid session
-// cookie
-// makes no difference if the form is larger than anything that a person types.
+// cookie makes no difference if the form is larger than anything that a person types.
 func TestAStrangersFormIsNotRead(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -187,7 +177,7 @@ func TestAStrangersFormIsNotRead(t *testing.T) {
 			continue
 		}
 		for _, cookie := range []string{"x=y", "__Host-session=wrong"} {
-			a := s.unsent(address(route.Pattern, e.account.ID, e), cookie, 1<<20)
+			a := s.raw(address(route.Pattern, e.account.ID, e), cookie, 1<<20, "")
 			a.is(401).sees("nothing was saved. Sign in")
 			if len(a.body) > 8<<10 {
 				t.Errorf("%s with %s: %d, %d bytes", route.Pattern, cookie, a.status, len(a.body))
@@ -196,7 +186,7 @@ func TestAStrangersFormIsNotRead(t *testing.T) {
 	}
 	for _, route := range console.StrangerRoutes() {
 		if strings.HasPrefix(route.Pattern, "POST ") {
-			s.unsent(address(route.Pattern, e.account.ID, e), "__Host-session=wrong", 1<<20).is(413)
+			s.raw(address(route.Pattern, e.account.ID, e), "__Host-session=wrong", 1<<20, "").is(413)
 		}
 	}
 }
@@ -254,8 +244,7 @@ func TestFormsAreLimitedByWhatTheyAreFor(t *testing.T) {
 }
 
 // The console limits the requests per minute of each user, and of each address that is not signed in. Files are not
-// counted, so
-// that every page gets its style sheet.
+// counted, so that every page gets its style sheet.
 func TestTheConsoleIsRateLimited(t *testing.T) {
 	s := siteOn(t, rig.SQLite, func(o *console.Options) { o.RateLimit = 5 })
 	account := s.organization("Harbor")
@@ -338,8 +327,7 @@ var creating = []string{
 }
 
 // Every form of the console that is sent twice, as by two clicks without scripts, creates one thing, and the second
-// answer leads to a page as the
-// first one does.
+// answer leads to a page as the first one does.
 func TestEveryFormCreatesOneThing(t *testing.T) {
 	s := anySite(t)
 	var created []string

@@ -265,8 +265,7 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 }
 
 // A contact's page shows the latest gifts, what was given in each year, and the way to the others; the form for a gift
-// is open
-// where a link asks for it.
+// is open where a link asks for it.
 func TestAContactShowsTheLatestGifts(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")

@@ -126,7 +126,6 @@ func TestAVisitorGives(t *testing.T) {
 	s.owner.get("gifts?test=yes").sees("Ana Okafor")
 	s.now = s.now.Add(25 * time.Hour)
 	p.get(paid.location()).sees("Thank you!").lacks("$51.81")
-
 }
 
 // What is in the address of a page of thanks is not guessed from the id of the donation, and says nothing at the
@@ -145,8 +144,8 @@ func TestAPageOfThanksIsForWhoHasItsAddress(t *testing.T) {
 	}
 }
 
-// Who comes back from the payment page without paying finds the form as it was sent, for an hour. Sent again, it is the
-// same gift.
+// Who comes back from the payment page without paying finds the form as it was sent, for an hour. Sent again, it is
+// the same gift.
 func TestAGiverComesBackToTheForm(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Consent: "Send me news.", Cover: donate.TickedCover,
 		Rate: donate.Rate{Points: 290, Fixed: 30}}).connect()
@@ -234,7 +233,6 @@ func TestATransferIsPromisedWithItsReference(t *testing.T) {
 	bank := donate.Bank{Name: "Förderverein Hafenlicht e. V. " + strings.Repeat("ü", 40),
 		IBAN: "DE89370400440532013000", BIC: "COBADEFFXXX"}
 	s := takesGifts(t, donate.Settings{Bank: bank, Check: "Harbor Light\n12 Wharf Street"})
-
 	s.owner.follow("settings/giving", "currency", "EUR")
 	s.campaign(s.owner.account, `{"title":"Euros","currency":"EUR"}`)
 	p := s.visitor()
@@ -260,7 +258,6 @@ func TestATransferIsPromisedWithItsReference(t *testing.T) {
 	p.get(sent.location()).sees("12 Wharf Street", "€50.00", "RF")
 	p.get("/euros/qr.svg?kind=epc&d=x").is(404)
 	p.get("/euros/qr.svg").is(200).with("Cache-Control", "private, max-age=60")
-
 }
 
 // A program that fills in every field is answered as others are, and begins nothing.
@@ -293,8 +290,8 @@ func TestATrapCatchesProgramsAndBrakesStopThem(t *testing.T) {
 	}
 }
 
-// Many declined cards make the puzzle harder, tell the owner, and have who pays by card confirm the email address. They
-// close nothing.
+// Many declined cards make the puzzle harder, tell the owner, and have who pays by card confirm the email address.
+// They close nothing.
 func TestDeclinesAskForALinkAndTellTheOwner(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light"}).connect()
 	s.store.UseRelay(new(mails.Shelf))
@@ -378,8 +375,8 @@ func (p *person) solved(body string) (typed []string) {
 	}
 }
 
-// While a stranger sends promises from one network after the other and solves no puzzle, few of them stand in the list,
-// and who solves the puzzle or opens a link gives.
+// While a stranger sends promises from one network after the other and solves no puzzle, few of them stand in the
+// list, and who solves the puzzle or opens a link gives.
 func TestACrowdRefusesNobodyWhoSolvesThePuzzle(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light"}).connect()
 	s.store.UseRelay(new(mails.Shelf))
@@ -644,8 +641,8 @@ func TestAPromiseIsConfirmedByTheButtonOfItsPage(t *testing.T) {
 	s.owner.get(list).sees("Ana Okafor")
 }
 
-// A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has a
-// fresh one sent to the address on file.
+// A giver changes a monthly gift by a link that works once. The link of an old mail says nothing of the gift, and has
+// a fresh one sent to the address on file.
 func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	s := takesGifts(t, donate.Settings{})
 	desk := s.strange()

@@ -368,7 +368,6 @@ func TestHomeWithoutGiftsSaysHowToBegin(t *testing.T) {
 // In the first days of a year, or of an organization, there is nothing to compare with.
 func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 	s := anySite(t)
-
 	ours := s.organization("Ours")
 	s.donation(ours, s.newcomer(ours, "Ada", "Berg").ID, `"amount":25,"method":"cash","transacted_at":"2026-11-15"`)
 	p := s.member(ours, access.Editor)
@@ -377,7 +376,6 @@ func TestHomeOfTheFirstGiftComparesWithNothing(t *testing.T) {
 		"New donors 1 of 1 donor in 2026",
 		"Donor retention – of 0 donors of 2025", "Lapsed donors 0", "No gifts to a campaign in 2026 yet.",
 		"Ada Berg $25 Nov 15, 2026")
-
 }
 
 // The report of a year agrees with the lists that its numbers lead to, and its file has the same numbers.
@@ -422,5 +420,4 @@ func TestTheReportOfAYearAgreesWithItsLists(t *testing.T) {
 		}
 	}
 	file.hides(",=Gala")
-
 }

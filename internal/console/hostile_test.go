@@ -152,7 +152,6 @@ func send(p *person, pattern, path string) answer {
 // A member of one organization can neither see nor change another, whichever part of an address they replace.
 func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	s := anySite(t)
-
 	theirs := s.estate("Theirs")
 	mine := s.estate("Mine")
 	before := s.state(theirs)
@@ -168,11 +167,10 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	if after := s.state(theirs); after != before {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
-
 }
 
-// TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has no
-// rejected rows yet.
+// TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has
+// no rejected rows yet.
 func TestEveryPageOpensOnEachEngine(t *testing.T) {
 	for _, engine := range rig.Both {
 		t.Run(engine.Name, func(t *testing.T) {
@@ -221,7 +219,6 @@ func withoutNumbers(a answer) string {
 
 func TestRolesAreAskedByTheServer(t *testing.T) {
 	s := anySite(t)
-
 	e := s.estate("Harbor")
 	people := map[access.Role]*person{access.Viewer: s.member(e.account, access.Viewer),
 		access.Editor: s.member(e.account, access.Editor)}
@@ -238,7 +235,6 @@ func TestRolesAreAskedByTheServer(t *testing.T) {
 	if after := s.state(e); after != before {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
-
 }
 
 // Everybody may look, editors change what is about contacts, gifts and campaigns, and owners what is about the

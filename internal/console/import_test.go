@@ -123,8 +123,8 @@ func TestOnlyEditorsImport(t *testing.T) {
 	foreign.do("POST", path, url.Values{}, http.Header{"Sec-Fetch-Site": {"cross-site"}}).is(403)
 }
 
-// While one file of an organization arrives, another one is refused, and does not wait. Those of others do not wait for
-// it.
+// While one file of an organization arrives, another one is refused, and does not wait. Those of others do not wait
+// for it.
 func TestUploadsAtOnceAreBounded(t *testing.T) {
 	s := anySite(t)
 	const slow = 6
@@ -297,9 +297,8 @@ func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 	p.get("contacts?import=x").is(422).lacks("Meanwhile")
 }
 
-// The preview lists rows with the email of a contact with another name, what would change, what is left out and what is
-// not
-// imported, and the person chooses once for all of them. What was created can be erased.
+// The preview lists rows with the email of a contact with another name, what would change, what is left out and what
+// is not imported, and the person chooses once for all of them. What was created can be erased.
 func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	p := withZoe(t, access.Owner)
 	p.post("contacts", "first_name", "Bo", "last_name", "Lee", "emails.0.value", "bo@example.org")
@@ -347,8 +346,7 @@ func TestImportedGiftsWaitForThanksIfSomeoneWants(t *testing.T) {
 }
 
 // A value that is not known, and a campaign that does not exist, are asked about after the dry run. What a person says
-// about a
-// value is remembered.
+// about a value is remembered.
 func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 	_, p := signedIn(t, access.Editor)
 	const file = "Gift ID,Amount,Date,Method,Status,Fund,First name,Last name,Email\n" +
@@ -373,8 +371,7 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 }
 
 // A person chooses whether gifts find contacts by name and address, and whose gift one with the email of a contact of
-// another
-// name is. The dry run counts the new contacts, and the import makes as many.
+// another name is. The dry run counts the new contacts, and the import makes as many.
 func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	_, p := signedIn(t, access.Editor)
 	p.post("contacts", "first_name", "Otto", "last_name", "Lang", "emails.0.value", "otto@example.org",

@@ -3,7 +3,6 @@ package console_test
 import (
 	"bufio"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -26,8 +25,7 @@ func (s *site) pretender() *person {
 }
 
 // Clients that are not signed in and send large forms slowly do not make a user lose what they typed. If they hold all
-// the memory
-// that they may have, the user is asked to try again, and a sign-in without a large form still works.
+// the memory that they may have, the user is asked to try again, and a sign-in without a large form still works.
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
@@ -64,8 +62,8 @@ func (p *person) signBackIn(kept answer) answer {
 }
 
 // Every form of the console comes back after the session has ended: on its page, with what was typed into it. What is
-// only a button is
-// pressed again on its page. Nothing is done before the form is sent again, whatever its fields are called.
+// only a button is pressed again on its page. Nothing is done before the form is sent again, whatever its fields are
+// called.
 func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -178,17 +176,8 @@ type pending struct {
 // begin sends the headers of a form and its first byte.
 func (p *person) begin(path, form string) *pending {
 	p.site.t.Helper()
-	config := p.site.http.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	config.NextProtos = []string{"http/1.1"}
-	conn, err := tls.Dial("tcp", p.site.http.Listener.Addr().String(), config)
-	if err != nil {
-		p.site.t.Fatal(err)
-	}
-	p.site.t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
 	cookie := p.client.Jar.Cookies(mustURL(p.site.t, p.site.http.URL))[0]
-	fmt.Fprintf(conn,
-		"POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
-		path, cookie, len(form), form[:1])
+	conn := p.site.dial(path, cookie.String(), len(form), form[:1])
 	return &pending{conn: conn, rest: form[1:]}
 }
 
@@ -204,7 +193,6 @@ func (q *pending) finish(t *testing.T) int {
 // A user who starts to send a form while it is allowed, and finishes when it no longer is, is refused.
 func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 	s := anySite(t)
-
 	account := s.organization("Harbor")
 	s.member(account, access.Owner)
 	p := s.member(account, access.Owner)
@@ -234,5 +222,4 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 		members[1].User.Name == "Somebody" {
 		t.Errorf("%+v, %v", members, err)
 	}
-
 }

@@ -70,7 +70,6 @@ func unknownParameters(path string, q url.Values) string {
 // parameter.
 func TestEveryLinkIsUnderstood(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	editor := *p
 	p = s.member(editor.account, access.Owner)
@@ -115,12 +114,10 @@ func TestEveryLinkIsUnderstood(t *testing.T) {
 	if len(seen) < 50 {
 		t.Errorf("only %d kinds of links were followed", len(seen))
 	}
-
 }
 
 // An address in a template is one value that the program has made: what is written behind a "?" there is escaped for a
-// place that
-// it may not stand in.
+// place that it may not stand in.
 func TestNoTemplateWritesAQuery(t *testing.T) {
 	address := regexp.MustCompile(`(?:href|action|src|hx-get)="([^"{]*(?:\{\{(?:[^}"]|"[^"]*")*\}\}[^"{]*)*)"`)
 	values := regexp.MustCompile(`\{\{(?:[^}"]|"[^"]*")*\}\}`)
@@ -144,12 +141,11 @@ func TestNoTemplateWritesAQuery(t *testing.T) {
 	}
 }
 
-// A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing that
-// a person has
-// chosen. An address that is typed or bookmarked does, and one in a browser that does not say where a link stands.
+// A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing
+// that a person has chosen. An address that is typed or bookmarked does, and one in a browser that does not say where
+// a link stands.
 func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 	s := anySite(t)
-
 	e := s.estate("Harbor")
 	files := 0
 	for _, route := range console.MemberRoutes() {
@@ -183,5 +179,4 @@ func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 	if files < 10 {
 		t.Errorf("only %d routes make files", files)
 	}
-
 }

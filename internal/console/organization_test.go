@@ -52,7 +52,6 @@ func TestAnInvitationLinkIsShownOnceAndCanBeTakenBack(t *testing.T) {
 	p.post("settings/people/invite", "email", "bo", "role", "viewer").is(422).
 		sees("Email must be a valid email address")
 	p.post("settings/people/invite", "role", "boss").is(422)
-
 }
 
 func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
@@ -70,7 +69,6 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 	for _, nobody := range []string{"0", "x", "-1"} {
 		ana.post("settings/people/" + nobody + "/remove").is(404)
 	}
-
 }
 
 func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
@@ -137,7 +135,6 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 
 	viewer := s.member(p.account, access.Viewer)
 	viewer.get("settings").sees("Currency EUR", "Postal address Not set", "Tax ID PT 123").hides("/settings/giving")
-
 }
 
 func (p *person) wantSettings(want access.AccountSettings) {
@@ -166,7 +163,6 @@ func TestChaptersAreMadeAndRenamed(t *testing.T) {
 		sees("Name must not be longer than 255 characters.").has(strings.Repeat("x", 256))
 	p.post("chapters", "name", " ", "parent", north.ID).is(422).sees("Name is required")
 	p.post("chapters", "name", "Lost", "parent", "0000000000000000").is(404)
-
 }
 
 // A user who belongs only to a chapter sees what is below it, but not what is above it.
@@ -254,8 +250,7 @@ func TestTheListsOfPeopleArePaged(t *testing.T) {
 }
 
 // A page of the tree shows its chapters with those above them, so that each one is in its place. The menu offers some
-// of the
-// organizations, and the profile page all of them.
+// of the organizations, and the profile page all of them.
 func TestTheTreeOfChaptersIsPaged(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	above, last := p.account, access.Account{}
@@ -389,7 +384,6 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 		t.Errorf("%v: the keys are %+v", err, keys)
 	}
 	p.get("settings/integrations/api-keys").sees("Website", keys[0].Hint, "Active", "Read contacts").hides(secret)
-
 }
 
 // The page of keys is where the API reference says: under Settings, Integrations, API keys. Older addresses lead there.
@@ -459,7 +453,6 @@ func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
 		"0" + strconv.FormatInt(who.Key, 10)} {
 		p.post("settings/integrations/api-keys/" + wrong + "/revoke").is(404)
 	}
-
 }
 
 func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
@@ -472,8 +465,7 @@ func TestAKeyThatEndsSoonSaysSo(t *testing.T) {
 }
 
 // The page after the form shows the secret, and after a reload it says that the secret was shown. The secret is never
-// in an
-// address.
+// in an address.
 func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	other := p.makeKey("name", "Other", "permission", "contacts:read", "expires", "never")
@@ -501,7 +493,6 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 	s.member(p.account, access.Editor).get(sent.location()).is(403)
 	stranger := s.member(s.organization("Elsewhere"), access.Owner)
 	stranger.get("settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10)).is(404)
-
 }
 
 // clockIn makes an organization whose clock is in a zone.
@@ -517,7 +508,6 @@ func (s *site) clockIn(zone string, role access.Role) *person {
 func TestTodayIsTheOrganizations(t *testing.T) {
 	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
 	s := siteAt(t, now)
-
 	p := s.clockIn("America/New_York", access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")
 	// when the contact was added
@@ -535,14 +525,12 @@ func TestTodayIsTheOrganizations(t *testing.T) {
 	p.get("contacts?created_after=2026-11-16&created_before=2026-11-17").sees("Zoë Okafor")
 	p.get("contacts?created_after=2026-11-17").lacks("Zoë Okafor")
 	p.get(contact + "/plans/new").has(`name="start_at" type="date" value="2026-11-16"`)
-
 }
 
 // On New Year's Eve in New York this year is the old one, and what is given now belongs to its statement.
 func TestTheYearIsTheOrganizations(t *testing.T) {
 	now := time.Date(2027, time.January, 1, 4, 37, 0, 0, time.UTC)
 	s := siteAt(t, now)
-
 	p := s.clockIn("America/New_York", access.Editor)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 	for _, at := range []string{"2027-01-01T04:30:00Z", "2026-12-31", "2025-03-01"} {
@@ -566,17 +554,18 @@ func TestTheYearIsTheOrganizations(t *testing.T) {
 	p.get("gifts?from=2026-12-31&to=2026-12-31").sees("2 gifts")
 	p.get(fmt.Sprintf("contacts/%d", contact)).sees("Last gift Dec 31, 2026")
 	p.get(fmt.Sprintf("contacts/%d/statement", contact)).sees("Giving statement for 2025", "Date Dec 31, 2026")
-
 }
 
 // A payment provider tells the time of the next gift of a plan, which is the day before in New York. A day that people
 // have chosen stays that day.
 func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 	s := anySite(t)
-
 	p := s.clockIn("America/New_York", access.Viewer)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
-	for at, want := range map[string][]string{`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026", "Next gift Dec 18, 2026"}, `"start_at":"2026-09-19"`: {"Start Sep 19, 2026", "Next gift Sep 19, 2026"}} {
+	for at, want := range map[string][]string{
+		`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026", "Next gift Dec 18, 2026"},
+		`"start_at":"2026-09-19"`: {"Start Sep 19, 2026", "Next gift Sep 19, 2026"},
+	} {
 		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
 			`{"contact_id":%d,"amount":7.50,"method":"card","frequency":"monthly",%s}`, contact, at)))
 		if err == nil {
@@ -596,20 +585,17 @@ func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 		must(s.store.UpdatePlan(t.Context(), p.account.Number, made.Code, change))(t)
 		p.get("plans/" + made.Code).sees("changed next gift from " + day + " to Dec 24, 2026")
 	}
-
 }
 
 // A gift of yesterday waits for a day, although it is two days in UTC.
 func TestAGiftWaitsByTheClockOfTheOrganization(t *testing.T) {
 	now := time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC)
 	s := siteAt(t, now)
-
 	p := s.clockIn("America/New_York", access.Editor)
 	p.give(s.contact(p, "Zoë", "Okafor"), "5", "2026-11-15")
 	p.get("gifts?thanks=waiting").sees("To thank", "1 day")
 	viewer := s.member(p.account, access.Viewer)
 	viewer.get(p.org("/gifts?thanks=waiting")).hides("/thank\"")
-
 }
 
 // An owner changes the zone. Gifts that have a time move to their day in it, and the page says so.
@@ -634,7 +620,6 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 	}
 	editor := s.member(p.account, access.Editor)
 	editor.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "UTC").is(403)
-
 }
 
 // The owner's browser tells the zone; without a script it is UTC.
@@ -661,7 +646,6 @@ func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
 // An event without a zone is in that of the organization, on every page and in the form.
 func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
 	s := anySite(t)
-
 	p := s.clockIn("America/New_York", access.Editor)
 	from := s.campaign(p.account,
 		`{"title":"Ball","type":"event","end_at":"2027-04-25 03:59:00","event":{"start_at":"2027-04-24 22:00:00"}}`)
@@ -673,5 +657,4 @@ func TestAnEventTakesTheOrganizationsZone(t *testing.T) {
 	p.follow("campaigns", "title", "Gala", "type", "event", "currency", "USD", "event.title", "Gala night",
 		"event.start_at", "2027-04-24T18:00", "end_at", "2027-04-24T23:59").
 		sees("Apr 24, 2027, 6:00 PM (America/New_York)", "Apr 24, 2027, 11:59 PM EDT")
-
 }

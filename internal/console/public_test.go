@@ -26,14 +26,24 @@ import (
 	"donorbook/internal/web"
 )
 
-const galaRow = `{"title":"Winter Gala","subtitle":"An evening for the harbor","description":"<p>Come &amp; <b>dine</b></p>","goal":120000,"raised":64500.5,"donors":1148,
-	"cover":{"url":"https://images.example.org/gala.jpg"},"logo":"https://images.example.org/logo.png","end_at":"2127-04-30 23:59:00",
-	"event":{"title":"Gala night","type":"hybrid","location_name":"Custom House Hall","address_formatted":"3 McKinley Square","timezone":"America/New_York","start_at":"2127-04-24 22:00:00",
-	"end_at":"2127-04-25 03:00:00","details":"<p>Dinner and music</p>","tickets_required":true,"livestream":{"url":"https://video.example.org/gala"}}}`
+const galaRow = `{"title":"Winter Gala",
+	"subtitle":"An evening for the harbor",
+	"description":"<p>Come &amp; <b>dine</b></p>",
+	"goal":120000,"raised":64500.5,"donors":1148,
+	"cover":{"url":"https://images.example.org/gala.jpg"},"logo":"https://images.example.org/logo.png",
+	"end_at":"2127-04-30 23:59:00",
+	"event":{"title":"Gala night",
+	"type":"hybrid",
+	"location_name":"Custom House Hall",
+	"address_formatted":"3 McKinley Square",
+	"timezone":"America/New_York",
+	"start_at":"2127-04-24 22:00:00",
+	"end_at":"2127-04-25 03:00:00",
+	"details":"<p>Dinner and music</p>",
+	"tickets_required":true,"livestream":{"url":"https://video.example.org/gala"}}}`
 
 func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	s := anySite(t)
-
 	owner := s.member(s.organization("Harbor Light"), access.Owner)
 	s.campaign(owner.account, galaRow)
 	stranger := s.visitor()
@@ -68,7 +78,6 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	if head.body != "" {
 		t.Errorf("HEAD: %d %v", head.status, head.header)
 	}
-
 }
 
 // A missing part leaves no empty heading.
@@ -147,7 +156,6 @@ func TestAPublicPageTellsOfDonorsWhereTheOrganizationAllows(t *testing.T) {
 	p.get("/coats?none").lacks("Recent donors", "Ada", "example.org")
 	editor := s.member(owner.account, access.Editor)
 	editor.post("settings/public", "public_donors", "names").is(403)
-
 }
 
 func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
@@ -160,9 +168,8 @@ func TestAPrivateEventKeepsItsPlaceToItself(t *testing.T) {
 			"person")
 }
 
-// If a campaign is an event and the event is private, the page shows only the title; a campaign that only has a private
-// event
-// still shows its own content.
+// If a campaign is an event and the event is private, the page shows only the title; a campaign that only has a
+// private event still shows its own content.
 func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 	s := anySite(t)
 	row := strings.Replace(galaRow, `"title":"Winter Gala"`, `"title":"Winter Gala","type":"event"`, 1)
@@ -180,8 +187,7 @@ func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 }
 
 // An address that is not a campaign's gets the same answer as without public pages, and a campaign's page only answers
-// GET and
-// HEAD.
+// GET and HEAD.
 func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 	s := anySite(t)
 	s.campaign(s.organization("Harbor Light"), `{"title":"Winter Gala"}`)
@@ -318,8 +324,8 @@ func TestAForgedHostReachesNobodyElse(t *testing.T) {
 	}
 }
 
-// The mails of a demo hold links that let anyone in: they are for programs on this machine, and not for whom a proxy on
-// this machine asks for.
+// The mails of a demo hold links that let anyone in: they are for programs on this machine, and not for whom a proxy
+// on this machine asks for.
 func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
 	s := anySite(t)
 	s.store.UseRelay(new(mails.Shelf))

@@ -77,7 +77,6 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 
 	succeed(t, s.store.ResetPassword(t.Context(), ana.user.Email, "another password"))
 	known.signIn(ana.user.Email, "another password").is(429)
-
 }
 
 // The browser in which a password was changed stays known.
@@ -120,7 +119,6 @@ func TestTheDeviceCookieIsGuarded(t *testing.T) {
 // Only a server that no one uses yet says how it is set up.
 func TestTheSignInPageNamesNoCommandsOnceThereAreUsers(t *testing.T) {
 	s := anySite(t)
-
 	visitor := s.visitor()
 	visitor.get("/console/signin").sees("Open the setup link that donorbook serve printed")
 	ana := s.member(s.organization("Harbor"), access.Owner)
@@ -129,7 +127,6 @@ func TestTheSignInPageNamesNoCommandsOnceThereAreUsers(t *testing.T) {
 		page.sees("Ask an owner of your organization for an invitation.").
 			lacks("donorbook serve", "donorbook user", "setup link")
 	}
-
 }
 
 // The reference of the API is for those who have keys; the settings lead everyone to it.
@@ -144,12 +141,10 @@ func TestTheMenuHasTheReferenceForPeopleWithKeys(t *testing.T) {
 	if !inMenu(owner) || inMenu(editor) {
 		t.Errorf("the menu has the reference: of the owner %v, of an editor %v", inMenu(owner), inMenu(editor))
 	}
-
 }
 
 func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	s := anySite(t)
-
 	token := must(s.store.SetupToken(t.Context()))(t)
 	link, first := "/console/setup/"+token, s.visitor()
 	first.get(link).sees("Welcome to Donorbook", "Name of your organization")
@@ -170,7 +165,6 @@ func TestTheSetUpLinkMakesTheFirstUserOnce(t *testing.T) {
 	second.get(link).is(410).sees("This link no longer works", "ask them for an invitation")
 	second.post(link, "organization", "Mine", "name", "Eve", "email", "eve@example.org", "password", testPassword).
 		is(410)
-
 }
 
 // An operator has created organizations but no user. The setup link does not give access to an organization that has
@@ -227,7 +221,6 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 	thief.get("/console/profile").is(200)
 	p.post("/console/signout").is(303)
 	thief.get("/console/profile").is(303)
-
 }
 
 // Signing in again with the same browser leaves no old session behind.
@@ -249,7 +242,6 @@ func TestAnInvitationMakesAColleague(t *testing.T) {
 	bo.post(link, "name", "Bo", "email", owner.user.Email, "password", testPassword).is(422).sees("sign in")
 	bo.post(link, "name", "Bo", "email", "bo@example.org", "password", testPassword).leads(owner.org(""))
 	s.visitor().get(link).is(410)
-
 }
 
 func TestSomebodyWhoHasAUserJoinsASecondOrganization(t *testing.T) {
@@ -343,7 +335,6 @@ func TestAPasswordIsChangedByWhoeverKnowsIt(t *testing.T) {
 		t.Error("not exactly the other session has ended")
 	}
 	p.again("another password")
-
 }
 
 // A browser that was left open must not help anyone guess the password.
@@ -381,7 +372,6 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	if p.isIn() || last.isIn() || !stranger.isIn() {
 		t.Error("not exactly all of one's own sessions have ended")
 	}
-
 }
 
 func cookieOf(t *testing.T, p *person) string {
@@ -445,12 +435,10 @@ func TestAForgottenPasswordTellsNothing(t *testing.T) {
 		s.visitor().post("/console/forgot", "email", anna.user.Email)
 	}
 	s.visitor().post("/console/forgot", "email", anna.user.Email).is(429)
-
 }
 
 func TestOwnersTryTheMail(t *testing.T) {
 	s := anySite(t)
-
 	account := s.organization("Harbor Light")
 	anna, victor := s.member(account, access.Owner), s.member(account, access.Viewer)
 	path := "/console/o/" + account.ID + "/settings/mail"
@@ -477,14 +465,12 @@ func TestOwnersTryTheMail(t *testing.T) {
 	if words := s.visitor().get("/console/mails").words(); !strings.Contains(words, "Test mail from Harbor Light") {
 		t.Error(words)
 	}
-
 }
 
 // The mail to who is invited says what they may do, and has the last day of its link by the clock of the organization,
 // as the page has it.
 func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 	s := siteAt(t, time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC))
-
 	owner := s.clockIn("America/New_York", access.Owner)
 	s.store.UseRelay(new(mails.Shelf))
 	owner.post("settings/people/invite", "email", "bob@example.org", "role", "viewer")
@@ -493,5 +479,4 @@ func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 		sees(owner.user.Name+" invited you to join Harbor on Donorbook. As a viewer, you can see contacts, gifts and "+
 			"campaigns.", "The link works once and until November 23, 2026.")
 	owner.get("settings/people").sees("Nov 23, 2026")
-
 }

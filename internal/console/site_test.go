@@ -56,8 +56,7 @@ type site struct {
 }
 
 // anySite is an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on
-// both;
-// TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
+// both; TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
 func anySite(t *testing.T) *site { t.Helper(); return siteOn(t, rig.SQLite) }
 
 // siteAt is a site at another time.
@@ -234,8 +233,7 @@ func (s *site) member(account access.Account, role access.Role) *person {
 }
 
 // person is a user with a browser: it keeps cookies and sends what browsers send with a form. It does not follow
-// redirects by
-// itself.
+// redirects by itself.
 type person struct {
 	site    *site
 	user    access.User

@@ -33,7 +33,6 @@ func (s *site) generous() (p *person, contact int64) {
 
 func TestAStatementListsWhatWasPaid(t *testing.T) {
 	s := anySite(t)
-
 	p, contact := s.generous()
 	gala := s.campaign(p.account, `{"title": "Gala <b>"}`)
 	s.donation(p.account, contact,
@@ -74,12 +73,10 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 		contact))); !strings.Contains(p.get(fmt.Sprintf("contacts/%d", contact)).body, link) {
 		t.Error("the contact's page does not lead to the statement")
 	}
-
 }
 
 func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 	s := anySite(t)
-
 	account, gifts := s.benefactors()
 	p := s.member(account, access.Viewer)
 	a := p.get("statements?year=2026")
@@ -110,13 +107,11 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 	}
 	p.get("statements?year=2019").sees("No contacts gave in 2019.")
 	a.sees("Statements show your address and tax ID. At least one is missing. Ask an owner")
-
 }
 
 // The statements of a list are those of its donors, and of no one else.
 func TestStatementsAreThoseOfTheList(t *testing.T) {
 	s := anySite(t)
-
 	p, amelia := s.generous()
 	s.donation(p.account, amelia, `"amount":10,"method":"cash","transacted_at":"2024-05-01"`)
 	s.donation(p.account, amelia, `"amount":20,"method":"cash","transacted_at":"2025-05-01"`)
@@ -136,13 +131,11 @@ func TestStatementsAreThoseOfTheList(t *testing.T) {
 			}
 		}
 	}
-
 }
 
 // That nothing was given in return is only said where the organization says so, and never of an event.
 func TestAStatementPromisesNothingUntrue(t *testing.T) {
 	s := anySite(t)
-
 	p, contact := s.generous()
 	const said = "No goods or services were provided"
 	page := p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", contact))
@@ -164,12 +157,10 @@ func TestAStatementPromisesNothingUntrue(t *testing.T) {
 	if page = p.org(fmt.Sprintf("/contacts/%d/statement?year=2025", other)); says() {
 		t.Error("the statement says more than the organization does")
 	}
-
 }
 
 func TestDonorsOfACampaignAndPages(t *testing.T) {
 	s := anySite(t)
-
 	p, _ := s.generous()
 	gala := s.campaign(p.account, `{"title": "Gala"}`)
 	for i := range 53 {
@@ -199,7 +190,6 @@ func TestDonorsOfACampaignAndPages(t *testing.T) {
 	}
 	foreign := s.campaign(s.organization("Theirs"), `{"title": "Secret"}`)
 	p.get(fmt.Sprintf("donors?campaign=%d", foreign.ID)).is(404)
-
 }
 
 // What a receipt lacks is told as a sentence, where the wording is chosen and where a gift is thanked for. A receipt
@@ -224,14 +214,12 @@ func TestWhatAReceiptLacksIsTold(t *testing.T) {
 		`"amount":10.30,"fee_covered":0.30,"method":"card","transacted_at":"2026-11-15"`)
 	owner.get("gifts/"+covered.Code+"/thank").sees("For $10.30 on Nov 15, 2026, of which $0.30 covered the fee.",
 		"Thank you for your gift of $10.30")
-
 }
 
 // Someone prints for a list, is told before who is left out and why, mails statements, and thanks for all gifts at
 // once.
 func TestPrintingAndThankingMany(t *testing.T) {
 	s := anySite(t)
-
 	viewer, amelia := s.generous()
 	p := s.member(viewer.account, access.Editor)
 	yes, name, email := true, "Gone", "gone@example.org"
@@ -292,13 +280,11 @@ func TestPrintingAndThankingMany(t *testing.T) {
 	p.done(a.location(), "Done").sees(fmt.Sprintf("Giving statements %d for 1 contact", year), "1 mail written.",
 		"Mails usually leave within a minute.")
 	p.get(statements).sees("Waiting")
-
 }
 
 // The file has no font for a name: the person who prints is told before, and can print the page instead.
 func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
 	s := anySite(t)
-
 	viewer, amelia := s.generous()
 	p := s.member(viewer.account, access.Editor)
 	first, last := "ᏣᎳᎩ", "Smith"
@@ -320,14 +306,12 @@ func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
 			}
 		}
 	}
-
 }
 
-// What a contact has given is exact in currencies without decimals and with three: in the list, in its order, in a file
-// and in filters.
+// What a contact has given is exact in currencies without decimals and with three: in the list, in its order, in a
+// file and in filters.
 func TestTotalsAreExactInEveryCurrency(t *testing.T) {
 	s := anySite(t)
-
 	for _, test := range []struct {
 		currency, one, two string // two gifts
 		shown, file        string // their sum on pages and in files
@@ -370,7 +354,6 @@ func TestTotalsAreExactInEveryCurrency(t *testing.T) {
 			}
 		})
 	}
-
 }
 
 // A company's plan is called by the name of the company, on its page and in the list.
@@ -385,7 +368,6 @@ func TestThePlanOfACompanyHasItsName(t *testing.T) {
 	p.get("plans/"+code).sees("$7.50 monthly from Blue Heron Books", "Contact Blue Heron Books")
 	p.get("plans").sees("Blue Heron Books")
 	p.get("plans/export?format=csv").has(",company\n", ",Blue Heron Books\n")
-
 }
 
 // A refund of a gift with a covered fee is split between the two, and every column of the gift's page adds up.
@@ -404,7 +386,6 @@ func TestTheColumnsOfARefundAddUp(t *testing.T) {
 	p.get(contact).sees("Total $504.80 1 gift $14.51 of it covered fees", "This year $504.80", "Largest gift $504.80")
 	p.get("gifts").sees("$490.29 from 1 gift (covered fees not counted)", "$504.80 from Zoë Okafor")
 	p.get(contact+"/statement?year=2026").sees("Total $504.80", "$14.51 of the total covered processing fees.")
-
 }
 
 // A segment that was saved with an order is exported in that order.
@@ -425,12 +406,10 @@ func TestASegmentIsExportedInItsOrder(t *testing.T) {
 	if got := strings.Join(names, " "); got != "Zorn Moss Kerr Abel" {
 		t.Errorf("the file has %s", got)
 	}
-
 }
 
 // TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a
-// person of another
-// organization may not.
+// person of another organization may not.
 func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 	s := anySite(t)
 	p, contact := s.generous()

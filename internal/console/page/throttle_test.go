@@ -160,8 +160,7 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 }
 
 // No matter how many strangers guess or wait, a user can sign in with a browser that they have used before. Such a
-// browser cannot
-// guess without limit either.
+// browser cannot guess without limit either.
 func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for n := range 300 {
