@@ -88,16 +88,21 @@ func takesMoney(t *testing.T, role access.Role) (s *site, p *person, desk *pay.D
 func TestOwnersSayHowMoneyIsTaken(t *testing.T) {
 	s, owner, _, _ := takesMoney(t, access.Owner)
 	const settings = "settings/donations"
-	owner.get(settings).sees("take gifts online.", "Test mode", "/hooks/stripe/"+owner.account.ID, "checkout.session.completed")
+	owner.get(settings).sees("take gifts online.", "Test mode", "/hooks/stripe/"+owner.account.ID,
+		"checkout.session.completed")
 	owner.post(settings, "once", "20 twenty", "min", "-1", "iban", "DE89370400440532013001").is(422).
 		sees("must be amounts with spaces between them", "Smallest gift must be more than 0").
 		has(`value="20 twenty"`, "DE89370400440532013001")
-	owner.post(settings, "once", "20 40", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice", "no email").
+	owner.post(settings, "once", "20 40", "cover", "always", "rate", "99", "iban", "DE89370400440532013001", "notice",
+		"no email").
 		sees("Percentage must be from 0 to 25 percent.", "IBAN must be an IBAN", "must be a valid email address.",
 			"Account holder is required with an IBAN")
-	owner.follow(settings, "once", "$40, 20 1,000", "monthly", "10", "offers_monthly", "yes", "min", "10", "cover", "ticked",
-		"rate", "2,2 %", "fixed", "0.30", "bank_name", "Harbor Light", "iban", "de89 3704 0044 0532 0130 00", "consent", "Send me news").
-		has(`value="20 40 1000"`, `value="2.2"`, `value="0.3"`, `value="DE89 3704 0044 0532 0130 00"`, `value="Send me news"`).
+	owner.follow(settings, "once", "$40, 20 1,000", "monthly", "10", "offers_monthly", "yes", "min", "10", "cover",
+		"ticked",
+		"rate", "2,2 %", "fixed", "0.30", "bank_name", "Harbor Light", "iban", "de89 3704 0044 0532 0130 00", "consent",
+		"Send me news").
+		has(`value="20 40 1000"`, `value="2.2"`, `value="0.3"`, `value="DE89 3704 0044 0532 0130 00"`,
+			`value="Send me news"`).
 		sees("take gifts online and by bank transfer.")
 	s.visitor().get("/coats").has(`href="/coats/donate"`, `href="/coats/donate?amount=40"`,
 		`href="/coats/donate?amount=10&amp;frequency=monthly"`, `href="/coats/donate?frequency=monthly"`)
@@ -148,14 +153,16 @@ func TestWhatACampaignPassesOn(t *testing.T) {
 	page := html.UnescapeString(s.visitor().get("/coats").body)
 	for _, link := range []string{
 		"https://wa.me/?text=Coats+%26+%22Boots%22%0A" + at, "https://www.facebook.com/sharer/sharer.php?u=" + at,
-		"https://x.com/intent/post?text=Coats+%26+%22Boots%22&url=" + at, "https://bsky.app/intent/compose?text=Coats+%26+%22Boots%22%0A" + at,
+		"https://x.com/intent/post?text=Coats+%26+%22Boots%22&url=" + at,
+		"https://bsky.app/intent/compose?text=Coats+%26+%22Boots%22%0A" + at,
 		"https://www.linkedin.com/sharing/share-offsite/?url=" + at,
 	} {
 		if !strings.Contains(page, `href="`+link+`"`) {
 			t.Errorf("the page lacks %s", link)
 		}
 	}
-	owner.get(path).sees(`<a href="`+s.http.URL+`/coats/donate" style="display:inline-block`, s.http.URL+"/coats/donate?amount=50",
+	owner.get(path).sees(`<a href="`+s.http.URL+`/coats/donate" style="display:inline-block`,
+		s.http.URL+"/coats/donate?amount=50",
 		s.http.URL+"/coats/donate?frequency=monthly").has(`src="/coats/qr.svg"`)
 	owner.follow(path + "/status/draft")
 	owner.get(path).lacks("A button for your website")
@@ -164,11 +171,13 @@ func TestWhatACampaignPassesOn(t *testing.T) {
 // A promise is on its list, counts nowhere, and says what was asked for.
 func TestDonationsAreListed(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
-	coats, boots := s.campaign(owner.account, `{"title":"Coats","goal":100}`), s.campaign(owner.account, `{"title":"Boots"}`)
+	coats, boots := s.campaign(owner.account, `{"title":"Coats","goal":100}`),
+		s.campaign(owner.account, `{"title":"Boots"}`)
 	made := s.promise(owner.account, coats, ada(donate.Wish{Anonymous: true}))
 	s.promise(owner.account, boots, donate.Wish{Company: "Lovelace Ltd", Email: "ltd@example.org"})
 	owner.get("donations").sees("Ada Byron", "Lovelace Ltd", "Promised", "$50")
-	for _, query := range []string{fmt.Sprint("campaign=", coats.ID), "find=" + url.QueryEscape(donate.Groups(made.Reference())),
+	for _, query := range []string{fmt.Sprint("campaign=", coats.ID),
+		"find=" + url.QueryEscape(donate.Groups(made.Reference())),
 		"find=" + strings.ToLower(made.Reference()), "find=+Ada%40example.org"} {
 		owner.get("donations?" + query).sees("Ada Byron").lacks("Lovelace")
 	}
@@ -193,14 +202,16 @@ func TestAnOnlineGiftIsRefundedWhereItWasPaid(t *testing.T) {
 	gift, donation := "gifts/"+d.Gift, "donations/"+d.ID
 	asked := editor.post(gift+"/refund", "amount", "20", "seen", seen(editor.get(gift))).
 		sees("Nothing was refunded yet.", "The money goes back to the donor through the test provider.")
-	editor.follow(gift+"/refund", "amount", "20", "seen", seen(asked), "decision", "record").sees("$20 was refunded.", "$30")
+	editor.follow(gift+"/refund", "amount", "20", "seen", seen(asked), "decision", "record").
+		sees("$20 was refunded.", "$30")
 	is := must(s.store.GiftRecord(t.Context(), editor.account.Number, d.Gift))(t)
 	if is.Left() != 3000 || len(is.Entries) != 2 {
 		t.Errorf("the ledger is %+v", is.Entries)
 	}
 	s.visitor().get("/coats").sees("$30 raised of $100", "1 donor")
 	editor.get(donation).sees("$20 refunded")
-	editor.follow(gift+"/refund", "amount", "30", "seen", seen(editor.get(gift).sees("Status Partly refunded")), "decision", "record")
+	editor.follow(gift+"/refund", "amount", "30", "seen", seen(editor.get(gift).sees("Status Partly refunded")),
+		"decision", "record")
 	for _, path := range []string{donation, "donations", "gifts", fmt.Sprint("contacts/", is.Contact)} {
 		editor.get(path).sees("Refunded").hides(">Paid</span>")
 	}
@@ -265,35 +276,41 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 	editor.get(page).sees("has another name", "Check that it is the right person", "Recorded for Ada Byron")
 	editor.get("gifts/"+d.Gift).sees("from Charles Babbage", "Contact Ada Byron Given as Charles Babbage")
 	succeed(t, s.store.UpdateShared(t.Context(), editor.account.Number, func(tx *store.Tx) error {
-		return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`, editor.account.Number, d.ID)
+		return tx.Run(`UPDATE donation SET doubt = 'name dispute' WHERE account_id = $1 AND id = $2`,
+			editor.account.Number, d.ID)
 	}))
-	editor.follow(page+"/reviewed", "reason", "dispute").sees("needs your attention for another reason, too", "has another name")
+	editor.follow(page+"/reviewed", "reason", "dispute").
+		sees("needs your attention for another reason, too", "has another name")
 	editor.follow(page+"/reviewed", "reason", "name").sees("Nothing to review")
 	editor.get("").lacks("to review")
 }
 
-// A promise becomes a gift on the day on which its money came. One that was marked as received by mistake waits again, and what
-// was recorded for it counts nowhere. Then it may be received with what has really come.
+// A promise becomes a gift on the day on which its money came. One that was marked as received by mistake waits again,
+// and what was recorded for it counts nowhere. Then it may be received with what has really come.
 func TestAPromiseIsReceivedAndWaitsAgain(t *testing.T) {
 	s, editor := signedIn(t, access.Editor)
 	s.store.UseRelay(new(mails.Shelf))
 	d := s.promise(editor.account, s.campaign(editor.account, `{"title":"Coats","goal":100}`), ada(donate.Wish{}))
 	page := "donations/" + d.ID
 	undo := page + "/receive/undo"
-	editor.get(page).sees("Has it arrived?", donate.Groups(d.Reference()), "A thank-you goes to ada@example.org right away")
+	editor.get(page).sees("Has it arrived?", donate.Groups(d.Reference()),
+		"A thank-you goes to ada@example.org right away")
 	editor.follow(undo).sees("Nothing was changed.", "not marked as received")
-	for day, said := range map[string]string{"yesterday": "Received on must be a date", "2026-11-17": "must not be in the future.",
+	for day, said := range map[string]string{"yesterday": "Received on must be a date",
+		"2026-11-17": "must not be in the future.",
 		"2026-11-15": "Received on must not be before November 16, 2026, the day on which this was promised."} {
 		editor.post(page+"/receive", "day", day, "amount", "50").is(422).sees(said)
 	}
 	editor.post(page+"/receive", "day", today, "amount", "fifty").sees("Amount must be more than 0")
-	editor.follow(page+"/receive", "day", today).sees("$50 from Ada Byron was received and recorded as a gift.", "Paid", "Undo")
+	editor.follow(page+"/receive", "day", today).sees("$50 from Ada Byron was received and recorded as a gift.", "Paid",
+		"Undo")
 	editor.post(page+"/receive", "day", today).sees("not a promise")
 	s.visitor().get("/coats").sees("$50 raised of $100")
 	s.send()
 	editor.get(page).sees("It hasn’t arrived")
 	editor.follow(undo).sees("was canceled.", "A thank-you was already mailed to ada@example.org.", "Promised")
-	s.member(editor.account, access.Owner).get("settings/mail").has(`/search?q=ada%40example.org"`) // which leads to the donor
+	// which leads to the donor
+	s.member(editor.account, access.Owner).get("settings/mail").has(`/search?q=ada%40example.org"`)
 	s.visitor().get("/coats").sees("$0 raised of $100")
 	editor.get("gifts").sees("Canceled")
 	editor.follow(page+"/receive", "day", today, "amount", "60").sees("View gift of $60")
@@ -303,12 +320,14 @@ func TestAPromiseIsReceivedAndWaitsAgain(t *testing.T) {
 	editor.follow(undo).sees("Nothing was changed.", "Undo the refund on the page of the gift first.")
 }
 
-// Who does not want to be named on the page is not, neither for a gift nor for the gifts of a plan, online or by a transfer.
+// Who does not want to be named on the page is not, neither for a gift nor for the gifts of a plan, online or by a
+// transfer.
 func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
 	s, owner := signedIn(t, access.Owner)
 	coats := s.campaign(owner.account, `{"title":"Coats"}`)
 	wish := func(first, last string, frequency string) donate.Wish {
-		return donate.Wish{Frequency: frequency, FirstName: first, LastName: last, Email: first + "@example.org", Anonymous: first != "Alan"}
+		return donate.Wish{Frequency: frequency, FirstName: first, LastName: last, Email: first + "@example.org",
+			Anonymous: first != "Alan"}
 	}
 	promised := s.promise(owner.account, coats, wish("Grace", "Hopper", ""))
 	desk := s.connect(owner.account)

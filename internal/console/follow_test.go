@@ -40,7 +40,8 @@ func (s *site) followed() *person {
 		give(int64(i+1), `"amount":10,"method":"card","thanks":"letter"`)
 	}
 	s.contact(p, "Ann & Co", "Abel", tagged("vip", oddTag), func(in *crm.ContactInput) {
-		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann+1@example.org"}}, &[]crm.Address{{City: "San José", Zipcode: "95112"}}
+		in.Emails, in.Addresses = &[]crm.Email{{Value: "ann+1@example.org"}},
+			&[]crm.Address{{City: "San José", Zipcode: "95112"}}
 	})
 	s.contact(p, "Ben", "Bloom", tagged("vip", "crowd"), func(in *crm.ContactInput) {
 		in.Phones, in.DoNotCall = &[]crm.Phone{{Value: "212-555-0100"}}, &yes
@@ -53,35 +54,44 @@ func (s *site) followed() *person {
 	s.plan(p.account, doc.MakeID(p.account.Number, 56), "monthly")
 	s.plan(p.account, doc.MakeID(p.account.Number, 57), "yearly")
 	for _, name := range []string{"Ada", "Eve"} {
-		s.promise(p.account, gala, donate.Wish{FirstName: name, LastName: "Wish", Email: strings.ToLower(name) + "+a@example.org"})
+		s.promise(p.account, gala, donate.Wish{FirstName: name, LastName: "Wish", Email: strings.ToLower(name) +
+			"+a@example.org"})
 	}
 	return p
 }
 
-// lists are the lists of an organization with the addresses of filters of each kind, what a page of the list calls its rows in
-// links, and the column of the file that names them; "" for a list without files.
+// lists are the lists of an organization with the addresses of filters of each kind, what a page of the list calls its
+// rows in links, and the column of the file that names them; "" for a list without files.
 var lists = []struct {
 	path, row, column string
 	queries           []string
 }{
 	{"/contacts", "/contacts/", "id", []string{
-		"", "tag=vip", "tag=" + url.QueryEscape(oddTag), "tag=vip&tag=crowd", "tag_any=vip&tag_any=crowd", "tag_none=crowd", "q=guest", "q=ann+%26", "city=San+Jos%C3%A9", "zip=951",
-		"has=email", "lacks=email&lacks=phone&scope=all", "gave_after=2025-03-02&gave_before=2025-03-05", "no_gift_after=2025-03-03", "total_contributions_min=15", "plan_status=active", "do_not_call=false", "type=individual",
-		"created_after=2020-01-01", "scope=archived", "scope=all&sort=last_name&tag=crowd", "last_name=Abel", "first_name=Ann+%26+Co", "campaign_id=GALA", "primary_email=ann%2B1%40example.org",
+		"", "tag=vip", "tag=" + url.QueryEscape(oddTag), "tag=vip&tag=crowd", "tag_any=vip&tag_any=crowd",
+		"tag_none=crowd", "q=guest", "q=ann+%26", "city=San+Jos%C3%A9", "zip=951",
+		"has=email", "lacks=email&lacks=phone&scope=all", "gave_after=2025-03-02&gave_before=2025-03-05",
+		"no_gift_after=2025-03-03", "total_contributions_min=15", "plan_status=active", "do_not_call=false",
+		"type=individual",
+		"created_after=2020-01-01", "scope=archived", "scope=all&sort=last_name&tag=crowd", "last_name=Abel",
+		"first_name=Ann+%26+Co", "campaign_id=GALA", "primary_email=ann%2B1%40example.org",
 	}},
 	{"/gifts", "/gifts/", "id", []string{
-		"", "from=2025-03-02&to=2025-03-04", "min=15", "max=15&sort=amount", "campaign=GALA", "method=card", "method=cash&status=succeeded", "status=counted", "thanks=waiting", "thanks=waiting&method=cash", "contact=CONTACT",
+		"", "from=2025-03-02&to=2025-03-04", "min=15", "max=15&sort=amount", "campaign=GALA", "method=card",
+		"method=cash&status=succeeded", "status=counted", "thanks=waiting", "thanks=waiting&method=cash",
+		"contact=CONTACT",
 	}},
-	{"/plans", "/plans/", "id", []string{"", "frequency=monthly", "status=active&sort=amount", "method=card", "contact_id=CONTACT"}},
+	{"/plans", "/plans/", "id", []string{"", "frequency=monthly", "status=active&sort=amount", "method=card",
+		"contact_id=CONTACT"}},
 	{"/donors", "/contacts/", "contact_id", []string{"year=2025", "year=2025&new=1", "campaign=GALA"}},
-	{"/donations", "/donations/", "", []string{"", "state=promised", "find=ada%2Ba%40example.org", "campaign=GALA", "created_after=2020-01-01"}},
+	{"/donations", "/donations/", "", []string{"", "state=promised", "find=ada%2Ba%40example.org", "campaign=GALA",
+		"created_after=2020-01-01"}},
 }
 
-// TestEveryLinkOfAListIsAboutWhatTheListShows follows every link and form of every list with each kind of filter: the records that
-// arrive are those that the page shows. A link that carries a filter and that this test does not know is a failure, too.
+// TestEveryLinkOfAListIsAboutWhatTheListShows follows every link and form of every list with each kind of filter: the
+// records that arrive are those that the page shows. A link that carries a filter and that this test does not know is
+// a failure, too.
 func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	s.store.UseRelay(new(mails.Shelf))
 	gala := regexp.MustCompile(`/campaigns/(\d+)"`).FindStringSubmatch(p.get("campaigns").body)[1]
@@ -96,7 +106,6 @@ func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
 			f.followAll()
 		}
 	}
-
 }
 
 // follower follows the links and forms of one list.
@@ -207,7 +216,8 @@ func (f *follower) followAll() {
 		case e.within["thead"]:
 			f.same("the order by "+e.words, f.listed(target))
 		case e.within["tbody"]: // about the row
-		case e.label == "Active filters", strings.HasPrefix(e.words, "Clear filters"), strings.HasPrefix(e.words, "Show all"):
+		case e.label == "Active filters", strings.HasPrefix(e.words, "Clear filters"),
+			strings.HasPrefix(e.words, "Show all"):
 			if got := f.listed(target); !f.within(got) {
 				t.Errorf("%s: without %q the list is shorter", f.address, e.words)
 			}
@@ -220,7 +230,8 @@ func (f *follower) followAll() {
 			f.understood(target)
 		case e.label == "Time":
 			f.carried(target, "from", "to")
-		case slices.ContainsFunc(sent["tag"], func(tag string) bool { return strings.HasPrefix(e.words, tag) }): // offered by a search
+		// offered by a search
+		case slices.ContainsFunc(sent["tag"], func(tag string) bool { return strings.HasPrefix(e.words, tag) }):
 		default:
 			t.Errorf("%s: nobody says what the link %q to %s carries", f.address, e.words, target)
 		}
@@ -326,11 +337,13 @@ func (f *follower) bulk(sent url.Values) {
 	do("untag", "tag", "followed", "confirmed", "1", "seen", number).is(303)
 }
 
-// printed follows what leads to the page that prints: the numbers on it, its files, and the question before statements are sent.
+// printed follows what leads to the page that prints: the numbers on it, its files, and the question before statements
+// are sent.
 func (f *follower) printed(target string) {
 	t, p := f.p.site.t, f.p
 	t.Helper()
-	target += map[bool]string{true: "&", false: "?"}[strings.Contains(target, "?")] + "what=statements&year=2025&archived=1"
+	target += map[bool]string{true: "&", false: "?"}[strings.Contains(target, "?")] +
+		"what=statements&year=2025&archived=1"
 	a := p.get(target)
 	a.sees("Print for " + page.Plural(int64(len(f.want)), "contact"))
 	sends, asked := 0, 0
@@ -381,29 +394,33 @@ func (f *follower) thanked(target string) {
 	}
 }
 
-// Statements for more than one contact are sent after a question: how many, to whom, and what one of them says. What is confirmed
-// is what was shown, and an action on a list that is not understood in full is about no one.
+// Statements for more than one contact are sent after a question: how many, to whom, and what one of them says. What
+// is confirmed is what was shown, and an action on a list that is not understood in full is about no one.
 func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	s.store.UseRelay(new(mails.Shelf))
-	s.contact(p, "Cy", "Crane", tagged("vip"), func(in *crm.ContactInput) { in.Emails = &[]crm.Email{{Value: "cy@example.org"}} })
+	s.contact(p, "Cy", "Crane", tagged("vip"),
+		func(in *crm.ContactInput) { in.Emails = &[]crm.Email{{Value: "cy@example.org"}} })
 	s.donation(p.account, doc.MakeID(p.account.Number, 59), `"amount":40,"method":"card","transacted_at":"2025-05-05"`)
 	filter := []string{"tag", "vip", "has", "email", "what", "statements", "year", "2025"}
 	address := p.org("/contacts/print/send?tag=vip&has=email&what=statements&year=2025")
-	p.get(address).sees("Send giving statements for 2025?", "2 emails to: Active contacts · Tagged vip · Has email", "2 emails to send.", "To Ann & Co Abel",
+	p.get(address).sees("Send giving statements for 2025?", "2 emails to: Active contacts · Tagged vip · Has email",
+		"2 emails to send.", "To Ann & Co Abel",
 		"Your giving statement for 2025 from Harbor", "$75.50", "Send 2 emails").lacks("pledges are not.Harbor")
 	p.follow("contacts/print/send", filter...).sees("Nothing was sent yet.", "Send 2 emails")
-	p.follow("contacts/print/send", append(filter, "seen", "58")...).sees("the list now has 2 contacts", "Send 2 emails")
+	p.follow("contacts/print/send", append(filter, "seen", "58")...).
+		sees("the list now has 2 contacts", "Send 2 emails")
 	p.get("jobs").sees("No background work yet")
-	for _, target := range []string{"/contacts/print?tag%3dvip", "/contacts/print/file?tag%3dvip", "/contacts/print/send?tag%3dvip", "/contacts/export?tag%3dvip", "/gifts/export?method%3dcash", "/gifts/thank?query=method%253dcash"} {
-		if a := p.get(p.org(target)); a.status < 300 || strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
+	for _, target := range []string{"/contacts/print?tag%3dvip", "/contacts/print/file?tag%3dvip",
+		"/contacts/print/send?tag%3dvip", "/contacts/export?tag%3dvip", "/gifts/export?method%3dcash",
+		"/gifts/thank?query=method%253dcash"} {
+		if a := p.get(p.org(target)); a.status < 300 ||
+			strings.Contains(a.header.Get("Content-Disposition"), "attachment") {
 			t.Errorf("%s is answered with %d", target, a.status)
 		}
 	}
 	job := p.post("contacts/print/send", append(filter, "seen", "2")...)
 	job.is(303)
 	p.done(job.location(), "Done").sees("Giving statements 2025 for 2 contacts")
-
 }

@@ -17,7 +17,8 @@ import (
 // gifts are all gifts of an account, the latest first.
 func (s *site) gifts(account access.Account) []gifts.GiftRecord {
 	s.t.Helper()
-	gifts, _ := must2(s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
+	gifts, _ := must2(s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{},
+		crm.PageRequest{Page: 1, PerPage: 100}))(s.t)
 	return gifts
 }
 
@@ -52,8 +53,10 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 	contact := s.contact(p, "Zoë", "Okafor")
 	p.get(contact).sees("No gifts yet.").has(`name="transacted_at" type="date" value="`+today+`"`,
 		`<option value="check" selected>`, `<details class="drawer" id="new-gift">`)
-	p.follow(contact+"/gifts", "amount", " $1,500.50 ", "transacted_at", today, "method", "cash", "campaign_id", gala, "status", "",
-		"note", "In an envelope.", "fee", "2", "dedication.type", "in_honor_of", "dedication.name", "Ida", "external_id", "row-7").
+	p.follow(contact+"/gifts", "amount", " $1,500.50 ", "transacted_at", today, "method", "cash", "campaign_id", gala,
+		"status", "",
+		"note", "In an envelope.", "fee", "2", "dedication.type", "in_honor_of", "dedication.name", "Ida",
+		"external_id", "row-7").
 		sees("Recorded $1,500.50 from", "Total $1,500.50 1 gift", "This year $1,500.50 $1,500.50 more than last year").
 		has(`<option value="cash" selected>Cash</option>`) // it remembers the method
 	gifts := s.gifts(p.account)
@@ -62,11 +65,13 @@ func TestAGiftIsRecordedOnTheContactsPage(t *testing.T) {
 		g.ExternalID != "row-7" || g.Status != giving.Succeeded {
 		t.Errorf("recorded is %+v", g.Gift)
 	}
-	p.get("gifts/"+gifts[0].Code).sees("$1,500.50 from Zoë Okafor", "Fee $2 ($1,498.50 net)", "In honor of Ida", "row-7", "0000000001")
+	p.get("gifts/"+gifts[0].Code).sees("$1,500.50 from Zoë Okafor", "Fee $2 ($1,498.50 net)", "In honor of Ida",
+		"row-7", "0000000001")
 	p.get("campaigns/"+gala).sees("Latest gifts", "Zoë Okafor", "$1,500.50")
 	p.follow(contact + "/archive")
 	p.get(contact).hides("Record a gift").has("$1,500.50")
-	p.follow(contact+"/gifts", "amount", "5", "transacted_at", "2026-01-31", "method", "check").sees("is archived, so nothing was changed.")
+	p.follow(contact+"/gifts", "amount", "5", "transacted_at", "2026-01-31", "method", "check").
+		sees("is archived, so nothing was changed.")
 }
 
 func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
@@ -84,16 +89,19 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 		{"fee", "60", "Fee must not be more than the amount."},
 		{"dedication.name", "Ida", "Dedication type is required."},
 	} {
-		form := url.Values{"amount": {"50"}, "transacted_at": {"2026-01-31"}, "method": {"check"}, "note": {"Kept note"}, "dedication.type": {""}}
+		form := url.Values{"amount": {"50"}, "transacted_at": {"2026-01-31"}, "method": {"check"},
+			"note": {"Kept note"}, "dedication.type": {""}}
 		form.Set(wrong.field, wrong.value)
-		p.post(contact+"/gifts", flat(form)...).is(422).sees(wrong.fault, "Nothing was saved.", "Kept note").has(`aria-invalid="true"`)
+		p.post(contact+"/gifts", flat(form)...).is(422).sees(wrong.fault, "Nothing was saved.", "Kept note").
+			has(`aria-invalid="true"`)
 	}
 	if n := len(s.gifts(p.account)); n != 0 {
 		t.Errorf("%d gifts were recorded", n)
 	}
 	euros := s.fund(p.account, "Lisbon", "EUR")
 	p.get(contact).sees("Lisbon (EUR)")
-	p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id", euros).
+	p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id",
+		euros).
 		sees("Recorded €1,000 from", "0 gifts, and €1,000 in other currencies")
 }
 
@@ -106,11 +114,16 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 	p.get(p.give(s.contact(p, "Ida", "Berg"), "7", "2026-01-31", "status", "failed", "fee", "1")).
 		sees("Failed", "Fee $1", "Not received").lacks("arrived", "yet", "Net after refunds")
 	edit := func() string { return seen(p.get(gift + "/edit")) }
-	p.follow(gift, "seen", edit(), "transacted_at", "2026-01-31", "campaign_id", drive, "contact_id", idIn(ben), "note", "Thank by phone",
-		"check_number", "77", "check_deposited_at", "2026-02-01", "fee", "1.25", "status", "succeeded").sees("$50 from Ben Ek",
-		"Changed campaign from “Gala” to “Winter drive”.", "Changed contact from Zoë Okafor to Ben Ek.", "Set check number to “77”.",
-		"Set check deposited to Feb 1, 2026.", "Set fee to $1.25.", "Changed status from Pledged to Received.", p.user.Name)
-	p.follow(gift, "seen", edit(), "transacted_at", "2026-01-31", "campaign_id", "", "contact_id", idIn(ben), "note", "").
+	p.follow(gift, "seen", edit(), "transacted_at", "2026-01-31", "campaign_id", drive, "contact_id", idIn(ben), "note",
+		"Thank by phone",
+		"check_number", "77", "check_deposited_at", "2026-02-01", "fee", "1.25", "status", "succeeded").
+		sees("$50 from Ben Ek",
+			"Changed campaign from “Gala” to “Winter drive”.", "Changed contact from Zoë Okafor to Ben Ek.",
+			"Set check number to “77”.",
+			"Set check deposited to Feb 1, 2026.", "Set fee to $1.25.", "Changed status from Pledged to Received.",
+			p.user.Name)
+	p.follow(gift, "seen", edit(), "transacted_at", "2026-01-31", "campaign_id", "", "contact_id", idIn(ben), "note",
+		"").
 		sees("Removed campaign “Winter drive”.", "Removed note “Thank by phone”.")
 	p.get(ben).sees("Total $50 1 gift")
 	p.get(contact).sees("No gifts yet.")
@@ -118,7 +131,8 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		t.Errorf("the time of the day became %v", g.At)
 	}
 	for _, wrong := range [][3]string{
-		{"contact_id", "999", "Contact must be one of your contacts."}, {"transacted_at", "", "Date must not be empty."},
+		{"contact_id", "999", "Contact must be one of your contacts."},
+		{"transacted_at", "", "Date must not be empty."},
 		{"status", "failed", "only a pledge can change its status."}, {"amount", "x", "Amount must be more than 0"},
 	} {
 		p.post(gift, wrong[0], wrong[1], "seen", edit()).is(422).sees(wrong[2])
@@ -135,8 +149,10 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 	open := p.get(gift).sees("Due on Jan 16, 2027", "Pledged").lacks("Overdue").
 		has(`name="transacted_at" type="date" value="` + today + `"`)
 	p.get(contact).sees("Total $0 0 gifts")
-	p.post(gift+"/receive", "transacted_at", "2027-01-16", "seen", seen(open)).is(422).sees("must not be in the future.")
-	p.post(gift+"/receive", "transacted_at", today, "seen", "another state").is(422).sees("Someone else changed this gift")
+	p.post(gift+"/receive", "transacted_at", "2027-01-16", "seen", seen(open)).is(422).
+		sees("must not be in the future.")
+	p.post(gift+"/receive", "transacted_at", today, "seen", "another state").is(422).
+		sees("Someone else changed this gift")
 	p.follow(gift+"/receive", "transacted_at", today, "seen", seen(open)).sees("$333 from Zoë Okafor was received.")
 	if g := s.gifts(p.account)[0]; g.Status != giving.Succeeded || g.At.Format(time.DateOnly) != today {
 		t.Errorf("the gift is %s, of %s", g.Status, g.At)
@@ -154,7 +170,8 @@ func TestARefundIsAskedAboutMadeOnceAndUndone(t *testing.T) {
 	contact := s.contact(p, "Zoë", "Okafor")
 	gift := p.give(contact, "50", "2026-01-31")
 	open := p.get(gift).sees("You can refund up to $50.").has(`name="amount" type="text" value="50"`)
-	for value, fault := range map[string]string{"": "Amount is required.", "60": "must not be more than what is left of the gift: 50.", "x": "must be more than 0"} {
+	for value, fault := range map[string]string{"": "Amount is required.",
+		"60": "must not be more than what is left of the gift: 50.", "x": "must be more than 0"} {
 		p.post(gift+"/refund", "amount", value, "seen", seen(open)).is(422).sees(fault)
 	}
 	asked := p.post(gift+"/refund", "amount", "$20", "seen", seen(open)).is(200).
@@ -162,7 +179,8 @@ func TestARefundIsAskedAboutMadeOnceAndUndone(t *testing.T) {
 	if g := s.gifts(p.account)[0]; g.Refunded() != 0 {
 		t.Errorf("the question has refunded %d", g.Refunded())
 	}
-	p.follow(gift+"/refund", "amount", "$20", "seen", seen(asked), "decision", "record").sees("$20 refunded", "-$20", "Net after refunds $30")
+	p.follow(gift+"/refund", "amount", "$20", "seen", seen(asked), "decision", "record").
+		sees("$20 refunded", "-$20", "Net after refunds $30")
 	for _, version := range []string{seen(open), ""} { // the same form again, and one that does not come from a page
 		for _, decision := range []string{"", "record"} {
 			p.post(gift+"/refund", "amount", "20", "seen", version, "decision", decision).is(422).
@@ -170,7 +188,8 @@ func TestARefundIsAskedAboutMadeOnceAndUndone(t *testing.T) {
 		}
 	}
 	p.get("gifts").sees("$30 from 1 gift", "$20 refunded Check $30 from") // the row shows what is left, like the total
-	p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)), "decision", "record").sees("Net after refunds $0").hides("Refund gift")
+	p.follow(gift+"/refund", "amount", "30", "seen", seen(p.get(gift)), "decision", "record").
+		sees("Net after refunds $0").hides("Refund gift")
 	p.get(contact).sees("Total $0 0 gifts")
 	p.post(gift+"/refund", "amount", "1", "seen", seen(p.get(gift+"/edit"))).sees("the whole gift was already refunded")
 
@@ -180,9 +199,11 @@ func TestARefundIsAskedAboutMadeOnceAndUndone(t *testing.T) {
 	p.get(gift).sees("Net after refunds $0")
 	p.follow(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record").
 		sees("Refund undone", "Net after refunds $20", "Undo refund of -$30").lacks("Undo refund of -$20")
-	p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record").is(422). // the button was clicked twice
-													sees("so nothing was recorded.", "Net after refunds $20")
-	p.post(gift+"/refund/undo", "amount", "31", "seen", seen(p.get(gift))).is(422).sees("must not be more than the amount refunded: 30.")
+	// the button was clicked twice
+	p.post(gift+"/refund/undo", "amount", "20", "seen", seen(asked), "decision", "record").is(422).
+		sees("so nothing was recorded.", "Net after refunds $20")
+	p.post(gift+"/refund/undo", "amount", "31", "seen", seen(p.get(gift))).is(422).
+		sees("must not be more than the amount refunded: 30.")
 	p.get(contact).sees("Total $20 1 gift", "undid a refund of $20.")
 }
 
@@ -233,16 +254,18 @@ func TestGiftsAreFilteredByTheAddress(t *testing.T) {
 	} {
 		p.get("gifts?" + query).is(200).sees(want)
 	}
-	for _, query := range []string{"from=31.1.2026", "from=2025-02-01&to=2025-01-01", "min=ten", "max=5&min=6", "method=barter",
+	for _, query := range []string{"from=31.1.2026", "from=2025-02-01&to=2025-01-01", "min=ten", "max=5&min=6",
+		"method=barter",
 		"status=lost", "campaign=gala", "plan=x"} {
 		p.get("gifts?" + query).is(422).sees("Please fix one filter.").lacks("Ben Ek")
 	}
 	p.get("gifts?from=2025-01-01&to=&min=&method=").leads(p.org("/gifts?from=2025-01-01"))
-	p.get("gifts?method=cash").has(`gifts?from=2026-01-01&amp;method=cash&amp;to=2026-12-31"`, `gifts?from=2025-01-01&amp;method=cash&amp;to=2025-12-31"`)
+	p.get("gifts?method=cash").has(`gifts?from=2026-01-01&amp;method=cash&amp;to=2026-12-31"`,
+		`gifts?from=2025-01-01&amp;method=cash&amp;to=2025-12-31"`)
 }
 
-// A contact's page shows the latest gifts, what was given in each year, and the way to the others; the form for a gift is open
-// where a link asks for it.
+// A contact's page shows the latest gifts, what was given in each year, and the way to the others; the form for a gift
+// is open where a link asks for it.
 func TestAContactShowsTheLatestGifts(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")
@@ -266,7 +289,8 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 	plan := a.link(t, "View recurring gift")
 	code := idIn(plan)
 	record := contact + "?plan=" + code
-	p.get("plans").sees("1 recurring gift is overdue.", "Zoë Okafor", "Gala", "12 days overdue").has(`href="` + record + `#f-amount"`)
+	p.get("plans").sees("1 recurring gift is overdue.", "Zoë Okafor", "Gala", "12 days overdue").
+		has(`href="` + record + `#f-amount"`)
 	p.get(record).has(`name="amount" type="text" value="20"`, `<option value="`+code+`" selected>$20 monthly</option>`,
 		`<option value="`+gala+`" selected>`, `<option value="card" selected>`)
 	gift := p.give(contact, "20", today, "plan_id", code, "campaign_id", gala)
@@ -276,7 +300,8 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 	p.get("gifts?plan=any").sees("$20 from 1 gift", "Recurring")
 	p.get("gifts?plan=" + code).sees("$20 from 1 gift")
 	p.get(plan).sees("Latest gifts", "$20", "Active")
-	p.follow(plan, "amount", "25", "frequency", "yearly", "method", "check", "campaign_id", "", "seen", seen(p.get(plan+"/edit"))).
+	p.follow(plan, "amount", "25", "frequency", "yearly", "method", "check", "campaign_id", "", "seen",
+		seen(p.get(plan+"/edit"))).
 		sees("$25 yearly from Zoë Okafor", "Check")
 	a = p.post(plan, "amount", "26", "seen", "another state").is(422).sees("Someone else changed this recurring gift")
 	p.post(plan, "amount", "", "seen", seen(a)).sees("Amount is required.")
@@ -289,7 +314,8 @@ func TestPlansAreMadeChangedAndOverdue(t *testing.T) {
 	p.get(plan).hides("Record this gift").sees("Resume gifts")
 }
 
-// A gift is recorded without leaving the page of gifts: the donor is searched for, without a script too, or no one knows who gave.
+// A gift is recorded without leaving the page of gifts: the donor is searched for, without a script too, or no one
+// knows who gave.
 func TestAGiftIsRecordedForADonorThatIsSearchedFor(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	peter := s.contact(p, "Peter", "Carter", reachable("peter@example.org", "212-555-0100"))
@@ -300,18 +326,22 @@ func TestAGiftIsRecordedForADonorThatIsSearchedFor(t *testing.T) {
 	}
 	record("donor", "").is(422).sees("Donor is required.")
 	record("donor", "Nobody Known").sees("Donor matches no active contact.")
-	p.get(record("donor", "Zoe Okafor").is(303).location()).sees("Recorded $15 from Zoë Okafor.") // the only one of that name
+	// the only one of that name
+	p.get(record("donor", "Zoe Okafor").is(303).location()).sees("Recorded $15 from Zoë Okafor.")
 
-	a := record("donor", "Peter Carter").is(422).sees("Donor matches 2 contacts. Choose one.", "peter@example.org", "pc@example.org")
+	a := record("donor", "Peter Carter").is(422).sees("Donor matches 2 contacts. Choose one.", "peter@example.org",
+		"pc@example.org")
 	p.post("gifts", append(a.fields(), "donor_choice", idIn(other))...).is(303)
 	record("donor", "Peter Carter", "contact_id", idIn(peter)).is(303) // as the script does
 	for _, one := range []string{peter, other} {
 		p.get(one).sees("$15", "1 gift")
 	}
-	record("donor", "Peter", "contact_id", idIn(peter)).sees("Which contact?") // what was typed since is not that contact
+	// what was typed since is not that contact
+	record("donor", "Peter", "contact_id", idIn(peter)).sees("Which contact?")
 
 	next := p.get(record("donor", "", "anonymous", "yes", "another", "yes").is(303).location()).
-		sees("Recorded $15 from Anonymous Donor.").has(`<option value="cash" selected>`) // it begins with the same method
+		// it begins with the same method
+		sees("Recorded $15 from Anonymous Donor.").has(`<option value="cash" selected>`)
 	gift := next.link(t, "View gift")
 	record("anonymous", "yes", "amount", "7")
 	if n := len(s.contacts(p.account)); n != 4 {
@@ -347,7 +377,8 @@ func TestSuggestionsWhileTyping(t *testing.T) {
 	}
 }
 
-// A person is asked why a gift is voided, the list has it only where someone asks for what was voided, and the undo brings it back.
+// A person is asked why a gift is voided, the list has it only where someone asks for what was voided, and the undo
+// brings it back.
 func TestAGiftThatWasTypedTwiceIsVoided(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	contact := s.contact(p, "Zoë", "Okafor")
@@ -355,7 +386,8 @@ func TestAGiftThatWasTypedTwiceIsVoided(t *testing.T) {
 	asked := p.get(gift+"/void").sees("Void $50 from Zoë Okafor?", "You can undo this.")
 	p.post(gift+"/void", "reason", " ", "seen", seen(asked)).sees("Reason is required")
 	voided := p.follow(gift+"/void", "reason", "Typed twice", "seen", seen(asked)).
-		sees("Typed twice", "counts nowhere", "from Received to Voided", "Status Voided").lacks("Thank donor", "Edit gift", "Refund gift")
+		sees("Typed twice", "counts nowhere", "from Received to Voided", "Status Voided").
+		lacks("Thank donor", "Edit gift", "Refund gift")
 	p.get("gifts").lacks("Zoë")
 	p.get(contact).sees("voided a gift of $50")
 	p.get("gifts?status=voided").sees("1 gift voided", "Zoë Okafor")

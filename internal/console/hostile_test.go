@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,8 @@ func (s *site) estate(name string) estate {
 	e.campaign = appeal.ID
 	e.donation = s.promise(e.account, appeal,
 		donate.Wish{FirstName: name, LastName: "Promised", Email: "promised@example.org"}).ID
-	key, _ := must2(s.store.CreateKey(ctx, number, access.KeyInput{Name: name + " key", Permissions: access.AllPermissions}))(t)
+	key, _ := must2(s.store.CreateKey(ctx, number,
+		access.KeyInput{Name: name + " key", Permissions: access.AllPermissions}))(t)
 	e.key = key.ID
 	invitation, _ := must2(s.store.Invite(ctx, e.account, e.owner.user, access.Viewer, "guest@example.org"))(t)
 	e.invitation = invitation.ID
@@ -95,7 +97,8 @@ func (s *site) state(e estate) string {
 	for i := range members {
 		members[i].SeenAt = time.Time{}
 	}
-	return fmt.Sprintf("%s\n%s\n%s\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v", contacts, campaigns, gifts, plans, given, members,
+	return fmt.Sprintf("%s\n%s\n%s\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v\n%+v", contacts, campaigns, gifts, plans,
+		given, members,
 		must(s.store.Keys(ctx, number))(t), must(s.store.CustomFields(ctx, number))(t).All,
 		must(s.store.Invitations(ctx, number))(t), must(s.store.Account(ctx, e.account.ID))(t),
 		must(s.store.AccountSettings(ctx, number))(t), must(s.store.Chapters(ctx, e.account))(t))
@@ -117,18 +120,25 @@ func address(pattern string, org string, e estate) string {
 	case strings.Contains(path, "/fields/"):
 		id = e.field.ID
 	}
-	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}", e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan, "{donation}", e.donation,
-		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10), "{job}", strconv.FormatInt(e.job, 10),
-		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}", strconv.FormatInt(e.change, 10), "{session}", "0", "{token}", "x", "{file}", "console.css",
+	return strings.NewReplacer("{org}", org, "{id}", strconv.FormatInt(id, 10), "{chapter}", e.chapter.ID, "{gift}",
+		e.gift, "{occasion}", "first", "{receipt}", e.receipt, "{plan}", e.plan, "{donation}", e.donation,
+		"{list}", "gifts", "{merge}", strconv.FormatInt(e.merge, 10), "{import}", strconv.FormatInt(e.upload, 10),
+		"{job}", strconv.FormatInt(e.job, 10),
+		"{user}", strconv.FormatInt(e.owner.user.ID, 10), "{invitation}", e.invitation, "{change}",
+		strconv.FormatInt(e.change, 10), "{session}", "0", "{token}", "x", "{file}", "console.css",
 		"{status}", "closed", "{$}", "").Replace(path)
 }
 
 // valid are fields that every form accepts, so that only the permission to send it is missing.
 var valid = []string{
-	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name", "Stolen", "parent", "",
-	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password", "long enough for all", "current_password", testPassword,
-	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31", "status", "paused",
-	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "options", "Stolen", "history_days", "1",
+	"first_name", "Mallory", "last_name", "Intruder", "tag", "stolen", "tags", "stolen", "title", "Stolen", "name",
+	"Stolen", "parent", "",
+	"role", "owner", "email", "mallory@example.org", "permission", "contacts:read", "expires", "never", "password",
+	"long enough for all", "current_password", testPassword,
+	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31",
+	"status", "paused",
+	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "options", "Stolen",
+	"history_days", "1",
 	"action", "archive", "all", "1", "confirmed", "1", "seen", "1", "into", "Stolen",
 }
 
@@ -142,7 +152,6 @@ func send(p *person, pattern, path string) answer {
 // A member of one organization can neither see nor change another, whichever part of an address they replace.
 func TestNobodyReachesAnotherOrganization(t *testing.T) {
 	s := anySite(t)
-
 	theirs := s.estate("Theirs")
 	mine := s.estate("Mine")
 	before := s.state(theirs)
@@ -150,17 +159,18 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 		// The address of the other organization, with its own ids.
 		send(mine.owner, route.Pattern, address(route.Pattern, theirs.account.ID, theirs)).is(404).hides("Theirs")
 		// The user's organization, with an id of the other one.
-		if path := address(route.Pattern, mine.account.ID, theirs); path != address(route.Pattern, mine.account.ID, mine) {
+		if path := address(route.Pattern, mine.account.ID, theirs); path != address(route.Pattern, mine.account.ID,
+			mine) {
 			send(mine.owner, route.Pattern, path).is(404).hides("Theirs")
 		}
 	}
 	if after := s.state(theirs); after != before {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
-
 }
 
-// TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has no rejected rows yet.
+// TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has
+// no rejected rows yet.
 func TestEveryPageOpensOnEachEngine(t *testing.T) {
 	for _, engine := range rig.Both {
 		t.Run(engine.Name, func(t *testing.T) {
@@ -183,7 +193,8 @@ func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 	s := anySite(t)
 	theirs, mine := s.estate("Theirs"), s.estate("Mine")
 	nothing := theirs
-	nothing.contact, nothing.archived, nothing.campaign, nothing.key = theirs.contact+77, theirs.contact+77, theirs.campaign+77, theirs.key+77
+	nothing.contact, nothing.archived, nothing.campaign, nothing.key = theirs.contact+77, theirs.contact+77,
+		theirs.campaign+77, theirs.key+77
 	nothing.chapter.ID, nothing.gift, nothing.plan = "0000000000000000", "0000000000000077", "0000000000000077"
 	for _, route := range console.MemberRoutes() {
 		for _, org := range []string{mine.account.ID, theirs.account.ID} {
@@ -208,22 +219,46 @@ func withoutNumbers(a answer) string {
 
 func TestRolesAreAskedByTheServer(t *testing.T) {
 	s := anySite(t)
-
 	e := s.estate("Harbor")
-	people := map[access.Role]*person{access.Viewer: s.member(e.account, access.Viewer), access.Editor: s.member(e.account, access.Editor)}
+	people := map[access.Role]*person{access.Viewer: s.member(e.account, access.Viewer),
+		access.Editor: s.member(e.account, access.Editor)}
 	before := s.state(e)
 	for _, route := range console.MemberRoutes() {
 		for role, p := range people {
 			if role >= route.Role {
 				continue
 			}
-			send(p, route.Pattern, address(route.Pattern, e.account.ID, e)).is(403).sees("needs the role " + route.Role.String())
+			send(p, route.Pattern, address(route.Pattern, e.account.ID, e)).is(403).
+				sees("needs the role " + route.Role.String())
 		}
 	}
 	if after := s.state(e); after != before {
 		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
 	}
+}
 
+// Everybody may look, editors change what is about contacts, gifts and campaigns, and owners what is about the
+// organization.
+func TestEveryRouteHasItsRole(t *testing.T) {
+	asks := regexp.MustCompile(`/(edit|new|void|thank|delete|rename|send)$|^GET /duplicates/merge$`)
+	for _, route := range console.MemberRoutes() {
+		method, path, _ := strings.Cut(strings.Replace(route.Pattern, "/console/o/{org}", "", 1), " ")
+		want, settings := access.Viewer, strings.HasPrefix(path, "/settings/")
+		if method == "POST" || asks.MatchString(method+" "+path) {
+			want = access.Editor
+		}
+		switch {
+		case path == "/settings/people", path == "/settings/integrations", path == "/settings/people/{id}/remove":
+			want = access.Viewer
+		case strings.HasPrefix(path, "/settings/thanks"):
+			want = access.Editor
+		case settings, strings.HasSuffix(path, "/erase"), method == "POST" && strings.HasPrefix(path, "/chapters"):
+			want = access.Owner
+		}
+		if route.Role != want {
+			t.Errorf("%s is for the role %s, want %s", route.Pattern, route.Role, want)
+		}
+	}
 }
 
 // No page offers a link or a form to a person who may not take it.
@@ -249,7 +284,8 @@ func TestNoPageOffersWhatARoleMayNotDo(t *testing.T) {
 					if !slices.ContainsFunc(slices.Collect(element.node.Descendants()), buttons) {
 						continue // it cannot be sent
 					}
-					method, target = strings.ToUpper(cmp.Or(element.attribute("method"), "get")), element.attribute("action")
+					method, target = strings.ToUpper(cmp.Or(element.attribute("method"), "get")),
+						element.attribute("action")
 				}
 				if !strings.HasPrefix(target, "/console/o/") {
 					continue
@@ -312,9 +348,11 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 		"a sibling of this host":    {"Sec-Fetch-Site": {"same-site"}, "Origin": {"https://other.example.com"}},
 		"an old browser":            {"Origin": {"https://evil.example"}},
 		"a page without an address": {"Origin": {"null"}},
-		"an old browser, from a page of this host over plain HTTP": {"Origin": {strings.Replace(s.http.URL, "https:", "http:", 1)}},
+		"an old browser, from a page of this host over plain HTTP": {"Origin": {strings.Replace(s.http.URL, "https:",
+			"http:", 1)}},
 	}
-	e.owner.do(http.MethodPost, "/console/profile/name", url.Values{"name": {""}}, http.Header{"Origin": {s.http.URL}}).is(422)
+	e.owner.do(http.MethodPost, "/console/profile/name", url.Values{"name": {""}}, http.Header{"Origin": {s.http.URL}}).
+		is(422)
 	all := append(append(console.MemberRoutes(), console.UserRoutes()...), console.StrangerRoutes()...)
 	posts := 0
 	for _, route := range all {
@@ -323,7 +361,8 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 		}
 		posts++
 		for _, header := range forged {
-			e.owner.do(http.MethodPost, address(route.Pattern, e.account.ID, e), form, header).is(403).sees("came from another site")
+			e.owner.do(http.MethodPost, address(route.Pattern, e.account.ID, e), form, header).is(403).
+				sees("came from another site")
 		}
 	}
 	if posts < 20 {
@@ -342,7 +381,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	check := func(what string, a answer) {
 		t.Helper()
 		csp := a.header.Get("Content-Security-Policy")
-		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
+		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
+			"frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
 			if !strings.Contains(csp, rule) {
 				t.Errorf("%s: the policy lacks %s: %s", what, rule, csp)
 			}
@@ -351,7 +391,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		if strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: %v", what, a.header)
 		}
-		if !strings.Contains(a.header.Get("Cache-Control"), "no-store") && a.header.Get("Content-Type") != "text/css; charset=utf-8" {
+		if !strings.Contains(a.header.Get("Cache-Control"), "no-store") &&
+			a.header.Get("Content-Type") != "text/css; charset=utf-8" {
 			t.Errorf("%s may be kept by somebody: %q", what, a.header.Get("Cache-Control"))
 		}
 	}
@@ -384,7 +425,8 @@ func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 
 // hostile are texts that would run, close a tag or an attribute, or begin a template if a page did not escape them.
 var hostile = []string{
-	`<script>window.pwned=1</script>`, `"><img src=x onerror=window.pwned=1>`, `' onmouseover='window.pwned=1`, `{{.User}}<svg onload=window.pwned=1>`,
+	`<script>window.pwned=1</script>`, `"><img src=x onerror=window.pwned=1>`, `' onmouseover='window.pwned=1`,
+	`{{.User}}<svg onload=window.pwned=1>`,
 	`</title><script>window.pwned=1</script>`, `javascript:window.pwned=1`,
 }
 
@@ -404,20 +446,29 @@ func TestStoredScriptStaysText(t *testing.T) {
 				t.Errorf("%s: %d", path, a.status)
 			}
 			if strings.HasPrefix(a.header.Get("Content-Disposition"), "attachment;") { // a file, which no browser shows
-				if kind := a.header.Get("Content-Type"); strings.Contains(kind, "html") || a.header.Get("X-Content-Type-Options") != "nosniff" {
+				if kind := a.header.Get("Content-Type"); strings.Contains(kind, "html") ||
+					a.header.Get("X-Content-Type-Options") != "nosniff" {
 					t.Errorf("%s is a file of the kind %q", path, kind)
 				}
 				continue
 			}
 			harmless(t, path, a.body)
 		}
-		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text), "/tags?tag=" + url.QueryEscape(text), "/tags?q=" + url.QueryEscape(text), "/tags/rename?tag=" + url.QueryEscape(text), "/tags/delete?tag=" + url.QueryEscape(text), "/contacts?scope=" + url.QueryEscape(text),
-			"/gifts?method=" + url.QueryEscape(text) + "&min=" + url.QueryEscape(text) + "&plan=" + url.QueryEscape(text) + "&from=" + url.QueryEscape(text)} {
+		for _, path := range []string{"/contacts?q=" + url.QueryEscape(text), "/contacts?tag=" + url.QueryEscape(text),
+			"/tags?tag=" + url.QueryEscape(text), "/tags?q=" + url.QueryEscape(text), "/tags/rename?tag=" +
+				url.QueryEscape(text), "/tags/delete?tag=" + url.QueryEscape(text), "/contacts?scope=" +
+				url.QueryEscape(text),
+			"/gifts?method=" + url.QueryEscape(text) + "&min=" + url.QueryEscape(text) + "&plan=" +
+				url.QueryEscape(text) + "&from=" + url.QueryEscape(text)} {
 			harmless(t, path, e.owner.get(e.owner.org(path)).body)
 		}
 		// Refused input comes back in the form.
-		for _, path := range []string{"/contacts", "/campaigns", "/settings/integrations/api-keys", "/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
-			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query", "q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text, "emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role", text, "parent", text)
+		for _, path := range []string{"/contacts", "/campaigns", "/settings/integrations/api-keys",
+			"/settings/people/invite", "/chapters", "/settings/fields", "/contacts/bulk", "/tags/rename"} {
+			a := e.owner.post(e.owner.org(path), "action", "tag", "id", strconv.FormatInt(e.contact, 10), "query",
+				"q="+url.QueryEscape(text), "tag", text, "name", text+"2", "first_name", text, "email", text,
+				"emails.0.value", text, "subtitle", text, "description", text, "goal", text, "expires", text, "role",
+				text, "parent", text)
 			harmless(t, "POST "+path, a.body)
 		}
 		c, _ := s.stored(e.account, e.campaign)
@@ -442,7 +493,8 @@ func (s *site) latestChange(e estate) int64 {
 // harmless fails if a page has a tag or an attribute that can only come from stored text.
 func harmless(t *testing.T, where, body string) {
 	t.Helper()
-	for _, sign := range []string{"<script>window", "<img src=x", "<svg onload", "onerror=window.pwned=1>", `' onmouseover='`, `href="javascript:`, `action="javascript:`} {
+	for _, sign := range []string{"<script>window", "<img src=x", "<svg onload", "onerror=window.pwned=1>",
+		`' onmouseover='`, `href="javascript:`, `action="javascript:`} {
 		if strings.Contains(body, sign) {
 			t.Errorf("%s: the page contains %s", where, sign)
 		}
@@ -458,18 +510,21 @@ func (s *site) hostileEstate(text string) estate {
 	in := crm.ContactInput{
 		FirstName: &text, MiddleName: &text, LastName: &text, Company: &text, Title: &text, Note: &note,
 		Emails: &[]crm.Email{{Value: "a@example.org"}}, Tags: &[]string{text, text + "2"},
-		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}}, Custom: []custom.Input{custom.Written(e.field.ID, text)},
+		Addresses: &[]crm.Address{{Line1: text, Line2: text, City: text, Zipcode: text}},
+		Custom:    []custom.Input{custom.Written(e.field.ID, text)},
 	}
 	succeed(s.t, in.Validate(nil, true, "US", now))
 	d := must(s.store.CreateContact(ctx, e.account.Number, in, crm.Force))(s.t)
 	e.contact = d.ID
 	e.change = s.latestChange(e)
 	address := "https://example.org/?" + url.QueryEscape(text)
-	event := &campaign.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text, Details: text,
+	event := &campaign.Event{Title: text, LocationName: text, AddressFormatted: text, GooglePlaceID: text,
+		Details:    text,
 		Livestream: &campaign.Livestream{URL: address, Type: text, Location: text, Platform: text}}
 	cover := &campaign.Cover{URL: address}
 	title, subtitle, description := text, text, text
-	c := campaign.Input{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover, Logo: &address}
+	c := campaign.Input{Title: &title, Subtitle: &subtitle, Description: &description, Event: &event, Cover: &cover,
+		Logo: &address}
 	succeed(s.t, c.Validate(nil, true))
 	campaign := must(s.store.CreateCampaign(ctx, e.account, c))(s.t)
 	e.campaign = campaign.ID
@@ -499,7 +554,8 @@ func TestGuessingIsThrottled(t *testing.T) {
 		t.Errorf("it does not say how long to wait, or names an email that the server cannot send: %s", a.words())
 	}
 	s.store.UseRelay(new(mails.Shelf))
-	p.post("/console/signin", "email", "ana@example.org", "password", testPassword).sees("Or go back and choose “Forgot your password?”")
+	p.post("/console/signin", "email", "ana@example.org", "password", testPassword).
+		sees("Or go back and choose “Forgot your password?”")
 	p.post("/console/forgot", "email", "ana@example.org")
 	s.send()
 	_, link, _ := strings.Cut(p.get("/console/mails").body, `href="/console/reset/`)
@@ -515,9 +571,11 @@ func TestNobodyIsLedAwayAfterSigningIn(t *testing.T) {
 	in := access.UserInput{Name: "Ana", Email: "ana@example.org", Password: testPassword}
 	must(s.store.CreateUser(t.Context(), account, access.Owner, in))(t)
 	for next, want := range map[string]string{
-		"/console/profile": "/console/profile", "https://evil.example/": "/console", "//evil.example/console/": "/console", "/console/../../evil": "/console",
+		"/console/profile": "/console/profile", "https://evil.example/": "/console",
+		"//evil.example/console/": "/console", "/console/../../evil": "/console",
 		`/\evil.example`: "/console", "/console\\@evil": "/console", "javascript:alert(1)": "/console", "": "/console",
 	} {
-		s.visitor().post("/console/signin", "email", "ana@example.org", "password", testPassword, "next", next).leads(want)
+		s.visitor().post("/console/signin", "email", "ana@example.org", "password", testPassword, "next", next).
+			leads(want)
 	}
 }

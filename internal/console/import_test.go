@@ -123,7 +123,8 @@ func TestOnlyEditorsImport(t *testing.T) {
 	foreign.do("POST", path, url.Values{}, http.Header{"Sec-Fetch-Site": {"cross-site"}}).is(403)
 }
 
-// While one file of an organization arrives, another one is refused, and does not wait. Those of others do not wait for it.
+// While one file of an organization arrives, another one is refused, and does not wait. Those of others do not wait
+// for it.
 func TestUploadsAtOnceAreBounded(t *testing.T) {
 	s := anySite(t)
 	const slow = 6
@@ -174,7 +175,8 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 	a := p.get(path).lacks("custom field").hides("<script>alert", `name="mode"`)
 	form := mapping(a)
 	if got := strings.Join(form, " "); got != "column.0 transacted_at column.1 amount column.2 method "+
-		"column.3 first_name column.4 last_name column.5 email column.6 contact_external_id column.7 external_id column.8 skip" {
+		"column.3 first_name column.4 last_name column.5 email column.6 contact_external_id column.7 external_id "+
+		"column.8 skip" {
 		t.Errorf("the columns are mapped as %s", got)
 	}
 	form[3] = "skip"
@@ -184,7 +186,8 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		`Recorded. Donation Amount "-5" refunds a gift that is not known`, "– The Donation Date field is required.")
 	p.get("gifts").sees("No gifts yet")
 	p.imports(path, "import").sees("Undo import", counts).has(`href="` + p.org("/gifts") + `"`)
-	if rejected := p.get(path + "/rejected").has(",7,Cash,,,nemo@example.org,79,t-4,,"); strings.Count(rejected.body, "\n") != 2 {
+	if rejected := p.get(path + "/rejected").has(",7,Cash,,,nemo@example.org,79,t-4,,"); strings.Count(rejected.body,
+		"\n") != 2 {
 		t.Errorf("the rejected rows are %q", rejected.body)
 	}
 	p.get("gifts").sees("$1,085 from 3 gifts")
@@ -199,11 +202,13 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 	p.done(path, "4 gifts were canceled")
 	p.get("contacts").sees("Zoë").lacks("Cleo")
 	p.get("gifts?status=counted").sees("No gifts found")
-	p.get("settings/history").sees("undid an earlier change. Changed status from Received to Canceled. Removed external ID “t-2”.")
+	p.get("settings/history").
+		sees("undid an earlier change. Changed status from Received to Canceled. Removed external ID “t-2”.")
 	p.get(importPage).sees("4 new gifts, 1 rejected", "UTC Undone")
 }
 
-// A gift that was refunded after the import stays, and the page leads to it. Where that is so of all of them, nothing is undone.
+// A gift that was refunded after the import stays, and the page leads to it. Where that is so of all of them, nothing
+// is undone.
 func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 	const first = "date,amount,first_name,last_name,email\n2026-01-31,5,Ada,Lovelace,ada@example.org\n"
 	for rows, told := range map[string]string{
@@ -213,7 +218,8 @@ func TestAGiftThatWasChangedStaysWhenItsImportIsUndone(t *testing.T) {
 		_, p := signedIn(t, access.Owner)
 		path := p.importOf("gifts", rows)
 		p.imports(path, "import").sees("View new gifts")
-		gift := regexp.MustCompile(`href="(` + p.org("/gifts/") + `\w{16})"[^>]*>\$5<`).FindStringSubmatch(p.get("gifts").body)[1]
+		gift := regexp.MustCompile(`href="(` + p.org("/gifts/") + `\w{16})"[^>]*>\$5<`).
+			FindStringSubmatch(p.get("gifts").body)[1]
 		p.follow(gift+"/refund", "decision", "record", "amount", "2", "seen", seen(p.get(gift)))
 		p.follow(path + "/undo")
 		p.done(path, told, "$3 from Ada Lovelace").has(gift + `"`)
@@ -291,13 +297,14 @@ func TestWhatAnImportHasCreatedIsFound(t *testing.T) {
 	p.get("contacts?import=x").is(422).lacks("Meanwhile")
 }
 
-// The preview lists rows with the email of a contact with another name, what would change, what is left out and what is not
-// imported, and the person chooses once for all of them. What was created can be erased.
+// The preview lists rows with the email of a contact with another name, what would change, what is left out and what
+// is not imported, and the person chooses once for all of them. What was created can be erased.
 func TestAPersonChoosesWhatAnImportDoes(t *testing.T) {
 	p := withZoe(t, access.Owner)
 	p.post("contacts", "first_name", "Bo", "last_name", "Lee", "emails.0.value", "bo@example.org")
-	path := p.importOf("contacts", "First name,Last name,Email,Phone,Title,Shoe size\nZoë,Okafor,zoe@example.org,call me,Head,38\n"+
-		"Bo,Lee,bo@example.org,,Clerk,\nAda,Okafor,zoe@example.org,,,39\nZOE,OKAFOR,zoe@example.org,,,\n")
+	path := p.importOf("contacts",
+		"First name,Last name,Email,Phone,Title,Shoe size\nZoë,Okafor,zoe@example.org,call me,Head,38\n"+
+			"Bo,Lee,bo@example.org,,Clerk,\nAda,Okafor,zoe@example.org,,,39\nZOE,OKAFOR,zoe@example.org,,,\n")
 	p.get(path).sees("Shoe size 38 · 39")
 	choice := []string{"mode", "merge", "other_name", "keep", "unknown", "custom"}
 	p.imports(path, "try", choice...).sees("Rows 4 New contacts 1 Merged 2 Unchanged 1 Rejected 0",
@@ -318,7 +325,8 @@ func TestAPreviewTellsHowNamesWereUnderstood(t *testing.T) {
 	path := p.importOf("contacts", "Donor Name,Email\nMr. and Mrs. Paul Greene,paul@example.org\n"+
 		"Harbor Rotary Club,club@example.org\nJANE MCDONALD,jane@example.org\n")
 	choice := []string{"mode", "merge", "other_name", "keep"}
-	p.imports(path, "try", choice...).sees(`"Harbor Rotary Club" is a company`, `"Mr. and Mrs. Paul Greene" is a couple`,
+	p.imports(path, "try", choice...).sees(`"Harbor Rotary Club" is a company`,
+		`"Mr. and Mrs. Paul Greene" is a couple`,
 		"1 row of the file has a name in capitals")
 	p.imports(path, "import", append(choice, "usual_names", "1")...)
 	p.get("contacts").sees("Jane McDonald", "Paul Greene", "Harbor Rotary Club")
@@ -337,8 +345,8 @@ func TestImportedGiftsWaitForThanksIfSomeoneWants(t *testing.T) {
 	p.get("gifts?thanks=waiting").lacks("Ada Lovelace")
 }
 
-// A value that is not known, and a campaign that does not exist, are asked about after the dry run. What a person says about a
-// value is remembered.
+// A value that is not known, and a campaign that does not exist, are asked about after the dry run. What a person says
+// about a value is remembered.
 func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 	_, p := signedIn(t, access.Editor)
 	const file = "Gift ID,Amount,Date,Method,Status,Fund,First name,Last name,Email\n" +
@@ -362,11 +370,12 @@ func TestWhatAFileOfGiftsSaysIsExplained(t *testing.T) {
 	p.get("campaigns").lacks("Roof")
 }
 
-// A person chooses whether gifts find contacts by name and address, and whose gift one with the email of a contact of another
-// name is. The dry run counts the new contacts, and the import makes as many.
+// A person chooses whether gifts find contacts by name and address, and whose gift one with the email of a contact of
+// another name is. The dry run counts the new contacts, and the import makes as many.
 func TestAPersonChoosesWhoseGiftItIs(t *testing.T) {
 	_, p := signedIn(t, access.Editor)
-	p.post("contacts", "first_name", "Otto", "last_name", "Lang", "emails.0.value", "otto@example.org", "addresses.0.address_1",
+	p.post("contacts", "first_name", "Otto", "last_name", "Lang", "emails.0.value", "otto@example.org",
+		"addresses.0.address_1",
 		"1 Main St", "addresses.0.city", "Boston", "addresses.0.state", "MA", "addresses.0.zipcode", "02140")
 	for _, test := range []struct {
 		rows, before, after, kept string

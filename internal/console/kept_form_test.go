@@ -1,6 +1,9 @@
 package console_test
 
 import (
+	"bufio"
+	"crypto/tls"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -16,12 +19,13 @@ import (
 // pretender has the cookie of a browser that was signed in, or never was.
 func (s *site) pretender() *person {
 	p := s.visitor()
-	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL), []*http.Cookie{{Name: "__Host-user", Value: "1", Path: "/", Secure: true}})
+	p.client.Jar.SetCookies(mustURL(s.t, s.http.URL),
+		[]*http.Cookie{{Name: "__Host-user", Value: "1", Path: "/", Secure: true}})
 	return p
 }
 
-// Clients that are not signed in and send large forms slowly do not make a user lose what they typed. If they hold all the memory
-// that they may have, the user is asked to try again, and a sign-in without a large form still works.
+// Clients that are not signed in and send large forms slowly do not make a user lose what they typed. If they hold all
+// the memory that they may have, the user is asked to try again, and a sign-in without a large form still works.
 func TestStrangersDoNotMakePeopleLoseTheirForms(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
@@ -57,8 +61,9 @@ func (p *person) signBackIn(kept answer) answer {
 	return p.post("/console/signin", append(hiddenFields(kept), "email", p.user.Email, "password", testPassword)...)
 }
 
-// Every form of the console comes back after the session has ended: on its page, with what was typed into it. What is only a button is
-// pressed again on its page. Nothing is done before the form is sent again, whatever its fields are called.
+// Every form of the console comes back after the session has ended: on its page, with what was typed into it. What is
+// only a button is pressed again on its page. Nothing is done before the form is sent again, whatever its fields are
+// called.
 func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 	s := anySite(t)
 	e := s.estate("Harbor")
@@ -67,9 +72,12 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 	for i := 0; i < len(valid); i += 2 {
 		typed[valid[i]] = valid[i+1]
 	}
-	maps.Copy(typed, map[string]string{"again": "", "kept": "", "kept_by": "", "kept.": "", "kept.kept": "", "confirmed": "1", "note": "a typed note", "frequency": "yearly", "method": "cash", "status": "pending", "parent": e.chapter.ID, "tag": "Harbor friends", "action": "tag"})
+	maps.Copy(typed, map[string]string{"again": "", "kept": "", "kept_by": "", "kept.": "", "kept.kept": "",
+		"confirmed": "1", "note": "a typed note", "frequency": "yearly", "method": "cash", "status": "pending",
+		"parent": e.chapter.ID, "tag": "Harbor friends", "action": "tag"})
 	// What is on its page only while there is something to do.
-	rare := []string{"/undo", "/tags/remove", "/resume", "/merge", "/role", "/remove", "/delete", "/receive", "/receipt"}
+	rare := []string{"/undo", "/tags/remove", "/resume", "/merge", "/role", "/remove", "/delete", "/receive",
+		"/receipt"}
 	for i, route := range append(console.MemberRoutes(), console.UserRoutes()...) {
 		if !strings.HasPrefix(route.Pattern, "POST ") {
 			continue
@@ -89,7 +97,8 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 			}
 		}
 		from := e.owner.org("/segments?from=" + strconv.Itoa(i))
-		kept := e.owner.do(http.MethodPost, path, form, http.Header{"Sec-Fetch-Site": {"same-origin"}, "Referer": {s.http.URL + from}})
+		kept := e.owner.do(http.MethodPost, path, form,
+			http.Header{"Sec-Fetch-Site": {"same-origin"}, "Referer": {s.http.URL + from}})
 		kept.is(401)
 		again := e.owner.signBackIn(kept)
 		if route.Button {
@@ -103,7 +112,8 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 			t.Errorf("%s: %d, no such form: %s", route.Pattern, again.status, again.words())
 		}
 		for name, values := range fields {
-			if want, sent := typed[name]; sent && !isRare && !slices.Contains(values, want) && !strings.Contains(name, "password") {
+			if want, sent := typed[name]; sent && !isRare && !slices.Contains(values, want) &&
+				!strings.Contains(name, "password") {
 				t.Errorf("%s: %s holds %q, typed was %q", route.Pattern, name, values, want)
 			}
 		}
@@ -130,14 +140,16 @@ func TestAFormComesBackToWhoTypedItAlone(t *testing.T) {
 	}
 
 	succeed(t, s.store.RemoveMember(t.Context(), account.Number, ana.user.ID))
-	s.visitor().post("/console/signin", append(hiddenFields(kept), "email", ana.user.Email, "password", testPassword)...).is(404).hides("Confidential")
+	s.visitor().post("/console/signin", append(hiddenFields(kept), "email", ana.user.Email, "password",
+		testPassword)...).is(404).hides("Confidential")
 }
 
 // Suggestions for a field do not take the page away on which a person types.
 func TestSuggestionsLeaveThePageAloneWhenTheSessionHasEnded(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
-	p.do(http.MethodGet, "tags?tag=a", nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}}).is(401).with("HX-Redirect", "")
+	p.do(http.MethodGet, "tags?tag=a", nil, http.Header{"Hx-Request": {"true"}, "Hx-Target": {"tag-options"}}).is(401).
+		with("HX-Redirect", "")
 }
 
 // What is not kept is said, with what to do, and signing in leads to the page of the form.
@@ -149,7 +161,65 @@ func TestASignInPageSaysWhatItDoesNotKeep(t *testing.T) {
 	large.is(401).sees("It was too large to be kept")
 	p.signBackIn(large).leads(p.org("/contacts/new"))
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
-	file := must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"), strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nx\r\n--x--")))(t)
+	file := must(http.NewRequestWithContext(t.Context(), http.MethodPost, s.http.URL+p.org("/contacts/import"),
+		strings.NewReader("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nx\r\n--x--")))(t)
 	file.Header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"multipart/form-data; boundary=x"}}
 	p.send(file).sees("choose the file again")
+}
+
+// pending is a form that was only partly sent.
+type pending struct {
+	conn *tls.Conn
+	rest string
+}
+
+// begin sends the headers of a form and its first byte.
+func (p *person) begin(path, form string) *pending {
+	p.site.t.Helper()
+	cookie := p.client.Jar.Cookies(mustURL(p.site.t, p.site.http.URL))[0]
+	conn := p.site.dial(path, cookie.String(), len(form), form[:1])
+	return &pending{conn: conn, rest: form[1:]}
+}
+
+// finish sends the rest, and returns the status.
+func (q *pending) finish(t *testing.T) int {
+	t.Helper()
+	must(io.WriteString(q.conn, q.rest))(t)
+	response := must(http.ReadResponse(bufio.NewReader(q.conn), nil))(t)
+	defer response.Body.Close()
+	return response.StatusCode
+}
+
+// A user who starts to send a form while it is allowed, and finishes when it no longer is, is refused.
+func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
+	s := anySite(t)
+	account := s.organization("Harbor")
+	s.member(account, access.Owner)
+	p := s.member(account, access.Owner)
+	me := strconv.FormatInt(p.user.ID, 10)
+	forms := map[string]*pending{
+		"a role":        p.begin(p.org("/settings/people/"+me+"/role"), "role=owner"),
+		"an invitation": p.begin(p.org("/settings/people/invite"), "role=owner&email="),
+		"a key": p.begin(p.org("/settings/integrations/api-keys"),
+			"name=k&permission=contacts:read&expires=never"),
+	}
+	succeed(t, s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer))
+	for what, form := range forms {
+		if status := form.finish(t); status != 403 {
+			t.Errorf("%s: %d", what, status)
+		}
+	}
+	m, err := s.store.Membership(t.Context(), p.user.ID, account.ID)
+	if err != nil || m.Role != access.Viewer {
+		t.Errorf("the role is %s, %v", m.Role, err)
+	}
+	late := p.begin("/console/profile/name", "name=Somebody")
+	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
+	if status := late.finish(t); status != 401 {
+		t.Errorf("a name after the session: %d", status)
+	}
+	if members, err := s.store.Members(t.Context(), account.Number); err != nil || members[0].User.Name == "Somebody" ||
+		members[1].User.Name == "Somebody" {
+		t.Errorf("%+v, %v", members, err)
+	}
 }

@@ -24,11 +24,16 @@ var code = regexp.MustCompile(`/(\d+|[0-9A-Za-z]{16})(/|$)`)
 
 // ownParameters are what pages that are no lists are asked for.
 var ownParameters = map[string][]string{
-	"/statements": {"year", "new", "returning", "lapsed", "after", "before"}, "/reports": {"year"}, "/reports/export": {"year"}, "/receipts": {"year", "page"},
-	"/contacts/import": {"of", "page"}, "/duplicates": {"level", "page"}, "/duplicates/merge": {"page"}, "/contacts/{id}": {"plan"}, "/contacts/{id}/merge": {"with", "q"},
-	"/contacts/{id}/statement": {"year"}, "/search": {"q"}, "/jobs": {"page"}, "/segments": {"page"}, "/tags": {"page", "q"}, "/tags/rename": {"tag"}, "/tags/delete": {"tag"},
-	"/gifts/thank": {"query", "id", "all"}, "/settings/integrations/api-keys": {"page"}, "/settings/people": {"page", "invited"}, "/chapters": {"page"}, "/merges": {"page"},
-	"/contacts/{id}/history": {"page"}, "/jobs/{id}": {"page"}, "/contacts/new": {"gift"}, "/gifts/{id}/thank": {"occasion"},
+	"/statements": {"year", "new", "returning", "lapsed", "after", "before"}, "/reports": {"year"},
+	"/reports/export": {"year"}, "/receipts": {"year", "page"},
+	"/contacts/import": {"of", "page"}, "/duplicates": {"level", "page"}, "/duplicates/merge": {"page"},
+	"/contacts/{id}": {"plan"}, "/contacts/{id}/merge": {"with", "q"},
+	"/contacts/{id}/statement": {"year"}, "/search": {"q"}, "/jobs": {"page"}, "/segments": {"page"},
+	"/tags": {"page", "q"}, "/tags/rename": {"tag"}, "/tags/delete": {"tag"},
+	"/gifts/thank": {"query", "id", "all"}, "/settings/integrations/api-keys": {"page"},
+	"/settings/people": {"page", "invited"}, "/chapters": {"page"}, "/merges": {"page"},
+	"/contacts/{id}/history": {"page"}, "/jobs/{id}": {"page"}, "/contacts/new": {"gift"},
+	"/gifts/{id}/thank": {"occasion"},
 	"/settings/history": {"about", "who", "from", "to", "before", "after"},
 }
 
@@ -36,7 +41,8 @@ var ownParameters = map[string][]string{
 func unknownParameters(path string, q url.Values) string {
 	path = code.ReplaceAllString(path, "/{id}$2")
 	listings := map[string]*page.Listing{
-		"/contacts": page.ContactListing, "/gifts": giving.GiftListing, "/plans": giving.PlanListing, "/donors": giving.DonorListing,
+		"/contacts": page.ContactListing, "/gifts": giving.GiftListing, "/plans": giving.PlanListing,
+		"/donors":    giving.DonorListing,
 		"/donations": giving.DonationListing, "/campaigns": campaigns.Listing,
 	}
 	list, isFile := strings.CutSuffix(path, "/export")
@@ -60,10 +66,10 @@ func unknownParameters(path string, q url.Values) string {
 	return ""
 }
 
-// TestEveryLinkIsUnderstood follows the links of all pages that can be reached: the page at the other end knows each parameter.
+// TestEveryLinkIsUnderstood follows the links of all pages that can be reached: the page at the other end knows each
+// parameter.
 func TestEveryLinkIsUnderstood(t *testing.T) {
 	s := anySite(t)
-
 	p := s.followed()
 	editor := *p
 	p = s.member(editor.account, access.Owner)
@@ -99,7 +105,8 @@ func TestEveryLinkIsUnderstood(t *testing.T) {
 				}
 			}
 			kind := fmt.Sprint(code.ReplaceAllString(path, "/{id}$2"), slices.Sorted(maps.Keys(sent)))
-			if seen[kind]++; e.node.Data == "a" && seen[kind] <= 2 && !strings.Contains(path, "/export") && len(target) < 2000 {
+			if seen[kind]++; e.node.Data == "a" && seen[kind] <= 2 && !strings.Contains(path, "/export") &&
+				len(target) < 2000 {
 				waiting = append(waiting, target)
 			}
 		}
@@ -107,11 +114,10 @@ func TestEveryLinkIsUnderstood(t *testing.T) {
 	if len(seen) < 50 {
 		t.Errorf("only %d kinds of links were followed", len(seen))
 	}
-
 }
 
-// An address in a template is one value that the program has made: what is written behind a "?" there is escaped for a place that
-// it may not stand in.
+// An address in a template is one value that the program has made: what is written behind a "?" there is escaped for a
+// place that it may not stand in.
 func TestNoTemplateWritesAQuery(t *testing.T) {
 	address := regexp.MustCompile(`(?:href|action|src|hx-get)="([^"{]*(?:\{\{(?:[^}"]|"[^"]*")*\}\}[^"{]*)*)"`)
 	values := regexp.MustCompile(`\{\{(?:[^}"]|"[^"]*")*\}\}`)
@@ -135,11 +141,11 @@ func TestNoTemplateWritesAQuery(t *testing.T) {
 	}
 }
 
-// A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing that a person has
-// chosen. An address that is typed or bookmarked does, and one in a browser that does not say where a link stands.
+// A link on another site opens pages and does nothing else: it starts no file of donors' data, and changes nothing
+// that a person has chosen. An address that is typed or bookmarked does, and one in a browser that does not say where
+// a link stands.
 func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 	s := anySite(t)
-
 	e := s.estate("Harbor")
 	files := 0
 	for _, route := range console.MemberRoutes() {
@@ -151,7 +157,8 @@ func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 			return e.owner.do(http.MethodGet, path, nil, http.Header{"Sec-Fetch-Site": {site}})
 		}
 		here := from("same-origin")
-		starts := here.header.Get("Content-Disposition") != "" || strings.Contains(here.header.Get("Set-Cookie"), "columns") ||
+		starts := here.header.Get("Content-Disposition") != "" ||
+			strings.Contains(here.header.Get("Set-Cookie"), "columns") ||
 			slices.Contains([]string{"rejected", "letters", "file"}, idIn(path)) // of which the estate has none
 		before := s.state(e)
 		elsewhere := from("cross-site")
@@ -172,5 +179,4 @@ func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 	if files < 10 {
 		t.Errorf("only %d routes make files", files)
 	}
-
 }

@@ -55,8 +55,8 @@ type site struct {
 	reading         atomic.Value // a channel that is told of each body of which a handler reads the beginning
 }
 
-// anySite is an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on both;
-// TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
+// anySite is an empty site on SQLite. What the engines do differently is in the packages below, whose tests run on
+// both; TestEveryPageOpensOnEachEngine opens each page on PostgreSQL, too.
 func anySite(t *testing.T) *site { t.Helper(); return siteOn(t, rig.SQLite) }
 
 // siteAt is a site at another time.
@@ -232,8 +232,8 @@ func (s *site) member(account access.Account, role access.Role) *person {
 	return p
 }
 
-// person is a user with a browser: it keeps cookies and sends what browsers send with a form. It does not follow redirects by
-// itself.
+// person is a user with a browser: it keeps cookies and sends what browsers send with a form. It does not follow
+// redirects by itself.
 type person struct {
 	site    *site
 	user    access.User
@@ -301,7 +301,8 @@ func pairs(all []string) url.Values {
 // post sends a form: names and values alternate.
 func (p *person) post(path string, fields ...string) answer {
 	p.site.t.Helper()
-	return p.do(http.MethodPost, path, pairs(fields), http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}})
+	return p.do(http.MethodPost, path, pairs(fields),
+		http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {p.site.http.URL}})
 }
 
 // sends posts a form with files, as a browser does. Each is called as its field, a space and the name of the file.

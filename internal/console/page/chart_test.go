@@ -27,11 +27,13 @@ func TestColumnsAreAsHighAsTheirNumbers(t *testing.T) {
 		height             int
 		soFar              bool
 	}{
-		{"Dec", "December 2025", "0", 0, false}, {"Jan", "January 2026", "1", 3, false}, // one of a thousand can still be seen
+		// one of a thousand can still be seen
+		{"Dec", "December 2025", "0", 0, false}, {"Jan", "January 2026", "1", 3, false},
 		{"Feb", "February 2026", "500", columnRoom / 2, false}, {"Mar", "March 2026", "1k", columnRoom, true},
 	} {
 		c := chart.Months[i].Bars[0]
-		if chart.Months[i].Label != want.label || c.Name != want.name || c.Short != want.value || c.Height != want.height || c.SoFar != want.soFar {
+		if chart.Months[i].Label != want.label || c.Name != want.name || c.Short != want.value ||
+			c.Height != want.height || c.SoFar != want.soFar {
 			t.Errorf("column %d is %+v, want %+v", i, c, want)
 		}
 		if c.Top+c.Height != chart.Base || c.Top < columnHead {
@@ -77,7 +79,8 @@ func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
 	}{
 		{day(2026, time.January, 31), "[2025-11-01 2025-12-01 2026-01-01]"},
 		{day(2026, time.March, 31), "[2026-01-01 2026-02-01 2026-03-01]"}, // the previous month is shorter
-		{time.Date(2026, time.June, 30, 23, 0, 0, 0, time.FixedZone("", -5*3600)), "[2026-04-01 2026-05-01 2026-06-01]"},
+		{time.Date(2026, time.June, 30, 23, 0, 0, 0, time.FixedZone("", -5*3600)),
+			"[2026-04-01 2026-05-01 2026-06-01]"},
 	} {
 		var got []string
 		for _, month := range LastMonths(c.now, 3) {
@@ -91,7 +94,8 @@ func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
 
 func TestShortCountFitsANarrowPlace(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0", 999: "999", 1000: "1k", 1049: "1k", 1100: "1.1k", 1960: "2k", 9940: "9.9k", 9999: "10k", 28_845: "29k", 999_400: "999k", 999_999: "1M", 1_000_000: "1M",
+		0: "0", 999: "999", 1000: "1k", 1049: "1k", 1100: "1.1k", 1960: "2k", 9940: "9.9k", 9999: "10k", 28_845: "29k",
+		999_400: "999k", 999_999: "1M", 1_000_000: "1M",
 		5_670_000: "5.7M", 12_000_000: "12M", 7_800_000_000: "7.8B", 1_234_000_000_000: "1234B",
 	} {
 		if got := ShortCount(n); got != want {

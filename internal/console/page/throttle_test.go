@@ -40,12 +40,18 @@ func TestGuessesAreCountedByAddressUserAndNetwork(t *testing.T) {
 		login   func(n int) string
 		client  func(n int) netip.Addr
 	}{
-		"one address, one user":   {10, func(int) string { return "ana" }, func(int) netip.Addr { return address(1, 1) }},
-		"one address, many users": {60, func(n int) string { return fmt.Sprint(n) }, func(int) netip.Addr { return address(1, 1) }},
-		"one /56, any users":      {240, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, n%256) }},
-		"one /48, any users":      {960, func(n int) string { return fmt.Sprint(n) }, func(n int) netip.Addr { return address(1, 67*n) }},
-		"many networks, one user": {200, func(int) string { return "ana" }, func(n int) netip.Addr { return address(n, 1) }},
-		"one old address":         {10, func(int) string { return "ana" }, func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
+		"one address, one user": {10, func(int) string { return "ana" },
+			func(int) netip.Addr { return address(1, 1) }},
+		"one address, many users": {60, func(n int) string { return fmt.Sprint(n) },
+			func(int) netip.Addr { return address(1, 1) }},
+		"one /56, any users": {240, func(n int) string { return fmt.Sprint(n) },
+			func(n int) netip.Addr { return address(1, n%256) }},
+		"one /48, any users": {960, func(n int) string { return fmt.Sprint(n) },
+			func(n int) netip.Addr { return address(1, 67*n) }},
+		"many networks, one user": {200, func(int) string { return "ana" },
+			func(n int) netip.Addr { return address(n, 1) }},
+		"one old address": {10, func(int) string { return "ana" },
+			func(int) netip.Addr { return netip.MustParseAddr("192.0.2.1") }},
 	} {
 		g, now := stoppedThrottle()
 		try := func(n int) error { return g.guess(Attempt{Login: c.login(n), Client: c.client(n)}) }
@@ -76,7 +82,8 @@ func TestARefusalSaysHowLongItLasts(t *testing.T) {
 	}
 	start := *now
 	for passed, want := range map[time.Duration]string{
-		0: "in 15 minutes.", 59 * time.Second: "in 15 minutes.", time.Minute: "in 14 minutes.", 13*time.Minute + time.Second: "in 2 minutes.",
+		0: "in 15 minutes.", 59 * time.Second: "in 15 minutes.", time.Minute: "in 14 minutes.", 13*time.Minute +
+			time.Second: "in 2 minutes.",
 		14 * time.Minute: "in 1 minute.", throttleWindow - time.Nanosecond: "in 1 minute.",
 	} {
 		*now = start.Add(passed)
@@ -152,8 +159,8 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 	}
 }
 
-// No matter how many strangers guess or wait, a user can sign in with a browser that they have used before. Such a browser cannot
-// guess without limit either.
+// No matter how many strangers guess or wait, a user can sign in with a browser that they have used before. Such a
+// browser cannot guess without limit either.
 func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for n := range 300 {
@@ -193,11 +200,12 @@ func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 		busy, free, ended := make(chan struct{}, 200), make(chan struct{}), make(chan error, 200)
 		try := func(login string) {
 			go func() {
-				ended <- g.Try(t.Context(), Attempt{Login: login, Client: address(1, 1), Browser: browser}, func() (bool, error) {
-					busy <- struct{}{}
-					<-free
-					return false, nil
-				})
+				ended <- g.Try(t.Context(), Attempt{Login: login, Client: address(1, 1), Browser: browser},
+					func() (bool, error) {
+						busy <- struct{}{}
+						<-free
+						return false, nil
+					})
 			}()
 		}
 		for range 190 {
@@ -218,7 +226,8 @@ func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 			}
 		}
 		if len(busy) != queuedAtOnce+1 || len(g.queued) != 0 {
-			t.Errorf("browser %q: %d passwords were compared, and %d logins still have a place", browser, len(busy), len(g.queued))
+			t.Errorf("browser %q: %d passwords were compared, and %d logins still have a place", browser, len(busy),
+				len(g.queued))
 		}
 	}
 }
@@ -271,7 +280,8 @@ func TestAnAttemptWaitsNoLongerThanItsClient(t *testing.T) {
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	if err := g.Try(ctx, Attempt{Login: "ana"}, func() (bool, error) { return true, nil }); !errors.Is(err, context.Canceled) || len(g.queued) != 0 {
+	if err := g.Try(ctx, Attempt{Login: "ana"}, func() (bool, error) { return true, nil }); !errors.Is(err,
+		context.Canceled) || len(g.queued) != 0 {
 		t.Errorf("it ended with %v, and %d logins have a place", err, len(g.queued))
 	}
 }
