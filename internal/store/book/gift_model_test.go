@@ -289,7 +289,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	t.Helper()
 	found := ledgerOf(t, s, account.Number)
 	want := sumsOf(found)
-	checkDonors(t, s, account.Number, found, time.Now())
+	checkDonors(t, s, account.Number, found, s.Now())
 	rows := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~"))(t)
 	got := map[string]giving.Sums{}
 	for _, row := range rows {
