@@ -98,39 +98,27 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 			before := peopleOf(t, s, account)
 			rows := openTable(t, peopleFile)
 			var told []string
-			tried, err := s.TryFile(t.Context(), account, rows, importOf(rows, mode), func(row jobs.TrialRow) error {
+			tried := must(s.TryFile(t.Context(), account, rows, importOf(rows, mode), func(row jobs.TrialRow) error {
 				if row.Told() {
 					told = append(told, fmt.Sprintf("%d %s", row.Line, row.InWords()))
 				}
 				return nil
-			}, func(jobs.ImportCounts) {})
-			if err != nil || tried.ImportCounts != want {
-				t.Errorf("%s: a dry run found %+v, want %+v: %v", mode, tried, want, err)
-			}
-			if after := peopleOf(t, s, account); !slices.Equal(before, after) {
-				t.Errorf("%s: a dry run has changed %q into %q", mode, before, after)
-			}
+			}, func(jobs.ImportCounts) {}))(t)
+			expect(t, "a dry run found", "true", tried.ImportCounts == want)
+			expect(t, "a dry run has changed", "true", slices.Equal(before, peopleOf(t, s, account)))
 			if mode == jobs.MergeExisting {
 				wantTold(t, told)
 			}
 			im := importFile(t, s, account, peopleFile, mode)
-			if im.Progress.ImportCounts != want || im.State != jobs.JobDone {
-				t.Errorf("%s: the import is %s with %+v, want %+v", mode, im.State, im.Progress, want)
-			}
+			expect(t, "the import is", "true done", im.Progress.ImportCounts == want, im.State)
 			var rejected []string
-			if err := s.RejectedRows(t.Context(), &im, func(line int64, row jobs.RejectedRow) error {
+			succeed(t, s.RejectedRows(t.Context(), &im, func(line int64, row jobs.RejectedRow) error {
 				rejected = append(rejected, fmt.Sprintf("%d %s", line, row.Cells[1]))
 				return nil
-			}); err != nil {
-				t.Error(err)
-			}
-			if want := []string{"7 Wu"}; !slices.Equal(rejected, want) {
-				t.Errorf("%s: rejected: %q", mode, rejected)
-			}
+			}))
+			expect(t, "rejected", "true", slices.Equal(rejected, []string{"7 Wu"}))
 			createRows(t, s, other, mode)
-			if diff := cmp.Diff(peopleOf(t, s, other), peopleOf(t, s, account)); diff != "" {
-				t.Errorf("%s: creates made the contacts (-), and the import others (+):\n%s", mode, diff)
-			}
+			expect(t, "creates made the contacts (-), and the import others (+)", "true", cmp.Diff(peopleOf(t, s, other), peopleOf(t, s, account)) == "")
 		}
 	})
 }
@@ -145,9 +133,7 @@ func wantTold(t *testing.T, told []string) {
 		t.Fatalf("a dry run tells %q", told)
 	}
 	for i := range want {
-		if !strings.HasPrefix(told[i], want[i]) {
-			t.Errorf("a dry run tells %q, want %q", told[i], want[i])
-		}
+		expect(t, "a dry run tells", "true", strings.HasPrefix(told[i], want[i]))
 	}
 }
 
@@ -196,19 +182,13 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 				t.Fatalf("started %d times: known %v, %v", started, known, err)
 			case err == nil:
 				ended = true
-				if want := importResults[jobs.MergeExisting]; im.ID != 1 || im.Progress.ImportCounts != want {
-					t.Errorf("import %d ended with %+v, want %+v", im.ID, im.Progress, want)
-				}
+				expect(t, "ended with", "1 true", im.ID, im.Progress.ImportCounts == importResults[jobs.MergeExisting])
 			case !errors.Is(err, context.Canceled):
 				t.Fatal(err)
 			}
 		}
-		if started != 4 {
-			t.Errorf("it was started %d times", started)
-		}
-		if diff := cmp.Diff(peopleOf(t, s, whole), peopleOf(t, s, account)); diff != "" {
-			t.Errorf("without interruption (-), with (+):\n%s", diff)
-		}
+		expect(t, "it was started", "4", started)
+		expect(t, "without interruption (-), with (+)", "true", cmp.Diff(peopleOf(t, s, whole), peopleOf(t, s, account)) == "")
 		rows := openTable(t, peopleFile)
 		if im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 11, false, nil); err != nil || !known || im.ID != 1 {
 			t.Errorf("the same file again: import %d, known %v, %v", im.ID, known, err)
@@ -254,13 +234,9 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		if err != nil || im.State != jobs.JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != importResults[jobs.MergeExisting] {
 			t.Fatalf("%v: tried: %s %+v", err, im.State, im.Progress)
 		}
-		told, err := a.JobRows(t.Context(), account, im.ID, 0, 100)
-		if err != nil || len(told) != 4 {
-			t.Errorf("%v: the dry run lists %+v", err, told)
-		}
-		if after := peopleOf(t, a, account); !slices.Equal(before, after) {
-			t.Errorf("a dry run has changed %q into %q", before, after)
-		}
+		told := must(a.JobRows(t.Context(), account, im.ID, 0, 100))(t)
+		expect(t, "the dry run lists", "4", len(told))
+		expect(t, "a dry run has changed", "true", slices.Equal(before, peopleOf(t, a, account)))
 		begin(t, b, im, false)
 		finishJobs(t, a, b)
 		im, err = b.Import(t.Context(), account, im.ID)
@@ -269,16 +245,11 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		}
 		wantJob(t, a, account, im.ID, jobs.JobDone, 8)
 		var file bytes.Buffer
-		if err := a.WriteRejected(t.Context(), &im, &file); err != nil {
-			t.Error(err)
-		}
+		succeed(t, a.WriteRejected(t.Context(), &im, &file))
 		rejected := openTable(t, file.String())
-		if header := rejected.Header(); header[len(header)-1] != "reason" || len(header) != 7 {
-			t.Errorf("the columns of the rejected rows are %q", header)
-		}
-		if n, err := jobs.SurveyRows(t.Context(), rejected); err != nil || n.Total != 1 {
-			t.Errorf("%v rows are rejected: %v", n, err)
-		}
+		header := rejected.Header()
+		expect(t, "the columns of the rejected rows are", "reason 7", header[len(header)-1], len(header))
+		expect(t, "rows are rejected", "1", must(jobs.SurveyRows(t.Context(), rejected))(t).Total)
 
 		if _, err := a.AddTags(t.Context(), account, doc.MakeID(account, 3), []string{"kept"}); err != nil { // Cleo, who is new
 			t.Fatal(err)
@@ -290,9 +261,7 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 			t.Errorf("%v: changed since: %+v", err, rows)
 		}
 		after := peopleOf(t, a, account)
-		if diff := cmp.Diff(before, after[:2]); diff != "" {
-			t.Errorf("before the import (-) and after it was undone (+):\n%s", diff)
-		}
+		expect(t, "before the import (-) and after it was undone (+)", "true", cmp.Diff(before, after[:2]) == "")
 		wantLists(t, a, account, []int64{1, 2, 3}, []int64{4, 5, 6, 7, 8})
 	})
 }
@@ -310,9 +279,8 @@ func TestImportIntoOneContactIsUndone(t *testing.T) {
 		im := upload(t, s, account, file.String())
 		begin(t, s, im, false)
 		finishJobs(t, s)
-		if at := undo(t, s, account, im.ID); at.Undone != rows || at.Kept != 0 {
-			t.Errorf("undone: %+v", at)
-		}
+		at := undo(t, s, account, im.ID)
+		expect(t, "undone", "250 0", at.Undone, at.Kept)
 		wantLists(t, s, account, nil, []int64{1})
 	})
 }
@@ -341,9 +309,7 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 			s.Db.Observe(&db.Observer{})
 			asked[n] = int(statements.Load())
 			finishJobs(t, s)
-			if j := wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)); !strings.Contains(string(j.Progress), fmt.Sprintf(`"undone":%d`, n)) {
-				t.Errorf("the undo says %s", j.Progress)
-			}
+			expect(t, "the undo says", "true", strings.Contains(string(wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)).Progress), fmt.Sprintf(`"undone":%d`, n)))
 		}
 		limit := asked[5] + 5
 		if !strings.HasSuffix(t.Name(), "postgres") {
@@ -362,12 +328,8 @@ func TestAMappingIsRemembered(t *testing.T) {
 		im := upload(t, s, account, peopleFile)
 		changed := must(sheet.Contacts.With(im.Spec.Mapping, "Company=title"))(t)
 		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: changed, Mode: jobs.MergeExisting, Trial: true}))(t)
-		if again := upload(t, s, account, peopleFile); !cmp.Equal(again.Spec.Mapping, changed, cmpopts.IgnoreUnexported(sheet.Column{})) {
-			t.Errorf("the next file is mapped as %+v", again.Spec.Mapping)
-		}
-		if theirs := upload(t, s, other, peopleFile); !cmp.Equal(theirs.Spec.Mapping, im.Spec.Mapping, cmpopts.IgnoreUnexported(sheet.Column{})) {
-			t.Errorf("another account's file is mapped as %+v", theirs.Spec.Mapping)
-		}
+		expect(t, "the next file is mapped as", "true", cmp.Equal(upload(t, s, account, peopleFile).Spec.Mapping, changed, cmpopts.IgnoreUnexported(sheet.Column{})))
+		expect(t, "another account's file is mapped as", "true", cmp.Equal(upload(t, s, other, peopleFile).Spec.Mapping, im.Spec.Mapping, cmpopts.IgnoreUnexported(sheet.Column{})))
 	})
 }
 
@@ -388,9 +350,7 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		}
 		im, _, err := s.ImportFile(t.Context(), account, rows, spec, 5, false, func(p jobs.ImportProgress) {
 			if p.Rows == 3 { // the next rows were read already
-				if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: "Hat size", Type: custom.TextField}); err != nil {
-					t.Error(err)
-				}
+				must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Hat size", Type: custom.TextField}))(t)
 			}
 		})
 		if want := (jobs.ImportCounts{Rows: 5, Created: 5, LeftOut: 1}); err != nil || im.Progress.ImportCounts != want {
@@ -405,17 +365,11 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 			if len(c.Custom) > 0 {
 				got = c.Custom[0].Value
 			}
-			if got != want {
-				t.Errorf("contact %d has the shoe size %s, want %s", seq, got, want)
-			}
+			expect(t, "has the shoe size", "true", got == want)
 		}
-		fields, err := s.CustomFields(t.Context(), account)
-		if err != nil || len(fields.Active()) != 2 {
-			t.Errorf("%v: %d fields are there", err, len(fields.Active()))
-		}
+		fields := must(s.CustomFields(t.Context(), account))(t)
+		expect(t, "fields are there", "2", len(fields.Active()))
 		again := openTable(t, "First name,Last name,Shoe size\nFay,Moss,39\n")
-		if guessed, err := s.ColumnMapping(t.Context(), account, jobs.ImportContacts, again.Header(), nil); err != nil || guessed[2].Target != "custom.1" {
-			t.Errorf("%v: the next file is mapped as %+v", err, guessed)
-		}
+		expect(t, "the next file is mapped as", "custom.1", must(s.ColumnMapping(t.Context(), account, jobs.ImportContacts, again.Header(), nil))(t)[2].Target)
 	})
 }

@@ -3,7 +3,6 @@ package book
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -24,20 +23,15 @@ func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
 		im := upload(t, s, account, "first_name,last_name,note\n"+strings.Repeat("Ana,,"+long+"\n", 12))
 		begin(t, s, im, false)
 		finishJobs(t, s)
-		rows, err := s.JobRows(t.Context(), account, im.ID, 0, 100)
-		if err != nil || len(rows) != 3 {
-			t.Errorf("%v: %d rows of 100 KB are read at once", err, len(rows))
-		}
+		rows := must(s.JobRows(t.Context(), account, im.ID, 0, 100))(t)
+		expect(t, "rows of 100 KB are read at once", "3", len(rows))
 		var lines []int64
-		err = s.RejectedRows(t.Context(), &im, func(line int64, row jobs.RejectedRow) error {
-			if lines = append(lines, line); row.Cells[2] != long {
-				t.Errorf("line %d has a note of %d characters", line, len(row.Cells[2]))
-			}
+		succeed(t, s.RejectedRows(t.Context(), &im, func(line int64, row jobs.RejectedRow) error {
+			lines = append(lines, line)
+			expect(t, "the note", "true", row.Cells[2] == long)
 			return nil
-		})
-		if err != nil || fmt.Sprint(lines) != "[2 3 4 5 6 7 8 9 10 11 12 13]" {
-			t.Errorf("%v: lines %d are in the file", err, lines)
-		}
+		}))
+		expect(t, "lines in the file", "[2 3 4 5 6 7 8 9 10 11 12 13]", lines)
 	})
 }
 
@@ -81,9 +75,7 @@ func TestConcurrentImportsOfAnAccountTakeTurns(t *testing.T) {
 		}
 		w := jobs.NewJobWorker(s.JobStore)
 		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
-		if len(w.Runs) != jobs.OpenFiles {
-			t.Errorf("%d files are open", len(w.Runs))
-		}
+		expect(t, "files are open", "4", len(w.Runs))
 		for i, im := range imports {
 			if isFirst := i%2 == 0 && i/2 < jobs.OpenFiles; (w.Runs[im.Of()] != nil) != isFirst {
 				t.Errorf("import %d of account %d: open is %v", im.ID, im.Account, !isFirst)
@@ -106,9 +98,7 @@ func TestAnImportThatWaitsFollowsAtOnce(t *testing.T) {
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return stateOf(t, s, first) == jobs.JobDone && stateOf(t, s, second) == jobs.JobDone })
-		if state := stateOf(t, s, long); state == jobs.JobDone {
-			t.Errorf("the long import is %s", state)
-		}
+		expect(t, "the long import is", "false", stateOf(t, s, long) == jobs.JobDone)
 	})
 }
 
@@ -215,9 +205,7 @@ func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
 		wantError(t, "a part that comes late", s.KeepPart(t.Context(), &slow, 3, []byte("part")), crm.ErrChanged)
 		if err := s.Read(t.Context(), func(c db.Conn) error {
 			n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
-			if n != 0 {
-				t.Errorf("%d parts are left", n)
-			}
+			expect(t, "parts are left", "0", n)
 			return err
 		}); err != nil {
 			t.Error(err)

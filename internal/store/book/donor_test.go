@@ -115,9 +115,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			var at, last gifts.DonorPlace
 			for {
 				page := must(s.Donors(t.Context(), account.Number, f, at, 7))(t)
-				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
-					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
-				}
+				expect(t, "a total of", "true USD", page.Totals[f.Kind] == int64(len(want)), page.Currency)
 				if at.After != 0 && page.Prev == (gifts.DonorPlace{}) {
 					t.Errorf("%+v: no page before %+v", f, at)
 				}
@@ -132,9 +130,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				}
 				at = page.Next
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%+v: %v, want %v", f, got, want)
-			}
+			expect(t, "want", "true", slices.Equal(got, want))
 			if len(want) <= 7 {
 				continue
 			}
@@ -169,9 +165,7 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 					}
 					more = at != (gifts.DonorPlace{})
 				}
-				if !slices.Equal(got, want) {
-					t.Errorf("%d, back %v: %v on %d pages, want %v", year, back, got, pages, want)
-				}
+				expect(t, "pages, want", "true", slices.Equal(got, want))
 			}
 			for _, id := range want {
 				checkCountedGifts(t, s, account, id, year, ledger)
@@ -204,9 +198,7 @@ func checkCountedGifts(t *testing.T, s *Book, account access.Account, contact, y
 			want = append(want, g.ID)
 		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("contact %d in %d: gifts %v, want %v", contact, year, got, want)
-	}
+	expect(t, "contact", "true", slices.Equal(got, want))
 }
 
 // More gifts than are read at once, many of them at the same moment.
@@ -245,9 +237,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
 			}
 			for _, kind := range giving.DonorKinds {
-				if o.Donors[kind] != donors(year, kind) {
-					t.Errorf("%v: %d %s donors, want %d", now, o.Donors[kind], kind, donors(year, kind))
-				}
+				expect(t, "donors, want", "true", o.Donors[kind] == donors(year, kind))
 			}
 			for i := range gifts.OverviewMonths + 1 {
 				month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
@@ -255,9 +245,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				if i == gifts.OverviewMonths {
 					want = giving.Sums{} // not shown
 				}
-				if o.Months[month] != want {
-					t.Errorf("%v: the month %d is %+v, want %+v", now, month, o.Months[month], want)
-				}
+				expect(t, "the month", "true", o.Months[month] == want)
 			}
 		}
 		top, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5)
@@ -269,9 +257,8 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
 			}
 		}
-		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (giving.Sums{}) {
-			t.Errorf("%v: an account without gifts: %+v", err, o)
-		}
+		o := must(s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow))(t)
+		expect(t, "an account without gifts", "false true", o.Any, o.ThisYear == (giving.Sums{}))
 	})
 }
 
@@ -307,8 +294,6 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
 			}
 		}
-		if !slices.Equal(costs[0], costs[1]) {
-			t.Errorf("40 donors take %d rows, one %d", costs[1], costs[0])
-		}
+		expect(t, "40 donors take", "true", slices.Equal(costs[0], costs[1]))
 	})
 }

@@ -66,10 +66,8 @@ func imported(t *testing.T, s *Book, account int64, file string, trial bool) (re
 // checked checks that a check finds nothing.
 func checked(t *testing.T, s *Book) {
 	t.Helper()
-	report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
-	if err != nil || report.Problems != 0 {
-		t.Errorf("the check found %d problems, %v", report.Problems, err)
-	}
+	report := must(s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }}))(t)
+	expect(t, "the check found", "0", report.Problems)
 }
 
 // TestAnImportOfGiftsGoesOn: an import that stops between any two units and is restarted records the same as one without interruption, also of
@@ -104,9 +102,7 @@ func TestAnImportOfGiftsGoesOn(t *testing.T) {
 				t.Fatal("it does not end")
 			case err == nil:
 				ended = true
-				if im.ID != 1 || im.Progress.ImportCounts != want {
-					t.Errorf("import %d ended with %+v, want %+v", im.ID, im.Progress, want)
-				}
+				expect(t, "ended with", "1 true", im.ID, im.Progress.ImportCounts == want)
 			case !errors.Is(err, context.Canceled):
 				t.Fatal(err)
 			}
@@ -114,9 +110,7 @@ func TestAnImportOfGiftsGoesOn(t *testing.T) {
 		if started != 14 { // units of three rows
 			t.Errorf("it was started %d times", started)
 		}
-		if diff := cmp.Diff(referencesOf(t, s, whole.Number), referencesOf(t, s, account.Number)); diff != "" {
-			t.Errorf("without interruption (-), with (+):\n%s", diff)
-		}
+		expect(t, "without interruption (-), with (+)", "true", cmp.Diff(referencesOf(t, s, whole.Number), referencesOf(t, s, account.Number)) == "")
 		checked(t, s)
 	})
 }
@@ -144,9 +138,7 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		if err != nil || im.State != jobs.JobMapping || im.Spec.Mapping[1].Target != "transacted_at" {
 			t.Fatalf("%v: %+v", err, im)
 		}
-		if _, err := b.Import(t.Context(), other.Number, im.ID); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("another account's import: %v", err)
-		}
+		refuses(t, "another account's import", crm.ErrNotFound)(b.Import(t.Context(), other.Number, im.ID))
 		if rows := previewOf(t, b, im); len(rows) < 2 || rows[1][0] != "25" {
 			t.Errorf("the preview is %q", rows)
 		}
@@ -156,23 +148,17 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		if err != nil || im.State != jobs.JobMapping || im.Progress.Tried == nil || *im.Progress.Tried != want {
 			t.Fatalf("%v: the dry run ended as %s with %+v", err, im.State, im.Progress)
 		}
-		if n := len(ledgerOf(t, a, account.Number)); n != 1 {
-			t.Errorf("the dry run has recorded %d gifts", n)
-		}
+		expect(t, "the dry run has recorded", "1", len(ledgerOf(t, a, account.Number)))
 		wantGiftsTold(t, b, im)
 		begin(t, b, im, false)
 		finishJobs(t, b, a)
-		im, err = a.Import(t.Context(), account.Number, im.ID)
-		if err != nil || im.State != jobs.JobDone || im.Progress.ImportCounts != want || im.Progress.Total != 6 {
-			t.Errorf("%v: the import ended as %s with %+v", err, im.State, im.Progress)
-		}
+		im = must(a.Import(t.Context(), account.Number, im.ID))(t)
+		expect(t, "the import ended as", "done true 6", im.State, im.Progress.ImportCounts == want, im.Progress.Total)
 		var rejected strings.Builder
 		if err := a.WriteRejected(t.Context(), &im, &rejected); err != nil || !strings.Contains(rejected.String(), "\nx,2026-01-06,cash,,,ada@example.org,,\"The ") {
 			t.Errorf("%v: rejected are %q", err, rejected.String())
 		}
-		if n := len(ledgerOf(t, a, account.Number)); n != 5 {
-			t.Errorf("%d gifts are there", n)
-		}
+		expect(t, "gifts are there", "5", len(ledgerOf(t, a, account.Number)))
 		checked(t, a)
 	})
 }
@@ -200,9 +186,7 @@ func TestAMappingOfGiftsIsRemembered(t *testing.T) {
 		im.Spec.Mapping[4].Target = sheet.Skip
 		begin(t, s, im, true)
 		for of, want := range map[string]string{jobs.ImportGifts: sheet.Skip, jobs.ImportContacts: "note"} {
-			if m, err := s.ColumnMapping(t.Context(), account, of, im.Spec.Header, nil); err != nil || m[4].Target != want {
-				t.Errorf("%v: the next file of %q is mapped as %+v", err, of, m)
-			}
+			expect(t, "the next file of", "true", must(s.ColumnMapping(t.Context(), account, of, im.Spec.Header, nil))(t)[4].Target == want)
 		}
 		objects := openTable(t, `{"amount":5,"date":"2026-01-31","first_name":"Ada","last_name":"Lovelace","method":"cash"}`)
 		spec := jobs.FileImport{Of: jobs.ImportGifts, Name: "gifts.jsonl", Region: "US"}
@@ -253,13 +237,9 @@ func TestACampaignIsNamedByItsTitle(t *testing.T) {
 			campaign := must(s.CreateCampaign(t.Context(), c.owner, campaign.Input{Title: &c.title}))(t)
 			made[c.title] = campaign
 		}
-		if id, err := s.CampaignNamed(t.Context(), account.Number, "winter coats"); err != nil || id != made["Winter Coats"].ID {
-			t.Errorf("%v: campaign %d", err, id)
-		}
+		expect(t, "campaign", "true", must(s.CampaignNamed(t.Context(), account.Number, "winter coats"))(t) == made["Winter Coats"].ID)
 		for name, want := range map[string]string{"Gala ": "several campaigns", "Spring": "must be the id, the slug or the title"} {
-			if _, err := s.CampaignNamed(t.Context(), account.Number, strings.TrimSpace(name)); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v", name, err)
-			}
+			says(t, "it", want)(s.CampaignNamed(t.Context(), account.Number, strings.TrimSpace(name)))
 		}
 	})
 }
@@ -320,9 +300,7 @@ func TestExportedGiftsAreKnown(t *testing.T) {
 					t.Errorf("%s: %+v, %q", format, got, rejected)
 				}
 			}
-			if after := ledgerOf(t, s, account.Number); !reflect.DeepEqual(before, after) {
-				t.Errorf("%s: the gifts are %v, and were %v", format, after, before)
-			}
+			expect(t, "the gifts are", "true", reflect.DeepEqual(before, ledgerOf(t, s, account.Number)))
 		}
 		other := newAccount(t, s).Number
 		if got, _ := imported(t, s, other, strings.ReplaceAll(exportedGifts(t, s, account.Number, "csv"), "contact_id", "elsewhere"), true); got.Unchanged != 0 {

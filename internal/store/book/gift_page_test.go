@@ -42,9 +42,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 		if err != nil || len(names) != 1 || names[ids[0]].Title != "Gala" {
 			t.Errorf("%v, %v", names, err)
 		}
-		if names, err := s.CampaignNames(t.Context(), other.Number, ids); err != nil || len(names) != 0 {
-			t.Errorf("another account reads %v, %v", names, err)
-		}
+		expect(t, "another account reads", "0", len(must(s.CampaignNames(t.Context(), other.Number, ids))(t)))
 	})
 }
 
@@ -66,9 +64,7 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 			}
 			read = append(read, e.rows.Load())
 		}
-		if read[0] != read[1] {
-			t.Errorf("a page reads %d rows, and %d where ten times as many contacts gave", read[0], read[1])
-		}
+		expect(t, "where ten times as many contacts gave", "true", read[0] == read[1])
 	})
 }
 
@@ -157,9 +153,7 @@ func TestAListByTimeReadsNoMoreRowsWhereMoreWasGivenInOtherMonths(t *testing.T) 
 			}
 		}
 		for descending, rows := range read {
-			if rows[0] != rows[1] {
-				t.Errorf("descending %v: a page reads %d rows, and %d where more was given in other months", descending, rows[0], rows[1])
-			}
+			expect(t, fmt.Sprintf("descending %v: rows that a page reads where more was given in other months", descending), fmt.Sprint(rows[0]), rows[1])
 		}
 	})
 }
@@ -200,10 +194,8 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
 			t.Errorf("the gift moves alone: %v", err)
 		}
-		moved, err := s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now()))
-		if err != nil || moved.Contact != ben || moved.PlanCode != "" {
-			t.Errorf("%+v, %v", moved.Gift, err)
-		}
+		moved := must(s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now())))(t)
+		expect(t, "it", "true true", moved.Contact == ben, moved.PlanCode == "")
 	})
 }
 
@@ -226,15 +218,9 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
 		}
 		must(give(`,"livemode":false`))(t)
-		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.Equal(plan.NextBill) {
-			t.Errorf("a test gift moves the plan on from %v to %v, %v", plan.NextBill, found.NextBill, err)
-		}
-		made, err := give("")
-		if err != nil || made.Currency != "EUR" {
-			t.Errorf("%s, %v", made.Currency, err)
-		}
-		if found, err := s.Plan(t.Context(), account.Number, plan.Code); err != nil || !found.NextBill.After(plan.NextBill) {
-			t.Errorf("the plan stays at %v, %v", found.NextBill, err)
-		}
+		expect(t, "a test gift moves the plan on from", "true", must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.Equal(plan.NextBill))
+		made := must(give(""))(t)
+		expect(t, "it", "EUR", made.Currency)
+		expect(t, "the plan stays at", "true", must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.After(plan.NextBill))
 	})
 }

@@ -25,9 +25,7 @@ func TestRowsThatWaitHaveLittleRoom(t *testing.T) {
 	for row, err := waiting.Next(); err == nil; row, err = waiting.Next() {
 		order = append(order, *row.Gift.ExternalID)
 	}
-	if !slices.Equal(order, []string{"re_2", "t1", "re_1"}) {
-		t.Errorf("rows come as %q", order)
-	}
+	expect(t, "rows come as", "true", slices.Equal(order, []string{"re_2", "t1", "re_1"}))
 }
 
 // TestAnImportMakesSomeCampaigns: a column that is none of campaigns would make one of each of its values.

@@ -91,9 +91,7 @@ func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
 		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false, func(p jobs.ImportProgress) {
 			if p.Rows == 3 {
-				if _, err := s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}); err != nil {
-					t.Error(err)
-				}
+				must(s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}))(t)
 			}
 		})
 		if err != nil || im.Progress.Merged != 2 {

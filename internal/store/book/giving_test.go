@@ -29,9 +29,7 @@ func TestRecordingAGiftWritesLittle(t *testing.T) {
 			if len(wrote) > c.wrote {
 				t.Errorf("a gift takes %d statements: %v", len(wrote), wrote)
 			}
-			if sums := giving.ShareOf(&made.Gift).Cells(); len(sums) != c.sums {
-				t.Errorf("a gift is part of the sums %v", sums)
-			}
+			expect(t, "a gift is part of the sums", "true", len(giving.ShareOf(&made.Gift).Cells()) == c.sums)
 		}
 		spy.wrote = nil
 	})

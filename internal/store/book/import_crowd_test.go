@@ -35,9 +35,7 @@ func TestManyPeopleOnOnePhoneCostWhatOthersDo(t *testing.T) {
 		counted := func(file string, work func(account int64, file string) jobs.ImportCounts) int64 {
 			account := newAccount(t, s).Number
 			before := statements.Load()
-			if got := work(account, file); got.Created != people {
-				t.Errorf("the file gives %+v", got)
-			}
+			expect(t, "the file gives", "300", work(account, file).Created)
 			return statements.Load() - before
 		}
 		for name, work := range map[string]func(int64, string) jobs.ImportCounts{
@@ -72,20 +70,12 @@ func TestEachOfManyOnOnePhoneIsFoundAgain(t *testing.T) {
 		twice := once + strings.ToUpper(once[strings.IndexByte(once, '\n')+1:])
 		tried := tryFile(t, s, account, twice)
 		got := importFile(t, s, account, twice, jobs.MergeExisting).Progress.ImportCounts
-		if want := (jobs.ImportCounts{Rows: 2 * people, Created: people, Unchanged: people, OtherName: people - 1}); got != want {
-			t.Errorf("imported %+v, want %+v", got, want)
-		}
-		if tried.Created != got.Created || tried.OtherName != got.OtherName {
-			t.Errorf("the dry run has found %+v, and the import %+v", tried, got)
-		}
+		expect(t, "imported", "true", got == (jobs.ImportCounts{Rows: 2 * people, Created: people, Unchanged: people, OtherName: people - 1}))
+		expect(t, "the dry run has found", "true true", tried.Created == got.Created, tried.OtherName == got.OtherName)
 		archive(t, s, account, 1)
 		again := importOnce(t, s, account, once)
-		if again.Created != 1 || again.Unchanged != people-1 || again.OtherName != 1 {
-			t.Errorf("after one was archived, the file again gives %+v", again)
-		}
-		if tried := tryFile(t, s, account, once); tried.Unchanged != people {
-			t.Errorf("and a dry run then %+v", tried)
-		}
+		expect(t, "after one was archived, the file again gives", "1 119 1", again.Created, again.Unchanged, again.OtherName)
+		expect(t, "and a dry run then", "120", tryFile(t, s, account, once).Unchanged)
 	})
 }
 

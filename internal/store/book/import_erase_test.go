@@ -32,9 +32,8 @@ func TestConcurrentImportIsErased(t *testing.T) {
 		if err != nil || len(rows) != 1 || rows[0].Contact != doc.MakeID(account, 4) {
 			t.Errorf("%v: changed since: %+v", err, rows)
 		}
-		if c := recordOf(t, s, account, doc.MakeID(account, 3)); !c.Erased() || c.FirstName == "Quetzalina" {
-			t.Errorf("the contact that was created is %+v", c)
-		}
+		c := recordOf(t, s, account, doc.MakeID(account, 3))
+		expect(t, "the contact that was created is", "true false", c.Erased(), c.FirstName == "Quetzalina")
 		if after := peopleOf(t, s, account); after[0] != before[0] || after[1] != before[1] {
 			t.Errorf("the contacts that were there before are %q, want %q", after[:2], before)
 		}
@@ -62,12 +61,9 @@ func TestFieldThatOthersUseStays(t *testing.T) {
 		must(s.UpdateContact(t.Context(), account, other.ID, input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))))(t)
 		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
 		finishJobs(t, s)
-		if left, err := s.CustomFields(t.Context(), account); err != nil || len(left.Active()) != 1 {
-			t.Errorf("%v: %d custom fields are left", err, len(left.Active()))
-		}
-		if c := recordOf(t, s, account, doc.MakeID(account, 121)); !c.Erased() {
-			t.Errorf("%+v is not erased", c)
-		}
+		expect(t, "custom fields are left", "1", len(must(s.CustomFields(t.Context(), account))(t).Active()))
+		last := recordOf(t, s, account, doc.MakeID(account, 121))
+		expect(t, "the last one is erased", "true", last.Erased())
 		if next, err := s.Job(t.Context(), account, undo.ID+30); err == nil { // a slow machine makes smaller portions, but a job is never for one person
 			t.Errorf("thirty jobs erase 120 people: %+v", next)
 		}

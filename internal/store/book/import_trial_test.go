@@ -62,9 +62,7 @@ func TestConcurrentDryRunWritesOnlyNowAndThen(t *testing.T) {
 		if err != nil || im.Progress.Tried == nil || im.Progress.Tried.Created != int64(40*jobs.UnitRows) {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}
-		if n := spy.commits.Load(); n != 2 {
-			t.Errorf("a dry run of 40 units has written %d times", n)
-		}
+		expect(t, "a dry run of 40 units has written", "2", spy.commits.Load())
 	})
 }
 
@@ -75,9 +73,7 @@ func TestADryRunThatBeginsAgainForgetsItsFirstAttempt(t *testing.T) {
 		account := newAccount(t, s).Number
 		ana := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`).ID
 		define := func(title string) {
-			if _, err := s.DefineField(t.Context(), account, custom.FieldInput{Title: title, Type: "text"}); err != nil {
-				t.Error(err)
-			}
+			must(s.DefineField(t.Context(), account, custom.FieldInput{Title: title, Type: "text"}))(t)
 		}
 		define("Size")
 		fields := must(s.CustomFields(t.Context(), account))(t)
@@ -97,9 +93,7 @@ A,B,eve@x.org,,XL
 			}
 			if lent++; lent == 2 { // after the first attempt at the other rows
 				in := input(t, `{"emails":[{"value":"anne@x.org"}]}`)
-				if _, err := s.UpdateContact(t.Context(), account, ana, in); err != nil {
-					t.Error(err)
-				}
+				must(s.UpdateContact(t.Context(), account, ana, in))(t)
 			}
 		}})
 		result, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(r jobs.ImportCounts) {

@@ -84,19 +84,12 @@ func previewIsTrue(t *testing.T, s *Book, name, of, text string) {
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	if diff := cmp.Diff(before, recordsOf(t, s, account)); diff != "" {
-		t.Errorf("%s: the preview has changed\n%s", name, diff)
-	}
+	expect(t, "the preview has changed", "true", cmp.Diff(before, recordsOf(t, s, account)) == "")
 	im := run(text)
-	if diff := cmp.Diff(tried.ImportCounts, im.Progress.ImportCounts); diff != "" {
-		t.Errorf("%s: the preview (-), the import (+):\n%s", name, diff)
-	}
-	if diff := cmp.Diff(tried.Counted, im.Progress.Counted); diff != "" {
-		t.Errorf("%s: sums of the preview (-), of the import (+):\n%s", name, diff)
-	}
-	if again := run(text).Progress; again.Created+again.Matches != 0 || again.Contacts != 0 {
-		t.Errorf("%s: the same file again makes %+v", name, again.ImportCounts)
-	}
+	expect(t, "the preview (-), the import (+)", "true", cmp.Diff(tried.ImportCounts, im.Progress.ImportCounts) == "")
+	expect(t, "sums of the preview (-), of the import (+)", "true", cmp.Diff(tried.Counted, im.Progress.Counted) == "")
+	again := run(text).Progress
+	expect(t, "the same file again makes", "0 0", again.Created+again.Matches, again.Contacts)
 	if done, err := s.Job(t.Context(), account.Number, im.ID); err != nil || !done.Undoable() {
 		return // it has changed nothing
 	}
@@ -110,9 +103,7 @@ func previewIsTrue(t *testing.T, s *Book, name, of, text string) {
 			delete(after, id)
 		}
 	}
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("%s: before (-), after the undo (+):\n%s", name, diff)
-	}
+	expect(t, "before (-), after the undo (+)", "true", cmp.Diff(before, after) == "")
 }
 
 // recordsOf is what an account's file says about contacts, gifts and plans, but for when they were changed.

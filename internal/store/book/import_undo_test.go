@@ -86,24 +86,16 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 				gala := campaignTitled(t, s, account.Number, "Gala")
 				meanwhile.do(t, s, account, gala)
 				at, kept := finishUndo(t, s, account.Number, im.ID)
-				if got := titlesOf(t, s, account.Number, campaign.OwnCampaigns); got != meanwhile.left {
-					t.Errorf("the campaigns are %s, want %s", got, meanwhile.left)
-				}
-				if got := titlesOf(t, s, parent.Number, campaign.ChapterCampaigns); got != meanwhile.left {
-					t.Errorf("the parent lists %s, want %s", got, meanwhile.left)
-				}
+				expect(t, "the campaigns are", "true", titlesOf(t, s, account.Number, campaign.OwnCampaigns) == meanwhile.left)
+				expect(t, "the parent lists", "true", titlesOf(t, s, parent.Number, campaign.ChapterCampaigns) == meanwhile.left)
 				isLeft := strings.Contains(meanwhile.left, "Gala")
-				if listed := slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }); listed != isLeft {
-					t.Errorf("that the campaign stays is listed: %v in %+v", listed, kept)
-				}
+				expect(t, "that the campaign stays is listed", "true", slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }) == isLeft)
 				if removed := what != "its removal by a person" && !isLeft; (at.Campaigns == 1) != removed {
 					t.Errorf("the undo says %+v", at)
 				}
 				checked(t, s)
 				importGiftsOf(t, s, account.Number, file)
-				if got := titlesOf(t, s, account.Number, campaign.OwnCampaigns); got != "Gala Winter" {
-					t.Errorf("after the import again the campaigns are %s", got)
-				}
+				expect(t, "after the import again the campaigns are", "Gala Winter", titlesOf(t, s, account.Number, campaign.OwnCampaigns))
 			})
 		})
 	}
@@ -146,9 +138,7 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 				checked(t, s)
 				must(s.UndoMerge(t.Context(), account, merge, "US"))(t)
 				finishJobs(t, s)
-				if c, err := s.ContactRecord(t.Context(), account, ada); err != nil || c.Stats.TotalContributions != 50 {
-					t.Errorf("%v: after the merge was undone, Ada has given %d", err, c.Stats.TotalContributions)
-				}
+				expect(t, "after the merge was undone, Ada has given", "50", must(s.ContactRecord(t.Context(), account, ada))(t).Stats.TotalContributions)
 				checked(t, s)
 			})
 		})
@@ -176,16 +166,13 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 		succeed(t, s.SweepHistory(t.Context()))
 		finishJobs(t, s)
 		doneJob(t, s, account, undo.ID)
-		tally, err := store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
-		if err != nil || tally.ContactActive != 0 {
-			t.Errorf("%v: the undo is done, and %d of the contacts that were imported are still there", err, tally.ContactActive)
+		read := func() store.Tally {
+			return must(store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) }))(t)
 		}
+		expect(t, "contacts that were imported and are still there", "0", read().ContactActive)
 		clock.move(time.Hour)
 		succeed(t, s.SweepHistory(t.Context()))
-		tally, err = store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
-		if err != nil || tally.Oldest <= im.Last {
-			t.Errorf("%v: the history that the undo has held back stays for good", err)
-		}
+		expect(t, "the history that the undo has held back stays", "false", read().Oldest <= im.Last)
 	})
 }
 
@@ -211,9 +198,7 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 			}
 		}
 		w.Forget(nil)
-		if got := titlesOf(t, a, account, campaign.OwnCampaigns); got != "Gala" {
-			t.Errorf("the campaigns are %s", got)
-		}
+		expect(t, "the campaigns are", "Gala", titlesOf(t, a, account, campaign.OwnCampaigns))
 		doneJob(t, a, account, im.ID)
 		if all := ledgerOf(t, a, account); len(all) != 1 || all[0].Campaign != campaignTitled(t, a, account, "Gala") {
 			t.Errorf("the gifts are %+v", all)

@@ -69,9 +69,7 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		account := newAccount(t, s)
 		ada := newUser(t, s, account, access.Owner, "Ada")
 		// Without a relay nothing waits for one.
-		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org"); err != nil {
-			t.Fatal(err)
-		}
+		must2(s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org"))(t)
 		office := new(postOffice)
 		s.UseRelay(office)
 		office.sendAll(t, s)
@@ -105,10 +103,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		refused, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "nobody@example.org"))(t)
 		delayed, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "later@example.org"))(t)
 		office.sendAll(t, s)
-		all, err := s.MailsAbout(t.Context(), account.Number, []string{refused.ID, delayed.ID, invitation.ID})
-		if err != nil || len(all) != 3 || all[refused.ID].State() != mail.Failed || all[refused.ID].Error != "The mail relay answered: 550 no such user" || all[delayed.ID].State() != mail.Delayed {
-			t.Errorf("%v %+v", err, all)
-		}
+		all := must(s.MailsAbout(t.Context(), account.Number, []string{refused.ID, delayed.ID, invitation.ID}))(t)
+		expect(t, "it", "3 3 The mail relay answered: 550 no such user 1", len(all), all[refused.ID].State(), all[refused.ID].Error, all[delayed.ID].State())
 		tries := int64(0)
 		for hours := range 60 {
 			clock(time.Duration(hours) * time.Hour)
@@ -122,9 +118,7 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		if m, _ := s.MailAbout(t.Context(), account.Number, delayed.ID); m.State() != mail.Failed || tries < 10 || tries > 30 {
 			t.Errorf("%+v", m)
 		}
-		if text := bodies(t, s); text != "" {
-			t.Errorf("the outbox keeps %q", text)
-		}
+		expect(t, "the outbox keeps", "true", bodies(t, s) == "")
 
 		// An invitation that is canceled before its mail has left is not mailed. What is old is forgotten.
 		canceled, _, err := s.Invite(t.Context(), account, ada, access.Viewer, "eve@example.org")
@@ -137,9 +131,7 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		}
 		clock(100 * 24 * time.Hour)
 		succeed(t, s.SweepMails(t.Context()))
-		if left, err := s.RecentMails(t.Context(), account.Number, 50); err != nil || len(left) != 0 {
-			t.Errorf("%v, %d are left", err, len(left))
-		}
+		expect(t, "are left", "0", len(must(s.RecentMails(t.Context(), account.Number, 50))(t)))
 	})
 }
 
@@ -157,13 +149,9 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 			nodes.Go(func() { office.sendAll(t, []*Book{a, b}[i%2]) })
 		}
 		nodes.Wait()
-		if len(office.times) != 30 {
-			t.Errorf("%d of 30 mails were sent", len(office.times))
-		}
+		expect(t, "of 30 mails were sent", "30", len(office.times))
 		for id, times := range office.times {
-			if times != 1 {
-				t.Errorf("mail %d was sent %d times", id, times)
-			}
+			expect(t, fmt.Sprint("how often mail ", id, " was sent"), "1", times)
 		}
 		// A mail that a dead node had is due when its lease is over, with the id that it had.
 		succeed(t, a.SendTest(t.Context(), account.Number, account.Name, "ada@example.org"))
@@ -180,9 +168,7 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 		}
 		b.Now = func() time.Time { return now.Add(mail.Lease + time.Minute) }
 		office.sendAll(t, b)
-		if len(office.times) != len(before)+1 {
-			t.Errorf("%d mails after the lease, %d before", len(office.times), len(before))
-		}
+		expect(t, "mails after the lease", "true", len(office.times) == len(before)+1)
 	})
 }
 
@@ -212,15 +198,11 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 		for i := range 1_100 {
 			ask(fmt.Sprintf("invented%d@example.org", i))
 		}
-		if n := waiting(); n != 1 {
-			t.Errorf("%d mails wait for addresses that nobody has", n)
-		}
+		expect(t, "mails wait for addresses that nobody has", "1", waiting())
 		for range 100 {
 			ask("ada@example.org")
 		}
-		if n := waiting(); n != 2 {
-			t.Errorf("%d mails wait, and one of them for the user", n)
-		}
+		expect(t, "mails wait, and one of them for the user", "2", waiting())
 		office.sendAll(t, s)
 		if len(office.taken) != 1 {
 			t.Fatalf("%d mails left", len(office.taken))
@@ -232,12 +214,8 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 			ask("ada@example.org")
 			office.sendAll(t, s)
 		}
-		if len(office.taken) != 11 {
-			t.Errorf("the user asked 10 times more, and has %d mails", len(office.taken))
-		}
-		if _, err := s.ResetUser(t.Context(), early); err != nil {
-			t.Errorf("those who asked later made the first link useless: %v", err)
-		}
+		expect(t, "the user asked 10 times more, and has", "11", len(office.taken))
+		must(s.ResetUser(t.Context(), early))(t)
 		// One that the relay has delayed leaves when the user asks again.
 		now = now.Add(2 * time.Minute)
 		s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error { return errors.New("no answer") }))
@@ -247,12 +225,8 @@ func TestStrangersUseUpNobodysReset(t *testing.T) {
 		now = now.Add(2 * time.Minute)
 		ask("ada@example.org")
 		office.sendAll(t, s)
-		if len(office.taken) != 12 {
-			t.Errorf("%d mails", len(office.taken))
-		}
-		if _, err := s.ResetByLink(t.Context(), tokenOf(office.last()), "quite another phrase"); err != nil {
-			t.Error(err)
-		}
+		expect(t, "mails", "12", len(office.taken))
+		must(s.ResetByLink(t.Context(), tokenOf(office.last()), "quite another phrase"))(t)
 	})
 }
 
@@ -269,9 +243,7 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 			sent := len(office.taken)
 			now = now.Add(2 * time.Minute)
 			succeed(t, s.AskForReset(t.Context(), email))
-			if text := bodies(t, s); text != "" {
-				t.Errorf("the outbox has %q", text)
-			}
+			expect(t, "the outbox has", "true", bodies(t, s) == "")
 			office.sendAll(t, s)
 			if len(office.taken) == sent {
 				return nil
@@ -281,9 +253,7 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		if ask("eve@example.org") != nil {
 			t.Error("someone who is no user got a mail")
 		}
-		if left, err := s.RecentMails(t.Context(), 0, 50); err != nil || len(left) != 0 {
-			t.Errorf("%v: the address of someone who is no user is kept: %+v", err, left)
-		}
+		expect(t, "the address of someone who is no user is kept", "0", len(must(s.RecentMails(t.Context(), 0, 50))(t)))
 		first, second := ask("ada@EXAMPLE.org"), ask("ada@example.org")
 		if first == nil || second == nil || first.To.String() != "ada@EXAMPLE.org" && first.To.String() != "Ada@example.org" {
 			t.Fatal(first, second)
@@ -299,16 +269,10 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, used := range []*mail.Letter{first, second} {
-			if _, err := s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"); !errors.Is(err, crm.ErrNotFound) {
-				t.Errorf("a link works after the password was set: %v", err)
-			}
+			refuses(t, "a link works after the password was set", crm.ErrNotFound)(s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"))
 		}
-		if _, err := s.Session(t.Context(), session); !errors.Is(err, crm.ErrUnauthenticated) {
-			t.Errorf("a session goes on: %v", err)
-		}
-		if _, _, err := s.SignIn(t.Context(), "ada@example.org", "quite another phrase", access.Device{Agent: "Firefox/1 Linux", Address: "192.0.2.7", New: true}); err != nil {
-			t.Error(err)
-		}
+		refuses(t, "a session goes on", crm.ErrUnauthenticated)(s.Session(t.Context(), session))
+		must2(s.SignIn(t.Context(), "ada@example.org", "quite another phrase", access.Device{Agent: "Firefox/1 Linux", Address: "192.0.2.7", New: true}))(t)
 		sent := len(office.taken)
 		office.sendAll(t, s)
 		subjects := ""
@@ -321,12 +285,8 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		// A link works for 30 minutes.
 		late := ask("ada@example.org")
 		now = now.Add(access.ResetTime)
-		if _, err := s.ResetUser(t.Context(), tokenOf(late)); !errors.Is(err, crm.ErrNotFound) {
-			t.Errorf("a link works for longer: %v", err)
-		}
-		if err := s.SweepResets(t.Context()); err != nil {
-			t.Error(err)
-		}
+		refuses(t, "a link works for longer", crm.ErrNotFound)(s.ResetUser(t.Context(), tokenOf(late)))
+		succeed(t, s.SweepResets(t.Context()))
 		// Of 16 who use one link at the same time, one succeeds.
 		link, wins := tokenOf(ask("ada@example.org")), 0
 		var mu sync.Mutex
@@ -341,8 +301,6 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 			})
 		}
 		people.Wait()
-		if wins != 1 {
-			t.Errorf("a link worked %d times", wins)
-		}
+		expect(t, "a link worked", "1", wins)
 	})
 }

@@ -117,17 +117,13 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for _, book := range []*Book{s, other} {
 			all.Go(func() {
-				if _, err := book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{Receipts: true}, set); err != nil {
-					t.Error(err)
-				}
+				must(book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{Receipts: true}, set))(t)
 			})
 		}
 		all.Wait()
 		finishJobs(t, s, other)
 		office.sendAll(t, s)
-		if len(office.taken) != 1 || waiting(t, s, account) != 3 {
-			t.Errorf("%d mails, %d wait", len(office.taken), waiting(t, s, account))
-		}
+		expect(t, "mails", "1 3", len(office.taken), waiting(t, s, account))
 		var told []jobs.MailingProgress
 		var letters []string
 		for id := range int64(2) {
@@ -142,22 +138,18 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 			}
 			told = append(told, at)
 		}
-		if a, b := told[0], told[1]; a.Mailed+b.Mailed != 1 || a.Letters+b.Letters != 3 || a.Already+b.Already != 4 || a.Done() != 7 || b.Done() != 7 {
-			t.Errorf("%+v", told)
-		}
+		a := told[0]
+		b := told[1]
+		expect(t, "it", "1 3 4 7 7", a.Mailed+b.Mailed, a.Letters+b.Letters, a.Already+b.Already, a.Done(), b.Done())
 		text := strings.Join(letters, "|")
 		for i := 0; i < len(letters)-1; i += 2 { // each with its receipt behind it
 			if !strings.Contains(letters[i], "Dear") || !strings.Contains(letters[i+1], "Receipt number") {
 				t.Errorf("%q, then %q", letters[i], letters[i+1])
 			}
 		}
-		if made := receiptsOf(t, s, account); len(made) != 4 || len(office.last().Files) != 1 {
-			t.Errorf("%d receipts for 4 gifts, %d files", len(made), len(office.last().Files))
-		}
+		expect(t, "receipts for 4 gifts", "4 1", len(receiptsOf(t, s, account)), len(office.last().Files))
 		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00", "$12.00"} {
-			if len(letters) != 6 || !strings.Contains(text, want) {
-				t.Errorf("%d letters lack %q: %s", len(letters), want, text)
-			}
+			expect(t, "letters lack", "6 true", len(letters), strings.Contains(text, want))
 		}
 		wantSound(t, s)
 	})
@@ -180,9 +172,7 @@ func TestLabelsAreInTheOrderOfZIPCodes(t *testing.T) {
 		for _, found := range regexp.MustCompile(`(\d) Quay`).FindAllStringSubmatch(page, -1) {
 			order = append(order, found[1])
 		}
-		if got := strings.Join(order, " "); got != "6 2 1 4 0 5 3" {
-			t.Errorf("the labels are in the order %s: %s", got, page)
-		}
+		expect(t, "the labels are in the order", "6 2 1 4 0 5 3", strings.Join(order, " "))
 	})
 }
 
@@ -304,9 +294,7 @@ func TestAMailingCanBeStopped(t *testing.T) {
 		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		must(s.CancelJob(t.Context(), account, j.ID))(t)
 		finishJobs(t, s)
-		if n := waiting(t, s, account); n != 20 {
-			t.Errorf("%d wait", n)
-		}
+		expect(t, "wait", "20", waiting(t, s, account))
 	})
 }
 
@@ -338,15 +326,11 @@ func TestStatementsOfTwoYearsAreTwoMails(t *testing.T) {
 			}
 			return at
 		}
-		if at := mailed(2024); at.Mailed != 2 {
-			t.Errorf("of 2024: %+v", at)
-		}
+		expect(t, "of 2024", "2", mailed(2024).Mailed)
 		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, 2025)); err != nil || told != nil {
 			t.Errorf("the statement of 2025 was mailed, says %+v: %v", told, err)
 		}
-		if at := mailed(2025); at.Mailed != 2 {
-			t.Errorf("of 2025: %+v", at)
-		}
+		expect(t, "of 2025", "2", mailed(2025).Mailed)
 		for year, subject := range map[int64]string{2024: "Your giving statement for 2024", 2025: "Your giving statement for 2025"} {
 			told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, year))
 			if err != nil || told == nil || !slices.ContainsFunc(office.taken, func(l *mail.Letter) bool { return strings.HasPrefix(l.Subject.String(), subject) }) {

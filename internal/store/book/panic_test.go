@@ -72,10 +72,8 @@ func TestAJobThatPanicsEndsAlone(t *testing.T) {
 						t.Errorf("the log says %s", said)
 					}
 				}
-				j, err := s.Job(t.Context(), account, job)
-				if err != nil || j.State != jobs.JobFailed || j.Trouble().Error == "" {
-					t.Errorf("%v: the job is %+v", err, j)
-				}
+				j := must(s.Job(t.Context(), account, job))(t)
+				expect(t, "the job is", "failed false", j.State, j.Trouble().Error == "")
 				s.Now = time.Now
 				im := upload(t, s, other, file)
 				begin(t, s, im, false)
@@ -110,9 +108,7 @@ func TestAMailThatPanicsHoldsUpNoOther(t *testing.T) {
 		account := newAccount(t, s)
 		ada := newUser(t, s, account, access.Owner, "Ada")
 		for _, to := range []string{"bad@example.org", "good@example.org"} {
-			if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, to); err != nil {
-				t.Fatal(err)
-			}
+			must2(s.Invite(t.Context(), account, ada, access.Viewer, to))(t)
 		}
 		told := 0
 		for range 3 {
@@ -123,9 +119,7 @@ func TestAMailThatPanicsHoldsUpNoOther(t *testing.T) {
 			}))
 			clock.move(mail.Lease + 48*time.Hour)
 		}
-		if told != 1 || len(office.taken) != 1 {
-			t.Errorf("%d errors, and %d mails have left", told, len(office.taken))
-		}
+		expect(t, "mails have left", "1 1", told, len(office.taken))
 	})
 }
 
@@ -210,9 +204,7 @@ func TestEveryCellOfEveryColumnIsImported(t *testing.T) {
 				if err != nil || done.State != jobs.JobDone || done.Progress.Rows != rows {
 					t.Fatalf("%v: the import of %d rows ended as %s: %+v", err, rows, done.State, done.Progress)
 				}
-				if *tried.Progress.Tried != done.Progress.ImportCounts {
-					t.Errorf("the preview has told %+v, and it became %+v", *tried.Progress.Tried, done.Progress.ImportCounts)
-				}
+				expect(t, "the preview has told", "true", *tried.Progress.Tried == done.Progress.ImportCounts)
 				if c := done.Progress.ImportCounts; c.Created < rows/2 {
 					t.Errorf("most rows say too little: %+v", c)
 				}

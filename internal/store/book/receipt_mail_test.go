@@ -113,13 +113,9 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 			if i == 0 { // a reader of our tests does not turn the direction around
 				name = "دمحم"
 			}
-			if !strings.Contains(pages[0], name) {
-				t.Errorf("%q is not in %q", name, pages[0])
-			}
+			expect(t, "is not in", "true", strings.Contains(pages[0], name))
 			for _, kind := range []string{"text/plain", "text/html"} {
-				if !strings.Contains(got[kind], gift.Receipt) || !strings.Contains(got[kind], "attached as a PDF file") {
-					t.Errorf("%s: %s", kind, got[kind])
-				}
+				expect(t, "it", "true true", strings.Contains(got[kind], gift.Receipt), strings.Contains(got[kind], "attached as a PDF file"))
 			}
 		}
 		plain := giveNow(t, s, account, ofAda)
@@ -144,13 +140,9 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		if got := send(); got != nil {
 			t.Errorf("a refunded gift is thanked for: %v", got)
 		}
-		if n := waiting(t, s, account); n != 0 {
-			t.Errorf("%d wait", n)
-		}
+		expect(t, "wait", "0", waiting(t, s, account))
 		must(s.UndoRefund(t.Context(), account, back.Code, nil, ""))(t)
-		if n := waiting(t, s, account); n != 1 {
-			t.Errorf("%d wait", n)
-		}
+		expect(t, "wait", "1", waiting(t, s, account))
 		for _, r := range receiptsOf(t, s, account) {
 			if r.VoidedAt.IsZero() == (r.GiftCode == back.Code) && r.GiftCode == back.Code {
 				t.Errorf("%s is valid", thanks.ReceiptCode(r.ID))

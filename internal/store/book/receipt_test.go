@@ -75,9 +75,7 @@ func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
 			}
 		}
 		for _, code := range codes {
-			if valid[code] != 1 {
-				t.Errorf("%s has %d valid receipts", code, valid[code])
-			}
+			expect(t, "valid receipts", "1", valid[code])
 		}
 		wantSound(t, s)
 	})
@@ -117,9 +115,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 			t.Fatalf("%v %+v", err, all[0])
 		}
 		note := giftInput(t, `{"note":"By phone"}`, false, s.Now())
-		if noted, err := s.UpdateGift(t.Context(), number, gift.Code, note); err != nil || noted.Receipt != moved.Receipt {
-			t.Errorf("%v: a note makes %s of %s", err, noted.Receipt, moved.Receipt)
-		}
+		expect(t, "a note makes", "true", must(s.UpdateGift(t.Context(), number, gift.Code, note))(t).Receipt == moved.Receipt)
 
 		// The files of the account have everything, and the numbers go on.
 		files := exportAccount(t, s, account)
@@ -128,9 +124,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 			t.Errorf("%+v", is)
 		}
 		for _, broken := range []struct{ file, old, changed string }{{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`, `00002,"gift_id"`}, {move.GiftFile, moved.Receipt, first.Receipt}} {
-			if _, err := s.ImportAccount(t.Context(), changedFile(t, files, broken.file, broken.old, broken.changed), move.AccountImport{Progress: quiet}); err == nil || !strings.Contains(err.Error(), move.ReceiptFile) {
-				t.Errorf("%+v: %v", broken, err)
-			}
+			says(t, "it", move.ReceiptFile)(s.ImportAccount(t.Context(), changedFile(t, files, broken.file, broken.old, broken.changed), move.AccountImport{Progress: quiet}))
 		}
 
 		// Who is erased leaves the receipts, also one for a gift that is someone else's now. Numbers and amounts stay.
@@ -190,18 +184,12 @@ func TestCanadianReceipts(t *testing.T) {
 			}
 		}
 		set(access.AccountSettingsInput{TaxID: ptr("")})
-		refunded, err := s.RefundGift(t.Context(), account, gift.Code, ptr(int64(1_0000)), "")
-		if err != nil || refunded.Receipt != "" {
-			t.Errorf("%v %q", err, refunded.Receipt)
-		}
+		refunded := must(s.RefundGift(t.Context(), account, gift.Code, ptr(int64(1_0000)), ""))(t)
+		expect(t, "it", "true", refunded.Receipt == "")
 		set(access.AccountSettingsInput{Receipts: &thanks.Wording{Form: thanks.OwnWording, Text: "{name} gave {amount} to {organization} ({receipt_number})."}})
 		made = issue(t, s, account, gift.Code)
-		if r, err := s.Receipt(t.Context(), account, made.Receipt); err != nil || !strings.Contains(fmt.Sprint(r.Text.Says), "Zoé Roy gave $49.00 to") {
-			t.Errorf("%v %+v", err, r.Text)
-		}
-		if err := s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{Receipts: &thanks.Wording{Form: thanks.OwnWording, Text: "{nome}"}}); err == nil || !strings.Contains(err.Error(), "unknown field {nome}") {
-			t.Errorf("a text with an unknown field: %v", err)
-		}
+		expect(t, "it", "true", strings.Contains(fmt.Sprint(must(s.Receipt(t.Context(), account, made.Receipt))(t).Text.Says), "Zoé Roy gave $49.00 to"))
+		says(t, "a text with an unknown field", "unknown field {nome}")(s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{Receipts: &thanks.Wording{Form: thanks.OwnWording, Text: "{nome}"}}))
 		wantSound(t, s)
 	})
 }
@@ -219,18 +207,12 @@ func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
 		}
 		tried, rejected := imported(t, s, account, later, true)
 		for _, r := range receiptsOf(t, s, account) {
-			if !r.VoidedAt.IsZero() {
-				t.Errorf("the preview has voided %+v", r)
-			}
+			expect(t, "the preview has voided", "true", r.VoidedAt.IsZero())
 		}
 		done, _ := imported(t, s, account, later, false)
-		if tried != done || done.Merged != 2 || len(rejected) != 0 {
-			t.Errorf("the preview says %+v %q, and the import did %+v", tried, rejected, done)
-		}
+		expect(t, "and the import did", "true 2 0", tried == done, done.Merged, len(rejected))
 		for _, r := range receiptsOf(t, s, account) {
-			if r.VoidedAt.IsZero() {
-				t.Errorf("after the refunds, receipt %+v is valid", r)
-			}
+			expect(t, "after the refunds, receipt", "false", r.VoidedAt.IsZero())
 		}
 		checked(t, s)
 	})

@@ -73,13 +73,9 @@ func TestConcurrentThanksAreOneMail(t *testing.T) {
 		if l := office.last(); l.To.String() != "ada@example.org" || !strings.Contains(l.Text(), "Dear Ada,") || !strings.Contains(l.Text(), "$50.00") || !strings.Contains(l.Text(), "first gift") {
 			t.Error(l.Text())
 		}
-		is, err := s.GiftRecord(t.Context(), account, gift.Code)
-		if err != nil || is.Thanks.How != giving.ThankedMail || is.Thanks.By != "ada@harbor.example" || is.Thanks.At.IsZero() {
-			t.Errorf("%v %+v", err, is.Thanks)
-		}
-		if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail, Again: true}); err != nil {
-			t.Error(err)
-		}
+		is := must(s.GiftRecord(t.Context(), account, gift.Code))(t)
+		expect(t, "it", "mail ada@harbor.example false", is.Thanks.How, is.Thanks.By, is.Thanks.At.IsZero())
+		must(s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail, Again: true}))(t)
 		if office.sendAll(t, s); len(office.taken) != 2 {
 			t.Errorf("who asks for it again gets %d mails", len(office.taken))
 		}
@@ -106,23 +102,15 @@ func TestWhichGiftsWaitForThanks(t *testing.T) {
 			must(s.UpdateGift(t.Context(), account, code, giftInput(t, body, false, s.Now())))(t)
 		}
 		change(promise.Code, `{"status":"succeeded"}`)
-		if n := waiting(t, s, account); n != 2 {
-			t.Errorf("%d gifts wait after a promise was kept", n)
-		}
+		expect(t, "gifts wait after a promise was kept", "2", waiting(t, s, account))
 		must(s.RefundGift(t.Context(), account, gift.Code, nil, ""))(t)
-		if n := waiting(t, s, account); n != 1 {
-			t.Errorf("%d gifts wait after a refund", n)
-		}
+		expect(t, "gifts wait after a refund", "1", waiting(t, s, account))
 		must(s.UndoRefund(t.Context(), account, gift.Code, nil, ""))(t)
 		change(gift.Code, `{"thanks":"other"}`)
 		change(promise.Code, `{"thanks":"none"}`)
-		if n := waiting(t, s, account); n != 0 {
-			t.Errorf("%d gifts wait after all", n)
-		}
+		expect(t, "gifts wait after all", "0", waiting(t, s, account))
 		change(gift.Code, `{"thanks":"waiting"}`)
-		if n := waiting(t, s, account); n != 1 {
-			t.Errorf("%d gifts wait again", n)
-		}
+		expect(t, "gifts wait again", "1", waiting(t, s, account))
 		wantSound(t, s)
 	})
 }
@@ -141,44 +129,31 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 			if err != nil || gift.Thanks.How != giving.ToThank {
 				t.Errorf("%s: %v %+v", mark, err, gift.Thanks)
 			}
-			if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail}); !errors.As(err, new(*doc.Invalid)) {
-				t.Errorf("%s: %v", mark, err)
-			}
-			if _, err := s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedNone}); err != nil {
-				t.Error(err)
-			}
+			rejects(t, "it")(s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedMail}))
+			must(s.ThankFor(t.Context(), account, gift.Code, gifts.Thank{How: giving.ThankedNone}))(t)
 		}
 		refused := giveNow(t, s, account, `,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
 		taken := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
-		if test := giveNow(t, s, account, ofAda+`,"send_receipt":true,"livemode":false`); test.Thanks.How != "" || test.Receipt != "" {
-			t.Errorf("a gift of test mode is thanked for: %+v, receipt %q", test.Thanks, test.Receipt)
-		}
-		if refused.Thanks.How != giving.ThankedMail || taken.Thanks.By != "Website" {
-			t.Errorf("%+v %+v", refused.Thanks, taken.Thanks)
-		}
+		test := giveNow(t, s, account, ofAda+`,"send_receipt":true,"livemode":false`)
+		expect(t, "a gift of test mode is thanked for", "true true", test.Thanks.How == "", test.Receipt == "")
+		expect(t, "it", "mail Website", refused.Thanks.How, taken.Thanks.By)
 		if office.sendAll(t, s); len(office.taken) != 1 {
 			t.Fatalf("%d mails", len(office.taken))
 		}
-		is, err := s.GiftRecord(t.Context(), account, refused.Code)
-		if err != nil || !is.Awaits() {
-			t.Errorf("%v %+v", err, is.Thanks)
-		}
+		is := must(s.GiftRecord(t.Context(), account, refused.Code))(t)
+		expect(t, "it", "true", is.Awaits())
 		told, err := s.MailAbout(t.Context(), account, gifts.AboutGift(refused.ID))
 		if err != nil || told == nil || told.State() != mail.Failed || !strings.Contains(told.Error, "550 no such user") {
 			t.Errorf("%v %+v", err, told)
 		}
 		// Their contact says that the email bounced: the next mail does not go there, until someone says that it works, or has another one.
 		nobody := everyContact(t, s, account)[refused.Contact]
-		if nobody.BouncedEmail != "nobody@example.org" {
-			t.Errorf("%q", nobody.BouncedEmail)
-		}
+		expect(t, "it", "nobody@example.org", nobody.BouncedEmail)
 		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err == nil || !strings.Contains(err.Error(), "bounced") {
 			t.Error(err)
 		}
 		must(s.UpdateContact(t.Context(), account, refused.Contact, input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
-		if _, err := s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}); err != nil {
-			t.Error(err)
-		}
+		must(s.ThankFor(t.Context(), account, refused.Code, gifts.Thank{How: giving.ThankedMail}))(t)
 		// An erased person is in no mail, and had it in their own file before.
 		data := must(s.ContactData(t.Context(), account, taken.Contact))(t)
 		var file strings.Builder
@@ -215,9 +190,7 @@ func TestThankYouTexts(t *testing.T) {
 		if waiting(t, s, made.Account.Number) != 1 {
 			t.Error("a gift that was moved does not wait any more")
 		}
-		if _, err := s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"), move.AccountImport{Progress: quiet}); err == nil || !strings.Contains(err.Error(), "templates.jsonl, line 1") {
-			t.Errorf("a text with an unknown field: %v", err)
-		}
+		says(t, "a text with an unknown field", "templates.jsonl, line 1")(s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"), move.AccountImport{Progress: quiet}))
 		succeed(t, s.ResetTemplate(t.Context(), account.Number, thanks.Large))
 		if all, err := s.Templates(t.Context(), account.Number); err != nil || all[len(all)-2].Template != thanks.Default(thanks.Large) {
 			t.Errorf("%v %+v", err, all)
@@ -245,22 +218,14 @@ func TestAnImportCanAskForThanks(t *testing.T) {
 			return im.ID
 		}
 		plain := imports(false)
-		if n := waiting(t, s, account); n != 1 {
-			t.Errorf("%d gifts wait after an import that asks for no thanks", n-1)
-		}
+		expect(t, "gifts wait after an import that asks for no thanks", "1", waiting(t, s, account))
 		finishUndo(t, s, account, plain)
 		asking := imports(true)
-		if n := waiting(t, s, account); n != 3 {
-			t.Errorf("%d gifts of the file wait, want those of Ada and Bo", n-1)
-		}
+		expect(t, "gifts of the file wait, want those of Ada and Bo", "3", waiting(t, s, account))
 		imports(true)
-		if n := waiting(t, s, account); n != 3 {
-			t.Errorf("%d gifts wait after the same file again", n-1)
-		}
+		expect(t, "gifts wait after the same file again", "3", waiting(t, s, account))
 		finishUndo(t, s, account, asking)
-		if n := waiting(t, s, account); n != 1 {
-			t.Errorf("%d gifts wait after the undo", n-1)
-		}
+		expect(t, "gifts wait after the undo", "1", waiting(t, s, account))
 		wantSound(t, s)
 	})
 }

@@ -3,7 +3,6 @@ package book
 import (
 	"archive/zip"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,26 +26,19 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 			if err != nil || im.State != jobs.JobWaiting || !im.Spec.Unread {
 				t.Fatalf("%v: %+v", err, im)
 			}
-			if _, err := s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}); !errors.Is(err, crm.ErrChanged) {
-				t.Errorf("an import whose file was not read begins: %v", err)
-			}
+			refuses(t, "an import whose file was not read begins", crm.ErrChanged)(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}))
 			return im
 		}
 		good, bad := send("first_name,last_name\nAna,Rossi\n"), send("%PDF-1.7")
 		finishJobs(t, s)
-		good, err := s.Import(t.Context(), account, good.ID)
-		if err != nil || good.State != jobs.JobMapping || good.Spec.Unread || strings.Join(good.Spec.Header, " ") != "first_name last_name" || fmt.Sprint(previewOf(t, s, good)) != "[[Ana Rossi]]" {
-			t.Errorf("%v: %+v", err, good)
-		}
-		bad, err = s.Import(t.Context(), account, bad.ID)
-		if err != nil || bad.State != jobs.JobFailed || !strings.Contains(bad.Progress.Error, "This is a PDF document") {
-			t.Errorf("%v: %+v", err, bad)
-		}
+		good = must(s.Import(t.Context(), account, good.ID))(t)
+		expect(t, "it", "mapping false first_name last_name [[Ana Rossi]]", good.State, good.Spec.Unread, strings.Join(good.Spec.Header, " "), fmt.Sprint(previewOf(t, s, good)))
+		bad = must(s.Import(t.Context(), account, bad.ID))(t)
+		expect(t, "it", "failed true", bad.State, strings.Contains(bad.Progress.Error, "This is a PDF document"))
 		begin(t, s, good, false)
 		finishJobs(t, s)
-		if done, err := s.Import(t.Context(), account, good.ID); err != nil || done.State != jobs.JobDone || done.Progress.Created != 1 {
-			t.Errorf("%v: %+v", err, done)
-		}
+		done := must(s.Import(t.Context(), account, good.ID))(t)
+		expect(t, "it", "done 1", done.State, done.Progress.Created)
 	})
 }
 
@@ -75,9 +67,7 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 			t.Errorf("where nothing is to be done, the worker reads %q", read)
 		}
 		spy.read = nil
-		if strings.Contains(string(canceled.Job.Spec), "Secret") || fmt.Sprint(previewOf(t, s, canceled)) != "[[Secret Person]]" {
-			t.Errorf("the job has %s", canceled.Job.Spec)
-		}
+		expect(t, "the job has", "false [[Secret Person]]", strings.Contains(string(canceled.Job.Spec), "Secret"), fmt.Sprint(previewOf(t, s, canceled)))
 		must(s.CancelJob(t.Context(), account, canceled.ID))(t)
 		begin(t, s, done, false)
 		finishJobs(t, s)
@@ -105,9 +95,7 @@ func TestALargeFileIsRemovedInUnits(t *testing.T) {
 		canceled, killed := upload(t, s, account, file), upload(t, s, account, file)
 		spy := spyOn(t, s)
 		must(s.CancelJob(t.Context(), account, canceled.ID))(t)
-		if n := spy.commits.Load(); n != 1+3 {
-			t.Errorf("a file of 40 parts was removed in %d transactions", n)
-		}
+		expect(t, "a file of 40 parts was removed in", "4", spy.commits.Load())
 		err := s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
 			j, err := store.FindIn(tx.Conn, crm.ErrNotFound, jobs.ScanJob, jobs.SQLJob, account, killed.ID)
 			if err == nil {
@@ -122,9 +110,7 @@ func TestALargeFileIsRemovedInUnits(t *testing.T) {
 		clock.move(time.Hour)
 		succeed(t, s.SweepJobs(t.Context()))
 		for _, im := range []jobs.Import{canceled, killed} {
-			if n := keptParts(t, s, im.Of()); n != 0 {
-				t.Errorf("%d parts of import %d are left", n, im.ID)
-			}
+			expect(t, "parts of import", "0", keptParts(t, s, im.Of()))
 		}
 	})
 }
@@ -238,9 +224,7 @@ func TestConcurrentFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 			}
 		}
 		run.Close()
-		if len(seen) != rows || len(s.Files.Large)+len(s.Files.Turn) != 0 {
-			t.Errorf("%q: %d rows of %d came, and %d places are held", of, len(seen), rows, len(s.Files.Large)+len(s.Files.Turn))
-		}
+		expect(t, "places are held", "true 0", len(seen) == rows, len(s.Files.Large)+len(s.Files.Turn))
 	}
 }
 
@@ -263,19 +247,15 @@ func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
 			run.(*jobs.ImportRun).Started = time.Now().Add(-2 * jobs.OpenTurn)
 		}
 		workUntil(t, w, func() bool { return stateOf(t, s, small) == jobs.JobDone })
-		for i, im := range long {
-			if state := stateOf(t, s, im); state == jobs.JobDone {
-				t.Errorf("long import %d is %s when the small one is done", i, state)
-			}
+		for _, im := range long {
+			expect(t, "a long import is done when the small one is", "false", stateOf(t, s, im) == jobs.JobDone)
 		}
 		workUntil(t, w, func() bool {
 			w.LookAgain()
 			return !slices.ContainsFunc(long, func(im jobs.Import) bool { return stateOf(t, s, im) != jobs.JobDone })
 		})
 		for _, im := range long {
-			if n := rowsOf(t, s, im); n != rows {
-				t.Errorf("%d rows of %d were imported", n, rows)
-			}
+			expect(t, "were imported", "true", rowsOf(t, s, im) == rows)
 		}
 	})
 }
@@ -287,8 +267,6 @@ func TestAnErasedPersonLeavesThePreviewOfAnOpenImport(t *testing.T) {
 		person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Vanderkwolf","emails":[{"value":"kwolf@example.org"}]}`)
 		im := upload(t, s, account, "first_name,last_name,email\nQuetzalina,Vanderkwolf,kwolf@example.org\nOtto,Bystander,otto@example.org\n")
 		erase(t, s, store.By(t.Context(), history.ConsoleChannel, "owner@example.org"), account, person.ID)
-		if rows := fmt.Sprint(previewOf(t, s, im)); rows != "[[Otto Bystander otto@example.org]]" {
-			t.Errorf("the preview is %s", rows)
-		}
+		expect(t, "the preview is", "[[Otto Bystander otto@example.org]]", fmt.Sprint(previewOf(t, s, im)))
 	})
 }
