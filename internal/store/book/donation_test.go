@@ -149,11 +149,6 @@ func (shop *org) set(settings donate.Settings) {
 	succeed(shop, shop.SaveDonationSettings(shop.Context(), shop.Number, settings))
 }
 
-func (shop *org) gift(code string) giving.Gift {
-	shop.Helper()
-	return must(shop.GiftRecord(shop.Context(), shop.Number, code))(shop).Gift
-}
-
 func (shop *org) plan(code string) giving.Plan {
 	shop.Helper()
 	return must(shop.Plan(shop.Context(), shop.Number, code))(shop)
