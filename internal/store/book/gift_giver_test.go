@@ -1,15 +1,12 @@
 package book
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store/gifts"
-	"donorbook/internal/store/jobs"
 )
 
 const (
@@ -29,29 +26,6 @@ const (
 		"Ana Ruiz,,10001,,,16,2026-01-05\nSam Lee,,02139,,,32,2026-01-06\nSam Lee,,02139,,,64,2026-01-07\nZoe King,,02139,,8,128,2026-01-08\nAna Ruiz,,02139,,32,256,2026-01-09\n" +
 		"Anne Ruiz,,02139,,,512,2026-01-10\nTom Ford,5 main st,99999,,,2048,2026-01-11\n"
 )
-
-// importInPieces imports a file of gifts by a run that ends after each unit and is begun again, as a server that is killed begins again.
-func importInPieces(t *testing.T, s *Book, account int64, file string, choose ...func(*jobs.FileImport)) jobs.ImportProgress {
-	t.Helper()
-	for range 20 {
-		ctx, stop := context.WithCancel(t.Context())
-		rows := openTable(t, file)
-		spec := giftImportOf(rows)
-		for _, choice := range choose {
-			choice(&spec)
-		}
-		im, _, err := s.ImportFile(ctx, account, rows, spec, 0, true, func(jobs.ImportProgress) { stop() })
-		stop()
-		if err == nil {
-			return im.Progress
-		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-	}
-	t.Fatal("it does not end")
-	return jobs.ImportProgress{}
-}
 
 // giversOf are the contacts of an account with what they gave.
 func giversOf(t *testing.T, s *Book, account int64) (people []string) {

@@ -70,7 +70,9 @@ func checkSorts(t *testing.T, s *Book, account int64, scope campaign.Scope, f gi
 		for _, g := range want {
 			codes = append(codes, g.Code)
 		}
-		expect(t, "the API lists", "true", slices.Equal(listedCodes(t, s, account, scope, f, 7, int64(len(codes))), codes))
+		if listed := listedCodes(t, s, account, scope, f, 7, int64(len(codes))); !slices.Equal(listed, codes) {
+			t.Errorf("%q by %+v: the API lists %v, want %v", scope, by, listed, codes)
+		}
 	}
 }
 
@@ -116,7 +118,9 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 				for _, g := range all {
 					want = append(want, g.Code)
 				}
-				expect(t, "of all accounts by", "true", slices.Equal(listedCodes(t, s, account.Number, campaign.AllCampaigns, giving.GiftFilter{Sort: by}, 11, int64(len(all))), want))
+				if got := listedCodes(t, s, account.Number, campaign.AllCampaigns, giving.GiftFilter{Sort: by}, 11, int64(len(all))); !slices.Equal(got, want) {
+					t.Errorf("of all accounts by %+v: %v, want %v", by, got, want)
+				}
 			}
 			s.Light = 0 // a page that is found when it is its turn is the same
 			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, own)
@@ -194,7 +198,9 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 						got = append(got, fmt.Sprint(amount))
 					}
 				}
-				expect(t, "want", "true", strings.Join(got, " ") == want)
+				if strings.Join(got, " ") != want {
+					t.Errorf("%s: %v, want %s", query, got, want)
+				}
 			}
 		}
 	})

@@ -2,7 +2,6 @@ package book
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -10,26 +9,8 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
-
-// countedOf is everything that is worked out from the gifts of an account, but for gifts that count nowhere.
-func countedOf(t testing.TB, s *Book, account int64) (all []string) {
-	t.Helper()
-	cells := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "", "~"))(t)
-	for _, c := range cells {
-		if c.Entries = 0; c.Sums != (giving.Sums{}) {
-			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Sums))
-		}
-	}
-	for _, g := range ledgerOf(t, s, account) {
-		if g.Status != giving.Cancelled {
-			all = append(all, fmt.Sprint(g.Code, g.Status, g.ExternalID))
-		}
-	}
-	return all
-}
 
 // finishUndo undoes a job unit by unit, each by a node that knows nothing of the one before.
 func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress, kept []jobs.JobRow) {

@@ -27,6 +27,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
@@ -42,6 +43,7 @@ type importScript struct {
 	account access.Account
 	files   []func() []string // imports a file of the script once more
 	jobs    []int64           // of each import
+	last    jobs.Import
 	noted   map[string]map[string]any
 	merge   int64
 }
@@ -205,15 +207,8 @@ func (x *importScript) do(words []string, body string) (says []string) {
 		}
 	case "note":
 		x.noted = recordsOf(x.T, x.Book, x.account)
-	case "compare": // what is new and counts nowhere is nothing
-		now := recordsOf(x.T, x.Book, x.account)
-		maps.DeleteFunc(now, func(id string, r map[string]any) bool {
-			return x.noted[id] == nil && (r["archived_at"] != nil || r["status"] == "cancelled" || r["status"] == "ended")
-		})
-		if diff := gocmp.Diff(x.noted, now); diff != "" {
-			return strings.Split(diff, "\n")
-		}
-		return []string{"as it was noted"}
+	case "compare":
+		return x.compare()
 	case "contact":
 		createAs(x, x.Book, account, sent, crm.Force)
 	case "edit":
@@ -255,6 +250,18 @@ func (x *importScript) do(words []string, body string) (says []string) {
 	return says
 }
 
+// compare tells what has changed since it was noted. What is new and counts nowhere is nothing.
+func (x *importScript) compare() []string {
+	now := recordsOf(x.T, x.Book, x.account)
+	maps.DeleteFunc(now, func(id string, r map[string]any) bool {
+		return x.noted[id] == nil && (r["archived_at"] != nil || r["status"] == "cancelled" || r["status"] == "ended")
+	})
+	if diff := gocmp.Diff(x.noted, now); diff != "" {
+		return strings.Split(diff, "\n")
+	}
+	return []string{"as it was noted"}
+}
+
 // inWords names the fields of a struct of numbers that are not zero.
 func inWords(counts any) (says string) {
 	for v, i := reflect.ValueOf(counts), 0; i < v.NumField(); i++ {
@@ -268,9 +275,12 @@ func inWords(counts any) (says string) {
 // read tries a file and imports it.
 func (x *importScript) read(of string, options []string, text string) (says []string) {
 	kind := map[string]string{"contacts": jobs.ImportContacts, "gifts": jobs.ImportGifts}[of]
-	survey := must(jobs.SurveyRows(x.Context(), openTable(x, text)))(x)
+	fresh := func() *table.Reader {
+		return must(table.OpenWith(strings.NewReader(text), int64(len(text)), "file.csv", table.Options{Header: sheet.FindHeader}))(x)
+	}
+	survey := must(jobs.SurveyRows(x.Context(), fresh()))(x)
 	open := func() (*table.Reader, jobs.FileImport) {
-		rows := openTable(x, text)
+		rows := fresh()
 		spec := jobs.FileImport{Of: kind, Name: "file.csv", SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Region: "US", Days: survey.Days}
 		if of == "contacts" {
 			spec.Mode = jobs.MergeExisting
@@ -280,6 +290,8 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 			switch name, value, _ := strings.Cut(option, "="); name {
 			case "from":
 				spec.Mapping = spec.Mapping.From(value)
+			case "region":
+				spec.Region = value
 			case "mode":
 				spec.Mode = jobs.ImportMode(value)
 			case "other":
@@ -339,7 +351,7 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 	if tried.ImportCounts != im.Progress.ImportCounts || !maps.Equal(tried.Counted, im.Progress.Counted) {
 		x.Errorf("the dry run says %+v %v, the import %+v %v", tried.ImportCounts, tried.Counted, im.Progress.ImportCounts, im.Progress.Counted)
 	}
-	x.jobs = append(x.jobs, im.ID)
+	x.jobs, x.last = append(x.jobs, im.ID), im
 	counted := inWords(im.Progress.ImportCounts)
 	for _, currency := range slices.Sorted(maps.Keys(im.Progress.Counted)) {
 		counted += fmt.Sprintf(", %.2f %s", float64(im.Progress.Counted[currency])/100, currency)

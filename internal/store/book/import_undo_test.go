@@ -35,12 +35,6 @@ func campaignTitled(t testing.TB, s *Book, account int64, title string) int64 {
 	return id
 }
 
-// importGiftsOf imports a file of gifts.
-func importGiftsOf(t *testing.T, s *Book, account int64, file string) jobs.Import {
-	t.Helper()
-	return importMoney(t, s, account, file, giftImportOf(openTable(t, file)))
-}
-
 const toCampaigns = "amount,date,method,first_name,last_name,email,campaign\n"
 
 // The undo of an import removes the campaigns that it has made, unless a gift of anyone else is for them or a person has changed them since: these are listed.
@@ -53,7 +47,7 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 	}{
 		"nothing": {func(*testing.T, *Book, access.Account, int64) {}, "Winter"},
 		"another import of gifts to it that was undone": {func(t *testing.T, s *Book, account access.Account, _ int64) {
-			finishUndo(t, s, account.Number, importGiftsOf(t, s, account.Number, more).ID)
+			finishUndo(t, s, account.Number, importGifts(t, s, account.Number, more).ID)
 		}, "Winter"},
 		"a merge of a giver": {func(t *testing.T, s *Book, account access.Account, _ int64) {
 			ada := must(s.ContactNamed(t.Context(), account.Number, "ada@example.org", "US"))(t)
@@ -82,7 +76,7 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 				account := must(s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID, parent.ID, "Chapter"))(t)
 				winter := "Winter"
 				must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &winter}))(t)
-				im := importGiftsOf(t, s, account.Number, file)
+				im := importGifts(t, s, account.Number, file)
 				gala := campaignTitled(t, s, account.Number, "Gala")
 				meanwhile.do(t, s, account, gala)
 				at, kept := finishUndo(t, s, account.Number, im.ID)
@@ -94,7 +88,7 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 					t.Errorf("the undo says %+v", at)
 				}
 				checked(t, s)
-				importGiftsOf(t, s, account.Number, file)
+				importGifts(t, s, account.Number, file)
 				expect(t, "after the import again the campaigns are", "Gala Winter", titlesOf(t, s, account.Number, campaign.OwnCampaigns))
 			})
 		})
@@ -115,7 +109,7 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 				for i := range many {
 					fmt.Fprintf(&file, "1000,2026-01-05,cash,ada@example.org,g%d\n", i)
 				}
-				im := importGiftsOf(t, s, account, file.String())
+				im := importGifts(t, s, account, file.String())
 				merge := mergeOf(t, s, account, other, ada)
 				finishJobs(t, s)
 				bo := create(t, s, account, `{"first_name":"Bo"}`).ID
