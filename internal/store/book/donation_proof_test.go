@@ -23,23 +23,26 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pay"
 	"donorbook/internal/pay/stripetest"
+	"donorbook/internal/rig/drill"
 	"donorbook/internal/store/donations"
 )
 
-// many is how many donations the proof takes: DONORBOOK_DONATIONS in the environment, or few enough for every commit.
-func many(t *testing.T, few int) int {
+// manyDonations is how many donations the proof takes: DONORBOOK_DONATIONS in the environment, or few enough for every commit.
+func manyDonations(t *testing.T) int {
 	if text := os.Getenv("DONORBOOK_DONATIONS"); text != "" {
-		n := must(strconv.Atoi(text))(t)
-		return n
+		return must(strconv.Atoi(text))(t)
 	}
-	return few
+	if drill.On {
+		return 400
+	}
+	return 60
 }
 
 // The books are those of the provider, to the cent, after events were shuffled, doubled and lost on two nodes, and everything was compared once.
 func TestBooksAreThoseOfTheProvider(t *testing.T) {
 	eachShops(t, func(t *testing.T, shop *org, b *Book) {
 		shop.stripe.LateFees = true
-		n, r := many(t, 150), rand.New(rand.NewPCG(7, 45))
+		n, r := manyDonations(t), rand.New(rand.NewPCG(7, 45))
 		var plans []string
 		for i := range n {
 			w := wish(i % (n/2 + 1)) // some people give twice
@@ -509,6 +512,9 @@ func TestAListOfDonationsGoesBackAsFarAsPeopleDo(t *testing.T) {
 		}
 		seen, last := map[string]bool{}, d.CreatedAt.Add(time.Second)
 		for page := int64(1); page <= donate.Listed/100; page++ {
+			if !drill.On && page%20 > 1 {
+				continue
+			}
 			found, total, err := list(donate.Filter{}, page)
 			if err != nil || total != donate.Listed+1 || len(found) != 100 {
 				t.Fatalf("page %d has %d of %d, %v", page, len(found), total, err)

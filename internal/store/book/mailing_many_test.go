@@ -1,9 +1,10 @@
+//go:build drill
+
 package book
 
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -14,14 +15,6 @@ import (
 
 // manyStatements is enough for several units of work and several pieces of the file; what is held must not depend on it.
 const manyStatements = 600
-
-// inUse is what the program holds, without garbage.
-func inUse() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // gauge throws away what is written, and notes what is held meanwhile.
 type gauge struct{ written, looked, most int64 }

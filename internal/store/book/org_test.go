@@ -3,7 +3,10 @@ package book
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +65,7 @@ func eachOrg(t *testing.T, test func(t *testing.T, s *org)) {
 
 func newOrg(t *testing.T, s *Book) *org {
 	t.Helper()
+	s.Now = func() time.Time { return donorsNow }
 	return &org{T: t, Book: s, Account: newAccount(t, s), office: new(postOffice)}
 }
 
@@ -165,4 +169,30 @@ func (s *org) erase(contact int64) {
 func (s *org) campaignOf(title string) campaign.Campaign {
 	s.Helper()
 	return must(s.CreateCampaign(s.Context(), s.Account, campaign.Input{Title: &title}))(s)
+}
+
+// inUse is what the program holds, without garbage.
+func inUse() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// clients lets 64 clients do something as often as a benchmark asks.
+func clients(b *testing.B, do func(n int64) error) {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	b.ResetTimer()
+	for range 64 {
+		all.Go(func() {
+			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+				if err := do(n); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }

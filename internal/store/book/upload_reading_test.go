@@ -12,6 +12,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
@@ -165,7 +166,7 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 		upload(t, s, third, "first_name,last_name\nEva,Meyer\n")
 		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		run := w.Runs[first.Of()].(*jobs.ImportRun)
-		for end := time.Now().Add(time.Minute); s.Files.Waiting.Load() == 0; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(rig.Patience); s.Files.Waiting.Load() == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the second workbook does not wait")
 			}
