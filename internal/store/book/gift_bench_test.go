@@ -70,7 +70,6 @@ func BenchmarkGiftImport(b *testing.B) {
 	}
 }
 
-
 // BenchmarkImport is what a row of a file costs, with its tags, its address and its keys.
 func BenchmarkImport(b *testing.B) {
 	before := jobs.UnitRows

@@ -48,6 +48,7 @@ func twoNodes(t *testing.T, test func(t *testing.T, s *org, other *Book)) {
 	t.Helper()
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		s := newOrg(t, a)
+		b.Now = a.Now
 		a.UseRelay(s.office)
 		b.UseRelay(s.office)
 		test(t, s, b)
