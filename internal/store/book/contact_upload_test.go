@@ -16,7 +16,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are, and their file has all of them.
+// TestLongRejectedRowsAreReadInPieces: a page that lists rejected rows takes little memory, however long they are,
+// and their file has all of them.
 func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -36,7 +37,8 @@ func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
 	})
 }
 
-// TestThePreviewOfAnUploadIsSmall: it is kept with the import, because a workbook would have to be unpacked for each view of the page.
+// TestThePreviewOfAnUploadIsSmall: it is kept with the import, because a workbook would have to be unpacked for each
+// view of the page.
 func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -92,13 +94,17 @@ func TestAnImportThatWaitsFollowsAtOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
 		long := upload(t, s, other, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*jobs.UnitRows))
-		first, second := upload(t, s, account, "first_name,last_name\nJo,Doe\n"), upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
+		first, second := upload(t, s, account, "first_name,last_name\nJo,Doe\n"), upload(t, s, account,
+			"first_name,last_name\nEva,Meyer\n")
 		for _, im := range []jobs.Import{long, first, second} {
 			begin(t, s, im, false)
 		}
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
-		workUntil(t, w, func() bool { return stateOf(t, s, first) == jobs.JobDone && stateOf(t, s, second) == jobs.JobDone })
+		workUntil(t, w, func() bool {
+			return stateOf(t, s, first) == jobs.JobDone &&
+				stateOf(t, s, second) == jobs.JobDone
+		})
 		expect(t, "the long import is", "false", stateOf(t, s, long) == jobs.JobDone)
 	})
 }
@@ -126,16 +132,19 @@ func TestUploadsAreBounded(t *testing.T) {
 		for _, c := range []struct{ text, says string }{
 			{"", "The file is empty."}, {"\x89PNG\r\n\x1a\n\x00\x00", ""}, {"%PDF-1.7\n", ""},
 		} {
-			_, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US", strings.NewReader(c.text))
+			_, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US",
+				strings.NewReader(c.text))
 			var refused *doc.Invalid
-			if !errors.As(err, &refused) || refused.Faults[0].Field != "file" || !strings.Contains(refused.Error(), c.says) {
+			if !errors.As(err, &refused) || refused.Faults[0].Field != "file" ||
+				!strings.Contains(refused.Error(), c.says) {
 				t.Errorf("%q: %v", c.text, err)
 			}
 		}
 		for range jobs.OpenImports {
 			upload(t, s, account, peopleFile)
 		}
-		_, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US", strings.NewReader(peopleFile))
+		_, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US",
+			strings.NewReader(peopleFile))
 		var refused *doc.Invalid
 		if !errors.As(err, &refused) || refused.Faults[0].Rule != jobs.TooManyImports {
 			t.Errorf("one file too many: %v", err)
@@ -151,7 +160,8 @@ func TestUploadsAreBounded(t *testing.T) {
 		}
 		left := upload(t, s, account, peopleFile)
 		broken := context.Canceled
-		if _, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US", io.MultiReader(strings.NewReader(peopleFile), failing{broken})); err == nil {
+		if _, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "x.csv", "US",
+			io.MultiReader(strings.NewReader(peopleFile), failing{broken})); err == nil {
 			t.Error("an upload that breaks off was taken")
 		}
 		if imports, _, err := s.Imports(t.Context(), account, 1<<60, 100); err != nil || imports[0].ID < left.ID {
@@ -172,7 +182,8 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func uploading(t testing.TB, s *Book, account int64) (j jobs.Job) {
 	t.Helper()
 	succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
-		made := jobs.NewJob(t, t.Accounts[account], jobs.ImportJob, jobs.JobUploading, jobs.FileImport{Name: "people.csv"})
+		made := jobs.NewJob(t, t.Accounts[account], jobs.ImportJob, jobs.JobUploading,
+			jobs.FileImport{Name: "people.csv"})
 		jobs.SaveJob(t, made)
 		j = *made
 		return nil
@@ -180,8 +191,8 @@ func uploading(t testing.TB, s *Book, account int64) (j jobs.Job) {
 	return j
 }
 
-// TestACanceledUploadLeavesNothingBehind: what arrives after an import was canceled is not kept, since no one would remove it any more. A file that
-// still arrives is not given up.
+// TestACanceledUploadLeavesNothingBehind: what arrives after an import was canceled is not kept, since no one would
+// remove it any more. A file that still arrives is not given up.
 func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		clock := stopClock(s)
@@ -209,7 +220,8 @@ func TestACanceledUploadLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// TestACanceledDryRunHasDoneNothing: an import that was canceled while it was tried does not say that it has created contacts.
+// TestACanceledDryRunHasDoneNothing: an import that was canceled while it was tried does not say that it has created
+// contacts.
 func TestACanceledDryRunHasDoneNothing(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -219,7 +231,8 @@ func TestACanceledDryRunHasDoneNothing(t *testing.T) {
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, im) > 0 })
 		must(s.CancelJob(t.Context(), account, im.ID))(t)
-		if im, err := s.Import(t.Context(), account, im.ID); err != nil || im.Progress.ImportCounts != (jobs.ImportCounts{}) || im.Progress.Total != 11 {
+		if im, err := s.Import(t.Context(), account, im.ID); err != nil ||
+			im.Progress.ImportCounts != (jobs.ImportCounts{}) || im.Progress.Total != 11 {
 			t.Errorf("%v: %+v", err, im.Progress)
 		}
 	})

@@ -23,12 +23,14 @@ func everythingTyped(t *testing.T, s *Book) (text string) {
 	t.Helper()
 	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 		text = ""
-		return c.Each(func(r db.Row) error { text += r.Text(0) + r.Text(1) + r.Text(2); return nil }, `SELECT wish, email, fault FROM donation`)
+		return c.Each(func(r db.Row) error { text += r.Text(0) + r.Text(1) + r.Text(2); return nil },
+			`SELECT wish, email, fault FROM donation`)
 	}))
 	return text
 }
 
-// Who is erased is in no donation any more, neither in those that were paid nor in those that were only begun; a monthly gift that goes on is still in the books.
+// Who is erased is in no donation any more, neither in those that were paid nor in those that were only begun; a
+// monthly gift that goes on is still in the books.
 func TestAnErasureFindsWhatWasTypedOnPages(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		monthly := wish(1)
@@ -48,7 +50,8 @@ func TestAnErasureFindsWhatWasTypedOnPages(t *testing.T) {
 		expect(t, "what someone else typed is there", "true", strings.Contains(typed, "ann2@"))
 		shop.month()
 		all := shop.allGifts()
-		expect(t, "after a month there are", "3 false", len(all), slices.ContainsFunc(all, func(g giving.Gift) bool { return strings.Contains(g.Giver.Name(), "Lee1") }))
+		expect(t, "after a month there are", "3 false", len(all),
+			slices.ContainsFunc(all, func(g giving.Gift) bool { return strings.Contains(g.Giver.Name(), "Lee1") }))
 		shop.sound()
 	})
 }
@@ -66,7 +69,8 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 		kept := func(days int) (ids []string) {
 			t.Helper()
 			succeed(t, shop.UpdateShared(t.Context(), shop.Number, func(tx *store.Tx) error {
-				return tx.Run(`UPDATE donation SET created_at = $2, updated_at = $2 WHERE account_id = $1`, shop.Number, time.Now().AddDate(0, 0, -days).Unix())
+				return tx.Run(`UPDATE donation SET created_at = $2, updated_at = $2 WHERE account_id = $1`,
+					shop.Number, time.Now().AddDate(0, 0, -days).Unix())
 			}))
 			succeed(t, shop.SweepDonations(t.Context()))
 			for _, d := range []donate.Donation{paid, debit, begun, check} {
@@ -79,13 +83,15 @@ func TestWhatWasNeverPaidIsForgotten(t *testing.T) {
 		for _, c := range []struct {
 			days int
 			want []string
-		}{{29, []string{paid.ID, debit.ID, begun.ID, check.ID}}, {31, []string{paid.ID, debit.ID, check.ID}}, {91, []string{paid.ID, debit.ID}}} {
+		}{{29, []string{paid.ID, debit.ID, begun.ID, check.ID}}, {31, []string{paid.ID, debit.ID, check.ID}}, {91,
+			[]string{paid.ID, debit.ID}}} {
 			expect(t, "are left and not", "true", slices.Equal(kept(c.days), c.want))
 		}
 	})
 }
 
-// A check was taken for that of a promise, months later, and was another one: the promise waits for its own as if it were new.
+// A check was taken for that of a promise, months later, and was another one: the promise waits for its own as if it
+// were new.
 func TestAPromiseThatWaitsAgainIsNotForgotten(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		shop.set(donate.Settings{Check: "Clean Water"})
@@ -114,14 +120,16 @@ func TestACheckFindsAPaymentThatIsInNoGift(t *testing.T) {
 		}
 		payment := shop.look(d.ID).Payment
 		set("pi_lost")
-		if found, _ := checkAll(t, shop.Book, false); len(found) != 1 || !strings.Contains(found[0], "payment stripe pi_lost of donation "+d.ID) {
+		if found, _ := checkAll(t, shop.Book, false); len(found) != 1 ||
+			!strings.Contains(found[0], "payment stripe pi_lost of donation "+d.ID) {
 			t.Errorf("the check finds %q", found)
 		}
 		set(payment)
 	})
 }
 
-// An account that has moved to another server, where it has another id, has its plans and gifts with it, and no donations.
+// An account that has moved to another server, where it has another id, has its plans and gifts with it, and no
+// donations.
 func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		w := monthly(1)
@@ -131,7 +139,8 @@ func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 		move := func(id string) {
 			t.Helper()
 			succeed(t, shop.UpdateShared(t.Context(), here.Number, func(tx *store.Tx) error {
-				return errors.Join(tx.Run(`DELETE FROM donation WHERE account_id = $1`, here.Number), tx.Run(`UPDATE account SET public_id = $2 WHERE account_id = $1`, here.Number, id))
+				return errors.Join(tx.Run(`DELETE FROM donation WHERE account_id = $1`, here.Number),
+					tx.Run(`UPDATE account SET public_id = $2 WHERE account_id = $1`, here.Number, id))
 			}))
 			var err error
 			if shop.Account, err = shop.AccountByNumber(t.Context(), here.Number); err != nil || shop.Account.ID != id {
@@ -148,7 +157,9 @@ func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
 		shop.sound()
 		all := shop.allGifts()
 		slices.SortFunc(all, func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
-		if len(all) != 2 || len(first) != 1 || all[1].Campaign != first[0].Campaign || all[1].Contact != first[0].Contact || all[1].Plan() != first[0].Plan() || all[1].Plan() == 0 || all[0].Left() != 40_00 {
+		if len(all) != 2 || len(first) != 1 || all[1].Campaign != first[0].Campaign ||
+			all[1].Contact != first[0].Contact || all[1].Plan() != first[0].Plan() || all[1].Plan() == 0 ||
+			all[0].Left() != 40_00 {
 			t.Errorf("after the move, the gifts are %+v", all)
 		}
 	})
@@ -175,7 +186,8 @@ func TestPaymentsFollowAMergedGiver(t *testing.T) {
 			shop.sound()
 		}
 		d = shop.look(d.ID)
-		first, survivor := giver(1), create(t, shop.Book, shop.Number, `{"first_name":"Anna","last_name":"Lee","emails":["anna@example.org"]}`).ID
+		first, survivor := giver(1), create(t, shop.Book, shop.Number,
+			`{"first_name":"Anna","last_name":"Lee","emails":["anna@example.org"]}`).ID
 		merge := mergeOf(t, shop.Book, shop.Number, survivor, first)
 		refund()
 		shop.stripe.Fees()
@@ -187,7 +199,8 @@ func TestPaymentsFollowAMergedGiver(t *testing.T) {
 		shop.month()
 		expect(t, "the third payment is from", "true", giver(3) == first)
 		shop.sound()
-		rejects(t, "a refund that the provider has paid out is undone")(shop.UndoRefund(t.Context(), shop.Number, d.Gift, nil, ""))
+		rejects(t, "a refund that the provider has paid out is undone")(shop.UndoRefund(t.Context(), shop.Number,
+			d.Gift, nil, ""))
 		shop.sound()
 	})
 }
@@ -196,7 +209,8 @@ func TestPaymentsFollowAMergedGiver(t *testing.T) {
 func TestACampaignStaysWhileSomeoneGives(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		d, _ := shop.give(wish(1))
-		rejects(t, "a campaign that someone gives to is deleted")(shop.DeleteCampaign(t.Context(), shop.Account, shop.campaign.ID, ""))
+		rejects(t, "a campaign that someone gives to is deleted")(shop.DeleteCampaign(t.Context(), shop.Account,
+			shop.campaign.ID, ""))
 		shop.stripe.Advance(2 * time.Hour)
 		if now, err := shop.LookAtDonation(t.Context(), shop.Number, d.ID); err != nil || now.State != donate.Expired {
 			t.Fatalf("a page that was left is %+v, %v", now, err)
@@ -207,7 +221,8 @@ func TestACampaignStaysWhileSomeoneGives(t *testing.T) {
 	})
 }
 
-// Nothing is merged into an archived contact: who gives again is a new contact, and a person is asked to look. The gifts of a plan stay with its contact.
+// Nothing is merged into an archived contact: who gives again is a new contact, and a person is asked to look. The
+// gifts of a plan stay with its contact.
 func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		number := shop.Number
@@ -224,11 +239,13 @@ func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 		first, was := pay(wish(1))
 		archive(was.Contact)
 		again, is := pay(wish(1))
-		expect(t, "who was archived as contact", "true archived false", first.Doubt == "", again.Doubt, is.Contact == was.Contact)
+		expect(t, "who was archived as contact", "true archived false", first.Doubt == "", again.Doubt,
+			is.Contact == was.Contact)
 		if more, g := pay(wish(1)); more.Doubt != "" || g.Contact != is.Contact {
 			t.Errorf("a third gift is of contact %d, in doubt of %q", g.Contact, more.Doubt)
 		}
-		for _, frequency := range []string{donate.Once, "monthly"} { // a first payment of a plan makes the contact with the plan
+		// a first payment of a plan makes the contact with the plan
+		for _, frequency := range []string{donate.Once, "monthly"} {
 			w := wish(2)
 			w.Frequency = frequency
 			_, g := pay(w)
@@ -242,7 +259,10 @@ func TestAnArchivedGiverIsListedForReview(t *testing.T) {
 		d, planned := pay(monthly)
 		archive(planned.Contact)
 		shop.month()
-		paid := slices.DeleteFunc(shop.allGifts(), func(g giving.Gift) bool { return g.PlanCode != d.GiftPlan || g.Contact != planned.Contact })
+		paid := slices.DeleteFunc(shop.allGifts(), func(g giving.Gift) bool {
+			return g.PlanCode != d.GiftPlan ||
+				g.Contact != planned.Contact
+		})
 		expect(t, "that was archived has paid", "2 archived", len(paid), shop.look(d.ID).Doubt)
 		must(shop.ResolveReview(t.Context(), number, d.ID, donate.Archived))(t)
 		shop.month()
@@ -263,15 +283,18 @@ func (shop *org) newest() giving.Gift {
 func TestAPromiseOfAnArchivedGiverIsListedForReview(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		shop.set(donate.Settings{Check: "Clean Water"})
-		contact := create(t, shop.Book, shop.Number, `{"first_name":"Ann","last_name":"Lee1","emails":["ann1@example.org"]}`).ID
+		contact := create(t, shop.Book, shop.Number,
+			`{"first_name":"Ann","last_name":"Lee1","emails":["ann1@example.org"]}`).ID
 		succeed(t, shop.ArchiveContact(t.Context(), shop.Number, contact))
 		w := byCheck(1)
 		d, _ := shop.give(w)
-		expect(t, "a check of who was archived is", "archived", must(shop.Received(t.Context(), shop.Number, d.ID, "", nil))(t).Doubt)
+		expect(t, "a check of who was archived is", "archived",
+			must(shop.Received(t.Context(), shop.Number, d.ID, "", nil))(t).Doubt)
 	})
 }
 
-// What strangers type fills what is empty in a contact, and changes nothing that is there. The gift keeps it as it was typed.
+// What strangers type fills what is empty in a contact, and changes nothing that is there. The gift keeps it as it
+// was typed.
 func TestAFormFillsOnlyWhatIsEmpty(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		known := create(t, shop.Book, shop.Number, `{"first_name":"Ann","last_name":"Lee","company":"Harbor","do_not_email":true,"emails":["ann@example.org"],"addresses":[{"address_1":"1 Pier","city":"Boston"}]}`).ID
@@ -280,11 +303,13 @@ func TestAFormFillsOnlyWhatIsEmpty(t *testing.T) {
 		w.FirstName, w.LastName, w.Company, w.Email, w.Phone = "Mallory", "Evil", "Evil Ltd", "ann@example.org", "617-555-0100"
 		d, session := shop.give(w)
 		is := recordOf(t, shop.Book, shop.Number, known)
-		expect(t, "before money has arrived, the contact is", string(before.AppendBody(nil)), string(is.AppendBody(nil)))
+		expect(t, "before money has arrived, the contact is", string(before.AppendBody(nil)),
+			string(is.AppendBody(nil)))
 		shop.stripe.Pay(session, stripetest.Card)
 		shop.arrive()
 		is = recordOf(t, shop.Book, shop.Number, known)
-		if is.FirstName != "Ann" || is.LastName != "Lee" || is.Company != "Harbor" || !is.DoNotEmail || len(is.Addresses) != 1 || is.Emails[0].Value != "ann@example.org" {
+		if is.FirstName != "Ann" || is.LastName != "Lee" || is.Company != "Harbor" || !is.DoNotEmail ||
+			len(is.Addresses) != 1 || is.Emails[0].Value != "ann@example.org" {
 			t.Errorf("a form has made %+v", is)
 		}
 		expect(t, "a form has not filled the phone", "1", len(is.Phones))
@@ -297,11 +322,13 @@ func TestAFormFillsOnlyWhatIsEmpty(t *testing.T) {
 // The days of a plan, and of its gifts, are those of the organization's clock, wherever the provider's is.
 func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} { // 25 hours apart, so that the day of one of them is not that of UTC
+		// 25 hours apart, so that the day of one of them is not that of UTC
+		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} {
 			shop := newShop(t, s, true)
 			succeed(t, s.SetAccountSettings(t.Context(), shop.Number, access.AccountSettingsInput{Timezone: &zone}))
 			there := must(time.LoadLocation(zone))(t)
-			succeed(t, s.SaveDonationSettings(t.Context(), shop.Number, donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}}))
+			succeed(t, s.SaveDonationSettings(t.Context(), shop.Number,
+				donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}}))
 			w := wish(1)
 			w.Frequency, w.Cover = "monthly", true
 			d := shop.paid(w)
@@ -310,16 +337,20 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 				t.Fatalf("%d of %d cover the fee: %v", p.Covered, p.Amount, err)
 			}
 			begun, next := shop.stripe.Period(d.Plan)
-			for what, days := range map[string][2]time.Time{"begins": {p.StartAt, begun}, "is due": {p.NextBill, next}} {
+			for what, days := range map[string][2]time.Time{"begins": {p.StartAt, begun},
+				"is due": {p.NextBill, next}} {
 				if got, want := days[0].Format(time.DateTime), days[1].In(there).Format(time.DateOnly)+" 00:00:00"; got != want {
 					t.Errorf("in %s, a plan %s on %s and not on %s", zone, what, got, want)
 				}
 			}
 			expect(t, "the gift is of", "true", shop.newest().Local.Format(time.DateOnly) == begun.In(there).Format(time.DateOnly))
 			rows := openTable(t, "Date (UTC),Amount,First Name,Last Name,Email,Recurring ID\n2026-03-10 17:30:00,25,Mo,Nthly,mo@example.org,sub_1\n")
-			must2(s.ImportFile(t.Context(), shop.Number, rows, giftImportOf(rows), 0, false, func(jobs.ImportProgress) {}))(t)
+			must2(s.ImportFile(t.Context(), shop.Number, rows, giftImportOf(rows), 0, false,
+				func(jobs.ImportProgress) {}))(t)
 			filed := shop.newest()
-			expect(t, "the plan of a file begins on", "true", must(s.Plan(t.Context(), shop.Number, filed.PlanCode))(t).StartAt.Equal(filed.Local.Truncate(24*time.Hour)))
+			expect(t, "the plan of a file begins on", "true",
+				must(s.Plan(t.Context(), shop.Number,
+					filed.PlanCode))(t).StartAt.Equal(filed.Local.Truncate(24*time.Hour)))
 		}
 	})
 }

@@ -27,7 +27,8 @@ import (
 	"donorbook/internal/store/donations"
 )
 
-// manyDonations is how many donations the proof takes: DONORBOOK_DONATIONS in the environment, or few enough for every commit.
+// manyDonations is how many donations the proof takes: DONORBOOK_DONATIONS in the environment, or few enough for
+// every commit.
 func manyDonations(t *testing.T) int {
 	if text := os.Getenv("DONORBOOK_DONATIONS"); text != "" {
 		return must(strconv.Atoi(text))(t)
@@ -38,7 +39,8 @@ func manyDonations(t *testing.T) int {
 	return 60
 }
 
-// The books are those of the provider, to the cent, after events were shuffled, doubled and lost on two nodes, and everything was compared once.
+// The books are those of the provider, to the cent, after events were shuffled, doubled and lost on two nodes, and
+// everything was compared once.
 func TestBooksAreThoseOfTheProvider(t *testing.T) {
 	eachShops(t, func(t *testing.T, shop *org, b *Book) {
 		shop.stripe.LateFees = true
@@ -51,7 +53,8 @@ func TestBooksAreThoseOfTheProvider(t *testing.T) {
 			}
 			w.Amount = 5_00 + r.Int64N(500_00)
 			d, session := shop.give(w)
-			how := []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Card, stripetest.Debit, stripetest.Decline}[r.IntN(5)]
+			how := []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Card, stripetest.Debit,
+				stripetest.Decline}[r.IntN(5)]
 			if w.Frequency != donate.Once {
 				how = stripetest.Card
 				plans = append(plans, d.ID)
@@ -81,7 +84,8 @@ func TestBooksAreThoseOfTheProvider(t *testing.T) {
 		storm()
 		succeed(t, shop.Reconcile(t.Context(), shop.Account, func(err error) { t.Error(err) }))
 		shop.sound()
-		if again := len(shop.allGifts()); shop.Reconcile(t.Context(), shop.Account, func(err error) { t.Error(err) }) != nil || len(shop.allGifts()) != again {
+		if again := len(shop.allGifts()); shop.Reconcile(t.Context(), shop.Account,
+			func(err error) { t.Error(err) }) != nil || len(shop.allGifts()) != again {
 			t.Errorf("comparing again changes something")
 		}
 		shop.soundOn(b)
@@ -129,19 +133,27 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 			body      []byte
 			signature string
 		}{
-			"no signature":          {completed(session), ""},
-			"nonsense":              {completed(session), "t=yes,v1=no"},
-			"another secret":        {completed(session), stripetest.Sign(completed(session), "whsec_other", now)},
-			"the empty secret":      {completed(session), stripetest.Sign(completed(session), "", now)},
-			"a changed body":        {bytes.ReplaceAll(completed(session), []byte("5000"), []byte("9000")), stripetest.Sign(completed(session), shop.stripe.Secret, now)},
-			"six minutes old":       {completed(session), stripetest.Sign(completed(session), shop.stripe.Secret, now.Add(-6*time.Minute))},
-			"a day ahead":           {completed(session), stripetest.Sign(completed(session), shop.stripe.Secret, now.Add(24*time.Hour))},
-			"of test mode":          {event("checkout.session.completed", "checkout.session", session, false), stripetest.Sign(event("checkout.session.completed", "checkout.session", session, false), shop.stripe.Secret, now)},
-			"no JSON":               {[]byte("paid"), stripetest.Sign([]byte("paid"), shop.stripe.Secret, now)},
-			"an empty body":         {nil, stripetest.Sign(nil, shop.stripe.Secret, now)},
-			"a list":                {[]byte("[]"), stripetest.Sign([]byte("[]"), shop.stripe.Secret, now)},
-			"only a wrong v0":       {completed(session), strings.ReplaceAll(stripetest.Sign(completed(session), shop.stripe.Secret, now), "v1=", "v0=")},
-			"a signature in pieces": {completed(session), strings.TrimSuffix(stripetest.Sign(completed(session), shop.stripe.Secret, now), "0123456789abcdef")[:40]},
+			"no signature":     {completed(session), ""},
+			"nonsense":         {completed(session), "t=yes,v1=no"},
+			"another secret":   {completed(session), stripetest.Sign(completed(session), "whsec_other", now)},
+			"the empty secret": {completed(session), stripetest.Sign(completed(session), "", now)},
+			"a changed body": {bytes.ReplaceAll(completed(session), []byte("5000"), []byte("9000")),
+				stripetest.Sign(completed(session), shop.stripe.Secret, now)},
+			"six minutes old": {completed(session),
+				stripetest.Sign(completed(session), shop.stripe.Secret, now.Add(-6*time.Minute))},
+			"a day ahead": {completed(session),
+				stripetest.Sign(completed(session), shop.stripe.Secret, now.Add(24*time.Hour))},
+			"of test mode": {event("checkout.session.completed", "checkout.session", session, false),
+				stripetest.Sign(event("checkout.session.completed", "checkout.session", session, false),
+					shop.stripe.Secret, now)},
+			"no JSON":       {[]byte("paid"), stripetest.Sign([]byte("paid"), shop.stripe.Secret, now)},
+			"an empty body": {nil, stripetest.Sign(nil, shop.stripe.Secret, now)},
+			"a list":        {[]byte("[]"), stripetest.Sign([]byte("[]"), shop.stripe.Secret, now)},
+			"only a wrong v0": {completed(session),
+				strings.ReplaceAll(stripetest.Sign(completed(session), shop.stripe.Secret, now), "v1=", "v0=")},
+			"a signature in pieces": {completed(session),
+				strings.TrimSuffix(stripetest.Sign(completed(session), shop.stripe.Secret, now),
+					"0123456789abcdef")[:40]},
 		} {
 			refuses(t, "an event with "+name, donate.ErrForged)(shop.take(shop.Book, c.body, c.signature))
 		}
@@ -149,8 +161,10 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 		// Genuine signatures on events that say what is not so: only what is found at the provider counts.
 		for _, body := range [][]byte{
 			completed(session), completed("cs_live_none"), completed("../../v1/balance"),
-			event("charge.updated", "charge", "ch_none", true), event("invoice.paid", "invoice", "in_none", true), event("customer.subscription.updated", "subscription", "sub_none", true),
-			event("refund.created", "refund", "re_none", true), event("charge.dispute.closed", "dispute", "dp_none", true), event("payment_intent.succeeded", "payment_intent", "pi_none", true),
+			event("charge.updated", "charge", "ch_none", true), event("invoice.paid", "invoice", "in_none",
+				true), event("customer.subscription.updated", "subscription", "sub_none", true),
+			event("refund.created", "refund", "re_none", true), event("charge.dispute.closed", "dispute", "dp_none",
+				true), event("payment_intent.succeeded", "payment_intent", "pi_none", true),
 		} {
 			must(shop.take(shop.Book, body, stripetest.Sign(body, shop.stripe.Secret, now)))(t)
 		}
@@ -160,11 +174,13 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 		for provider, id := range map[string]string{"stripe": newAccount(t, shop.Book).ID, "pretend": shop.Account.ID} {
 			a := must(shop.Book.Account(t.Context(), id))(t)
 			body := completed(session)
-			refuses(t, "an event of", crm.ErrNotFound)(shop.TakeEvent(t.Context(), provider, a, func(string) string { return stripetest.Sign(body, shop.stripe.Secret, now) }, body))
+			refuses(t, "an event of", crm.ErrNotFound)(shop.TakeEvent(t.Context(), provider, a,
+				func(string) string { return stripetest.Sign(body, shop.stripe.Secret, now) }, body))
 		}
 		// A payment that names another donation, or less than was asked for.
 		shop.stripe.Pay(otherSession, stripetest.Card)
-		shop.change(`UPDATE donation SET session = $3 WHERE account_id = $1 AND id = $2`, shop.Number, d.ID, otherSession)
+		shop.change(`UPDATE donation SET session = $3 WHERE account_id = $1 AND id = $2`, shop.Number, d.ID,
+			otherSession)
 		seen := must(shop.LookAtDonation(t.Context(), shop.Number, d.ID))(t)
 		expect(t, "the payment of another donation makes", "false true", seen.State == donate.Paid, seen.Gift == "")
 		shop.change(`UPDATE donation SET charged = 7000 WHERE account_id = $1 AND id = $2`, shop.Number, other.ID)
@@ -238,7 +254,8 @@ func faultsOf(err error) (fields []string) {
 	return fields
 }
 
-// deafDesk opens a provider whose first answers are lost on their way, after it has done what was asked. It notes how long it may take.
+// deafDesk opens a provider whose first answers are lost on their way, after it has done what was asked. It notes how
+// long it may take.
 type deafDesk struct {
 	deskAt
 	lost        int
@@ -284,16 +301,19 @@ func timeOf(ctx context.Context) time.Duration {
 // sessions are the pages that the provider has made for givers.
 func (shop *org) sessions() int {
 	shop.Helper()
-	request := must(http.NewRequestWithContext(shop.Context(), http.MethodGet, shop.stripe.URL+"/v1/checkout/sessions?limit=100", nil))(shop)
+	request := must(http.NewRequestWithContext(shop.Context(), http.MethodGet,
+		shop.stripe.URL+"/v1/checkout/sessions?limit=100", nil))(shop)
 	request.Header.Set("Authorization", "Bearer "+shop.stripe.Key)
 	response := must(http.DefaultClient.Do(request))(shop)
 	defer response.Body.Close()
 	body := new(bytes.Buffer)
 	must(body.ReadFrom(response.Body))(shop)
-	return bytes.Count(body.Bytes(), []byte(`"object":"checkout.session"`)) - bytes.Count(body.Bytes(), []byte(`"status":"expired"`))
+	return bytes.Count(body.Bytes(), []byte(`"object":"checkout.session"`)) - bytes.Count(body.Bytes(),
+		[]byte(`"status":"expired"`))
 }
 
-// The provider's answer is lost, or the server dies before it notes it: the same form leads to the same page, and nothing is charged twice.
+// The provider's answer is lost, or the server dies before it notes it: the same form leads to the same page, and
+// nothing is charged twice.
 func TestAPageWhoseAddressWasLostIsFoundAgain(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		desk := &deafDesk{deskAt: deskAt{pay.NewDesk("https://donors.example"), shop.stripe.URL}, lost: 1}
@@ -309,7 +329,8 @@ func TestAPageWhoseAddressWasLostIsFoundAgain(t *testing.T) {
 		if err != nil || first.URL == "" {
 			t.Fatalf("the form again is %+v, %v", d, err)
 		}
-		shop.change(`UPDATE donation SET state = 'started', session = '' WHERE account_id = $1`, shop.Number) // as after a crash
+		// as after a crash
+		shop.change(`UPDATE donation SET state = 'started', session = '' WHERE account_id = $1`, shop.Number)
 		if again, h, err := give(); err != nil || h != first || again.ID != d.ID || shop.sessions() != 1 {
 			t.Errorf("after a crash it is %+v, %+v of %d pages, %v", again, h, shop.sessions(), err)
 		}
@@ -320,7 +341,8 @@ func TestAPageWhoseAddressWasLostIsFoundAgain(t *testing.T) {
 		expect(t, "paid on a page that was never noted, it is", "paid true", now.State, now.Doubt == "")
 		d, _ = shop.give(wish(2))
 		desk.look = 0
-		if _, err := shop.LookAtDonation(t.Context(), shop.Number, d.ID); err != nil || desk.start > 10*time.Second || desk.look == 0 || desk.look > 3*time.Second {
+		if _, err := shop.LookAtDonation(t.Context(), shop.Number, d.ID); err != nil || desk.start > 10*time.Second ||
+			desk.look == 0 || desk.look > 3*time.Second {
 			t.Errorf("a form waits for up to %s, and who comes back for up to %s, %v", desk.start, desk.look, err)
 		}
 	})
@@ -382,8 +404,8 @@ func TestWhoeverLoadsThePageOfThanksAsksTheProviderSeldom(t *testing.T) {
 	})
 }
 
-// The link of a thank-you lasts, and whoever has it loads its page again and again, from two nodes. A monthly gift that
-// has ended is not asked about at all.
+// The link of a thank-you lasts, and whoever has it loads its page again and again, from two nodes. A monthly gift
+// that has ended is not asked about at all.
 func TestWhoeverLoadsAMonthlyGiftAsksTheProviderSeldom(t *testing.T) {
 	eachShops(t, func(t *testing.T, shop *org, b *Book) {
 		desk := &deafDesk{deskAt: deskAt{pay.NewDesk("https://donors.example"), shop.stripe.URL}}
@@ -435,12 +457,14 @@ func TestNothingBeginsThatCannotBeWritten(t *testing.T) {
 func TestACampaignThatIsClosedTakesWhatWasBegun(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		d, session := shop.give(wish(1))
-		shop.campaign = updateCampaign(t, shop.Book, shop.Account, shop.campaign.ID, `{"title":"Clean Water","status":"closed","end_at":"2026-01-01 00:00:00"}`)
+		shop.campaign = updateCampaign(t, shop.Book, shop.Account, shop.campaign.ID,
+			`{"title":"Clean Water","status":"closed","end_at":"2026-01-01 00:00:00"}`)
 		rejects(t, "a campaign that is")(shop.begin(shop.Book, wish(2)))
 		shop.stripe.Pay(session, stripetest.Card)
 		shop.stripe.Fees()
 		shop.arrive()
-		expect(t, "the gift is", "true", must(shop.GiftRecord(t.Context(), shop.Number, shop.look(d.ID).Gift))(t).Campaign == shop.campaign.ID)
+		expect(t, "the gift is", "true", must(shop.GiftRecord(t.Context(), shop.Number,
+			shop.look(d.ID).Gift))(t).Campaign == shop.campaign.ID)
 		shop.sound()
 	})
 }
@@ -450,7 +474,8 @@ func TestOpenDonationsAreBounded(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		d, _ := shop.give(wish(1))
 		shop.change(fmt.Sprintf(sqlCopies, 9_999), shop.Number, d.ID)
-		shop.change(`UPDATE donation SET state = 'open', created_at = created_at - 3600 WHERE account_id = $1`, shop.Number)
+		shop.change(`UPDATE donation SET state = 'open', created_at = created_at - 3600 WHERE account_id = $1`,
+			shop.Number)
 		rejects(t, "one more than 10,000 begins")(shop.begin(shop.Book, wish(2)))
 		shop.change(`UPDATE donation SET state = 'expired' WHERE account_id = $1 AND id = $2`, shop.Number, d.ID)
 		must2(shop.begin(shop.Book, wish(2)))(t)
@@ -464,16 +489,20 @@ func TestTheKeyOfAProviderIsNotInTheDatabase(t *testing.T) {
 		expect(t, "the key file is", "true 32", info.Mode().Perm() == 0o600, info.Size())
 		var secret []byte
 		succeed(t, shop.Read(t.Context(), func(c db.Conn) error {
-			_, err := c.One(func(r db.Row) { secret = bytes.Clone(r.Bytes(0)) }, `SELECT secret FROM connection WHERE account_id = $1`, shop.Number)
+			_, err := c.One(func(r db.Row) { secret = bytes.Clone(r.Bytes(0)) },
+				`SELECT secret FROM connection WHERE account_id = $1`, shop.Number)
 			return err
 		}))
-		if len(secret) < 64 || bytes.Contains(secret, []byte("rk_live")) || bytes.Contains(secret, []byte(shop.stripe.Secret)) {
+		if len(secret) < 64 || bytes.Contains(secret, []byte("rk_live")) ||
+			bytes.Contains(secret, []byte(shop.stripe.Secret)) {
 			t.Errorf("the database has %q", secret)
 		}
 		other := newAccount(t, shop.Book)
-		must(shop.Connect(t.Context(), other, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"))(t)
+		must(shop.Connect(t.Context(), other, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key},
+			"https://donors.example"))(t)
 		shop.change(`UPDATE connection SET secret = $2 WHERE account_id = $1`, other.Number, secret)
-		refuses(t, "the secret of another organization opens", donations.ErrNoKeyFile)(shop.TestConnection(t.Context(), other))
+		refuses(t, "the secret of another organization opens",
+			donations.ErrNoKeyFile)(shop.TestConnection(t.Context(), other))
 		if _, err := shop.Connection(t.Context(), other.Number); errors.Is(err, crm.ErrNotFound) {
 			t.Error(err)
 		}
@@ -487,7 +516,8 @@ func TestAGiftIsSafeWhileNoMailIsTaken(t *testing.T) {
 		w.Email = "later@example.org"
 		d := shop.paid(w)
 		expect(t, "were taken, and the donation is", "0 paid", len(shop.mails(w.Email)), shop.look(d.ID).State)
-		if waiting, err := shop.RecentMails(t.Context(), shop.Number, 10); err != nil || len(waiting) != 1 || waiting[0].To != w.Email {
+		if waiting, err := shop.RecentMails(t.Context(), shop.Number, 10); err != nil || len(waiting) != 1 ||
+			waiting[0].To != w.Email {
 			t.Errorf("there are the mails %+v, %v", waiting, err)
 		}
 		shop.sound()
@@ -527,10 +557,12 @@ func TestAListOfDonationsGoesBackAsFarAsPeopleDo(t *testing.T) {
 			}
 		}
 		rejects(t, "the page behind the last is")(list(donate.Filter{}, donate.Listed/100+1))
-		if found, total, err := list(donate.Filter{To: last}, 1); err != nil || total != 50 || len(found) != 50 || seen[found[0].ID] {
+		if found, total, err := list(donate.Filter{To: last}, 1); err != nil || total != 50 || len(found) != 50 ||
+			seen[found[0].ID] {
 			t.Errorf("before %s there are %d, %v", last, total, err)
 		}
-		if _, total, err := list(donate.Filter{From: last, State: donate.Expired, Campaign: shop.campaign.ID}, 1); err != nil || total != donate.Listed-1 {
+		if _, total, err := list(donate.Filter{From: last, State: donate.Expired, Campaign: shop.campaign.ID},
+			1); err != nil || total != donate.Listed-1 {
 			t.Errorf("since %s there are %d, %v", last, total, err)
 		}
 		for _, f := range []donate.Filter{{Review: true}, {Review: true, State: donate.Expired}} {
@@ -544,7 +576,8 @@ func TestAListOfDonationsGoesBackAsFarAsPeopleDo(t *testing.T) {
 	})
 }
 
-// Thieves who try cards have many addresses: what begins in a minute is bounded on all nodes together, by what people gave in the last week.
+// Thieves who try cards have many addresses: what begins in a minute is bounded on all nodes together, by what people
+// gave in the last week.
 func TestAPageBeginsSoManyInAMinute(t *testing.T) {
 	eachShops(t, func(t *testing.T, shop *org, b *Book) {
 		succeed(t, shop.SaveDonationSettings(t.Context(), shop.Number, donate.Settings{Check: "Clean Water"}))
@@ -567,7 +600,8 @@ func TestAPageBeginsSoManyInAMinute(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			shop.change(`DELETE FROM donation WHERE account_id = $1 AND number < 100000000 AND id <> $2`, shop.Number, first.ID)
+			shop.change(`DELETE FROM donation WHERE account_id = $1 AND number < 100000000 AND id <> $2`, shop.Number,
+				first.ID)
 			shop.change(`UPDATE donation SET created_at = created_at - 7200 WHERE account_id = $1`, shop.Number)
 			return n
 		}
@@ -595,7 +629,8 @@ func TestTestGiftsAreDeleted(t *testing.T) {
 		if len(all) != 3 || !all[0].Test || all[0].Status != giving.Succeeded {
 			t.Fatalf("there are %+v", all)
 		}
-		if c, _, err := s.CampaignBySlug(t.Context(), shop.campaign.Slug); err != nil || c.Raised() != 0 || c.Donors() != 0 {
+		if c, _, err := s.CampaignBySlug(t.Context(), shop.campaign.Slug); err != nil || c.Raised() != 0 ||
+			c.Donors() != 0 {
 			t.Errorf("tests have raised %d by %d donors, %v", c.Raised(), c.Donors(), err)
 		}
 		if n, err := s.DeleteTests(t.Context(), number); n != 0 || faultsOf(err) == nil {
@@ -605,7 +640,8 @@ func TestTestGiftsAreDeleted(t *testing.T) {
 		t.Cleanup(live.Close)
 		shop.stripe = live
 		shop.open(s)
-		must(s.Connect(t.Context(), shop.Account, donations.Connecting{Provider: "stripe", Key: live.Key}, "https://donors.example"))(t)
+		must(s.Connect(t.Context(), shop.Account, donations.Connecting{Provider: "stripe", Key: live.Key},
+			"https://donors.example"))(t)
 		real, session := shop.give(wish(3))
 		expect(t, "are deleted", "2", must(s.DeleteTests(t.Context(), number))(t))
 		left, _, err := s.Donations(t.Context(), number, donate.Filter{}, crm.PageRequest{Page: 1, PerPage: 10})

@@ -67,11 +67,13 @@ func eachShops(t *testing.T, test func(t *testing.T, shop *org, b *Book)) {
 // newShop is an organization that takes real money, or whose provider is in test mode.
 func newShop(t *testing.T, s *Book, live bool) *org {
 	t.Helper()
-	shop := &org{T: t, Book: s, Account: newAccount(t, s), stripe: stripetest.New(live), office: new(postOffice), keys: filepath.Join(t.TempDir(), "key")}
+	shop := &org{T: t, Book: s, Account: newAccount(t, s), stripe: stripetest.New(live), office: new(postOffice),
+		keys: filepath.Join(t.TempDir(), "key")}
 	t.Cleanup(shop.stripe.Close)
 	shop.open(s)
 	shop.campaign = createCampaign(t, s, shop.Account, `{"title":"Clean Water"}`)
-	must(s.Connect(t.Context(), shop.Account, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key}, "https://donors.example"))(t)
+	must(s.Connect(t.Context(), shop.Account, donations.Connecting{Provider: "stripe", Key: shop.stripe.Key},
+		"https://donors.example"))(t)
 	return shop
 }
 
@@ -82,7 +84,8 @@ func (shop *org) open(s *Book) {
 }
 
 func wish(n int) donate.Wish {
-	return donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: 50_00, FirstName: "Ann", LastName: fmt.Sprint("Lee", n), Email: fmt.Sprintf("ann%d@example.org", n)}
+	return donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: 50_00, FirstName: "Ann",
+		LastName: fmt.Sprint("Lee", n), Email: fmt.Sprintf("ann%d@example.org", n)}
 }
 
 func monthly(n int) donate.Wish {
@@ -157,7 +160,8 @@ func (shop *org) plan(code string) giving.Plan {
 // change writes to the database behind the program's back.
 func (shop *org) change(sql string, args ...any) {
 	shop.Helper()
-	succeed(shop, shop.UpdateShared(shop.Context(), shop.Number, func(tx *store.Tx) error { return tx.Run(sql, args...) }))
+	succeed(shop, shop.UpdateShared(shop.Context(), shop.Number,
+		func(tx *store.Tx) error { return tx.Run(sql, args...) }))
 }
 
 // deliver hands events over to a node.
@@ -203,7 +207,8 @@ func (shop *org) allGifts() []giving.Gift {
 	shop.Helper()
 	var all []giving.Gift
 	for page := int64(1); ; page++ {
-		records, _ := must2(shop.GiftPage(shop.Context(), shop.Number, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100}))(shop)
+		records, _ := must2(shop.GiftPage(shop.Context(), shop.Number, giving.GiftFilter{},
+			crm.PageRequest{Page: page, PerPage: 100}))(shop)
 		if len(records) == 0 {
 			return all
 		}
@@ -259,7 +264,8 @@ func (shop *org) soundOn(s *Book) {
 
 func TestAGiftOnAPageArrives(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
-		set := donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30}, Notice: "staff@example.org", Consent: "Send me news."}
+		set := donate.Settings{Cover: donate.OfferCover, Rate: donate.Rate{Points: 290, Fixed: 30},
+			Notice: "staff@example.org", Consent: "Send me news."}
 		shop.set(set)
 		w := wish(1)
 		w.Cover, w.Consent, w.Dedication = true, true, &giving.Dedication{Type: "in_honor_of", Name: "Joe"}
@@ -267,7 +273,8 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		if d.State != donate.Open || d.Charged != 51_81 || d.Covered != 1_81 {
 			t.Fatalf("it begins as %+v", d)
 		}
-		expect(t, "a form made", "0", must(store.Find(t.Context(), shop.Base, nil, store.ScanTally, store.SQLTally, shop.Number))(t).ContactSeq)
+		expect(t, "a form made", "0", must(store.Find(t.Context(), shop.Base, nil, store.ScanTally, store.SQLTally,
+			shop.Number))(t).ContactSeq)
 		again, h, err := shop.fill(shop.Book, d.ID, w)
 		if err != nil || again.ID != d.ID || h.Session.ID != session {
 			t.Errorf("the same form again is %+v, %v, %v", again, h, err)
@@ -279,16 +286,20 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		}
 		shop.arrive()
 		g := must(shop.GiftRecord(t.Context(), shop.Number, seen.Gift))(t)
-		if g.Status != giving.Succeeded || g.Payment().Amount != 51_81 || g.Payment().FeeCovered != 1_81 || g.Payment().Fee == 0 || g.Dedication == nil || !g.OptIn || g.Campaign != shop.campaign.ID || g.Giver.Email != w.Email || g.Test {
+		if g.Status != giving.Succeeded || g.Payment().Amount != 51_81 || g.Payment().FeeCovered != 1_81 ||
+			g.Payment().Fee == 0 || g.Dedication == nil || !g.OptIn || g.Campaign != shop.campaign.ID ||
+			g.Giver.Email != w.Email || g.Test {
 			t.Errorf("the gift is %+v", g.Gift)
 		}
 		for _, sent := range []string{`null`, `"mine"`} {
-			_, err := shop.UpdateGift(t.Context(), shop.Number, g.Code, giftInput(t, `{"external_id":`+sent+`}`, false, shop.Now()))
+			_, err := shop.UpdateGift(t.Context(), shop.Number, g.Code,
+				giftInput(t, `{"external_id":`+sent+`}`, false, shop.Now()))
 			if err == nil || !strings.Contains(err.Error(), g.ExternalID) {
 				t.Errorf("the payment of a gift is forgotten: %v", err)
 			}
 		}
-		must(shop.UpdateGift(t.Context(), shop.Number, g.Code, giftInput(t, `{"external_id":"`+g.ExternalID+`"}`, false, shop.Now())))(t)
+		must(shop.UpdateGift(t.Context(), shop.Number, g.Code,
+			giftInput(t, `{"external_id":"`+g.ExternalID+`"}`, false, shop.Now())))(t)
 		expect(t, "the giver has the mails", "1", len(shop.mails(w.Email)))
 		if got := shop.mails("staff@example.org"); len(got) != 1 || !strings.Contains(got[0], "$51.81") {
 			t.Errorf("the staff has the mails %q", got)
@@ -304,7 +315,8 @@ func TestMoneyThatGoesBack(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		d := shop.paid(wish(1))
 		part := int64(20_0000)
-		g, err := shop.RefundGift(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), shop.Number, d.Gift, &part, "")
+		g, err := shop.RefundGift(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), shop.Number,
+			d.Gift, &part, "")
 		if err != nil || g.Left() != 30_00 {
 			t.Fatalf("a refund leaves %d: %v", g.Left(), err)
 		}
@@ -312,7 +324,8 @@ func TestMoneyThatGoesBack(t *testing.T) {
 		changes, err := store.Snapshot(t.Context(), shop.Base, func(c db.Conn) ([]store.Change, error) {
 			return store.DocumentChanges(c, shop.Number, history.GiftNoun, g.ID, 1)
 		})
-		if err != nil || changes[0].Kind != history.DidRefund || changes[0].Who != "dana@example.org" || changes[0].Channel != history.ConsoleChannel {
+		if err != nil || changes[0].Kind != history.DidRefund || changes[0].Who != "dana@example.org" ||
+			changes[0].Channel != history.ConsoleChannel {
 			t.Errorf("the history of the gift ends with %+v, %v", changes, err)
 		}
 		expect(t, "at the provider", "3000", shop.stripe.Books()[0].Left)
@@ -334,7 +347,8 @@ func TestAMonthlyGift(t *testing.T) {
 		w := monthly(1)
 		d := shop.paid(w)
 		p, err := shop.Plan(t.Context(), shop.Number, d.GiftPlan)
-		if err != nil || p.Status != giving.ActivePlan || p.Amount != 50_00 || p.Frequency != "monthly" || p.ExternalID != "stripe:"+d.Plan {
+		if err != nil || p.Status != giving.ActivePlan || p.Amount != 50_00 || p.Frequency != "monthly" ||
+			p.ExternalID != "stripe:"+d.Plan {
 			t.Fatalf("the plan is %+v, %v", p, err)
 		}
 		shop.mails(w.Email)
@@ -354,15 +368,18 @@ func TestAMonthlyGift(t *testing.T) {
 			return strings.TrimPrefix(shop.office.last().Path, "/give/")
 		}
 		earlier, open := fresh(), fresh()
-		expect(t, "of two links that were mailed, the first one shows", "true", must(shop.ManagedPlan(t.Context(), earlier))(t).Plan.Code == p.Code)
+		expect(t, "of two links that were mailed, the first one shows", "true",
+			must(shop.ManagedPlan(t.Context(), earlier))(t).Plan.Code == p.Code)
 		m := must(shop.ManagedPlan(t.Context(), open))(t)
 		expect(t, "the link shows", "true false", m.Plan.Code == p.Code, m.Offer.Limits.Max == 0)
-		expect(t, "another amount makes", "3000", must(shop.ChangePlan(t.Context(), open, donate.NewAmount, 30_00))(t).Plan.Amount)
+		expect(t, "another amount makes", "3000", must(shop.ChangePlan(t.Context(), open, donate.NewAmount,
+			30_00))(t).Plan.Amount)
 		for _, used := range []string{open, earlier} {
 			refuses(t, "a link works twice", crm.ErrNotFound)(shop.ChangePlan(t.Context(), used, donate.CancelPlan, 0))
 		}
 		shop.month()
-		if all := shop.allGifts(); len(all) != 2 || all[0].Payment().Amount+all[1].Payment().Amount != 80_00 || all[1].PlanCode != p.Code || all[0].PlanCode != p.Code {
+		if all := shop.allGifts(); len(all) != 2 || all[0].Payment().Amount+all[1].Payment().Amount != 80_00 ||
+			all[1].PlanCode != p.Code || all[0].PlanCode != p.Code {
 			t.Errorf("after a month there are %+v", all)
 		}
 		// A card that is declined, and another one.
@@ -371,7 +388,9 @@ func TestAMonthlyGift(t *testing.T) {
 		if p, _ = shop.Plan(t.Context(), shop.Number, p.Code); p.Status != giving.PastDue {
 			t.Errorf("a card that was declined leaves %+v", p)
 		}
-		expect(t, "the giver has the mails", "true", slices.ContainsFunc(shop.mails(w.Email), func(subject string) bool { return strings.Contains(subject, "could not be paid") }))
+		expect(t, "the giver has the mails", "true",
+			slices.ContainsFunc(shop.mails(w.Email),
+				func(subject string) bool { return strings.Contains(subject, "could not be paid") }))
 		open = fresh()
 		h := must(shop.NewCard(t.Context(), open, "https://donors.example/give/"+open))(t)
 		shop.stripe.Pay(h.Session.ID, stripetest.Card)
@@ -394,14 +413,16 @@ func TestMoneyThatDidNotComeByAPageWaitsForAPerson(t *testing.T) {
 		shop.arrive()
 		shop.stripe.Fees()
 		shop.arrive()
-		found, _, err := shop.Donations(t.Context(), shop.Number, donate.Filter{NotHere: true}, crm.PageRequest{Page: 1, PerPage: 10})
+		found, _, err := shop.Donations(t.Context(), shop.Number, donate.Filter{NotHere: true},
+			crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(found) != 1 || found[0].Charged != d.Charged || len(shop.allGifts()) != 0 {
 			t.Fatalf("not from here are %+v, %v", found, err)
 		}
 		if damage, _ := checkAll(t, shop.Book, false); len(damage) > 0 {
 			t.Errorf("the check finds %v", damage)
 		}
-		rejects(t, "it was taken over for a campaign that is none")(shop.TakeOver(t.Context(), shop.Number, found[0].ID, 99))
+		rejects(t, "it was taken over for a campaign that is none")(shop.TakeOver(t.Context(), shop.Number,
+			found[0].ID, 99))
 		taken, err := shop.TakeOver(t.Context(), shop.Number, found[0].ID, shop.campaign.ID)
 		if err != nil || taken.State != donate.Paid || taken.Gift == "" || taken.Doubt != "" {
 			t.Fatalf("taken over, it is %+v, %v", taken, err)
@@ -425,7 +446,8 @@ func (shop *org) letters(to, word string) (all []string) {
 	return all
 }
 
-// Whose gift was refunded hears of it once, whether the money goes back through the provider, by its dashboard, or by hand.
+// Whose gift was refunded hears of it once, whether the money goes back through the provider, by its dashboard, or by
+// hand.
 func TestADonorHearsOfARefund(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		account := shop.Number
@@ -496,8 +518,8 @@ func TestADonorHearsOfARefund(t *testing.T) {
 	})
 }
 
-// Who ends a monthly gift needs no mail but the thank-you, and gets one that says so. So does whose gift the staff or the
-// provider ends.
+// Who ends a monthly gift needs no mail but the thank-you, and gets one that says so. So does whose gift the staff or
+// the provider ends.
 func TestADonorEndsAMonthlyGiftByItsThankYou(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		begin := func(n int) donate.Donation {
@@ -520,9 +542,12 @@ func TestADonorEndsAMonthlyGiftByItsThankYou(t *testing.T) {
 		if m, err := shop.ManagedPlan(t.Context(), link); err != nil || m.Plan.Code != d.GiftPlan {
 			t.Fatalf("the link of the thank-you shows %+v: %v", m.Plan, err)
 		}
-		refuses(t, "a link that was guessed opens the gift", crm.ErrNotFound)(shop.ManagedPlan(t.Context(), link[:len(link)-1]))
-		refuses(t, "a link that lasts changes the amount", crm.ErrNotFound)(shop.ChangePlan(t.Context(), link, donate.NewAmount, 500_00))
-		if m, err := shop.ChangePlan(t.Context(), link, donate.CancelPlan, 0); err != nil || m.Plan.Status != giving.Ended {
+		refuses(t, "a link that was guessed opens the gift",
+			crm.ErrNotFound)(shop.ManagedPlan(t.Context(), link[:len(link)-1]))
+		refuses(t, "a link that lasts changes the amount",
+			crm.ErrNotFound)(shop.ChangePlan(t.Context(), link, donate.NewAmount, 500_00))
+		if m, err := shop.ChangePlan(t.Context(), link, donate.CancelPlan, 0); err != nil ||
+			m.Plan.Status != giving.Ended {
 			t.Fatalf("the end is %+v: %v", m.Plan, err)
 		}
 		ended("ann1@example.org", 1)
@@ -562,12 +587,13 @@ func TestTheThankYouOfAMonthlyGiftSaysOnceHowToEndIt(t *testing.T) {
 	})
 }
 
-// A promise is told to the email address that was typed, and listed for as long as it may be confirmed. What nobody has
-// confirmed is still known by its reference.
+// A promise is told to the email address that was typed, and listed for as long as it may be confirmed. What nobody
+// has confirmed is still known by its reference.
 func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		number := shop.Number
-		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"}, Check: "Clean Water\nBox 1"}
+		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"},
+			Check: "Clean Water\nBox 1"}
 		shop.set(set)
 		promise := func(n int, way donate.Way) (donate.Donation, string) {
 			t.Helper()
@@ -617,7 +643,8 @@ func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 		listed(donate.Filter{}, check)
 		listed(donate.Filter{Promised: true}, check)
 		listed(donate.Filter{Find: stale.Reference()}, stale)
-		expect(t, "a promise that no one confirmed is received as", "paid", must(shop.Received(t.Context(), number, kept.ID, "", nil))(t).State)
+		expect(t, "a promise that no one confirmed is received as", "paid",
+			must(shop.Received(t.Context(), number, kept.ID, "", nil))(t).State)
 		listed(donate.Filter{}, check, kept)
 		g := shop.gift(shop.look(kept.ID).Gift)
 		expect(t, "its gift is", "5000", g.Left())
@@ -625,7 +652,8 @@ func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 	})
 }
 
-// Strangers who type the address of someone else send them a few mails at most. Where no mail is sent, promises need none.
+// Strangers who type the address of someone else send them a few mails at most. Where no mail is sent, promises need
+// none.
 func TestFewMailsGoToWhoConfirmsNothing(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		shop.set(donate.Settings{Check: "Clean Water\nBox 1"})
@@ -649,11 +677,13 @@ func TestFewMailsGoToWhoConfirmsNothing(t *testing.T) {
 	})
 }
 
-// A transfer or a check that was promised on a page is the gift of who promised it, whatever the bank calls the payer.
+// A transfer or a check that was promised on a page is the gift of who promised it, whatever the bank calls the
+// payer.
 func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		number := shop.Number
-		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"}, Check: "Clean Water\nBox 1"}
+		set := donate.Settings{Bank: donate.Bank{Name: "Clean Water", IBAN: "DE89 3704 0044 0532 0130 00"},
+			Check: "Clean Water\nBox 1"}
 		shop.set(set)
 		promise := func(n int, way donate.Way) donate.Donation {
 			t.Helper()
@@ -669,7 +699,8 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		now := time.Now()
 		shop.Now = func() time.Time { return now }
 		today := now.UTC().Format(time.DateOnly)
-		if _, err := shop.Received(t.Context(), number, second.ID, now.AddDate(0, 0, -20).UTC().Format(time.DateOnly), nil); len(faultsOf(err)) != 1 {
+		if _, err := shop.Received(t.Context(), number, second.ID, now.AddDate(0, 0, -20).UTC().Format(time.DateOnly),
+			nil); len(faultsOf(err)) != 1 {
 			t.Errorf("it arrived before it was promised: %v", err)
 		}
 		received, err := shop.Received(t.Context(), number, second.ID, today, nil)
@@ -688,7 +719,8 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		expect(t, "the statement has brought", "2 1", at.Created, at.Unchanged)
 		d := shop.look(first.ID)
 		g := must(shop.GiftRecord(t.Context(), number, d.Gift))(t)
-		expect(t, "a transfer is", "paid ann1@example.org true Lee1", d.State, g.Giver.Email, g.Campaign == shop.campaign.ID, g.Giver.LastName)
+		expect(t, "a transfer is", "paid ann1@example.org true Lee1", d.State, g.Giver.Email,
+			g.Campaign == shop.campaign.ID, g.Giver.LastName)
 		waits := shop.look(check.ID)
 		expect(t, "gifts, and that the check is a promise", "3 true", len(shop.allGifts()), waits.IsPromise())
 		shop.change(`UPDATE donation SET created_at = created_at - 100 * 86400, updated_at = updated_at - 100 * 86400 WHERE account_id = $1 AND id = '`+first.ID+`'`, number)
@@ -699,7 +731,8 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 		if d := shop.look(first.ID); d.State != donate.Processing || d.Gift != "" {
 			t.Errorf("after the import was undone, the promise is %+v", d)
 		}
-		open, _, err := shop.Donations(t.Context(), number, donate.Filter{State: donate.Processing}, crm.PageRequest{Page: 1, PerPage: 10})
+		open, _, err := shop.Donations(t.Context(), number, donate.Filter{State: donate.Processing},
+			crm.PageRequest{Page: 1, PerPage: 10})
 		if err != nil || len(open) != 1 { // the money of which had come; the check is not confirmed
 			t.Errorf("%d promises are open: %v", len(open), err)
 		}
@@ -713,7 +746,8 @@ func TestAPromisedGiftIsKnownByItsReference(t *testing.T) {
 	})
 }
 
-// A dispute of a gift in another name is a second reason to look: neither replaces the other, and what is decided about one leaves the other. Once the last one is decided, the thanks go out.
+// A dispute of a gift in another name is a second reason to look: neither replaces the other, and what is decided
+// about one leaves the other. Once the last one is decided, the thanks go out.
 func TestADisputeDoesNotHideAnotherName(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		account := shop.Number
@@ -729,7 +763,8 @@ func TestADisputeDoesNotHideAnotherName(t *testing.T) {
 		}
 		wants := func(id string, doubt donate.Doubt, mails int) {
 			t.Helper()
-			expect(t, "a person is asked for", "true true", shop.look(id).Doubt == doubt, len(shop.mails("home@example.org")) == mails)
+			expect(t, "a person is asked for", "true true", shop.look(id).Doubt == doubt,
+				len(shop.mails("home@example.org")) == mails)
 		}
 		resolve := func(id string, reason donate.Doubt) {
 			t.Helper()
@@ -756,7 +791,8 @@ func TestADisputeDoesNotHideAnotherName(t *testing.T) {
 	})
 }
 
-// Someone gives with the email of a contact of another name: nothing is mailed about the gift, and no receipt made, until a person has looked. Then the thanks go to whom the gift is from.
+// Someone gives with the email of a contact of another name: nothing is mailed about the gift, and no receipt made,
+// until a person has looked. Then the thanks go to whom the gift is from.
 func TestNoThanksGoOutInAnotherName(t *testing.T) {
 	eachShop(t, func(t *testing.T, shop *org) {
 		account := shop.Number
@@ -773,13 +809,16 @@ func TestNoThanksGoOutInAnotherName(t *testing.T) {
 		if once.Doubt != donate.OtherName || monthly.Doubt != donate.OtherName || len(shop.allGifts()) != 3 {
 			t.Fatalf("%+v, %+v, %d gifts", once, monthly, len(shop.allGifts()))
 		}
-		expect(t, "before anyone has looked: the mails", "0 0 0", len(shop.mails("home@example.org")), len(receiptsOf(t, shop.Book, account)), waiting(t, shop.Book, account))
+		expect(t, "before anyone has looked: the mails", "0 0 0", len(shop.mails("home@example.org")),
+			len(receiptsOf(t, shop.Book, account)), waiting(t, shop.Book, account))
 		must(shop.UpdateGift(t.Context(), account, once.Gift, giving.GiftInput{Contact: &ann.ID}))(t)
 		for range 2 {
 			for _, d := range []donate.Donation{once, monthly} {
-				must(shop.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account, d.ID, donate.OtherName))(t)
+				must(shop.ResolveReview(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), account,
+					d.ID, donate.OtherName))(t)
 			}
-			expect(t, "to the donor who was chosen", "1 2", len(shop.mails("ann@example.org")), len(shop.mails("home@example.org")))
+			expect(t, "to the donor who was chosen", "1 2", len(shop.mails("ann@example.org")),
+				len(shop.mails("home@example.org")))
 		}
 		g := must(shop.GiftRecord(t.Context(), account, once.Gift))(t)
 		expect(t, "the gift says", "mail dana@example.org", g.Thanks.How, g.Thanks.By)
@@ -789,7 +828,8 @@ func TestNoThanksGoOutInAnotherName(t *testing.T) {
 		if err == nil {
 			err = data.Write(t.Context(), &own)
 		}
-		if err != nil || strings.Count(own.String(), `"typed":`) != 2 || strings.Count(own.String(), `"kind":"thanks"`) != 2 {
+		if err != nil || strings.Count(own.String(), `"typed":`) != 2 ||
+			strings.Count(own.String(), `"kind":"thanks"`) != 2 {
 			t.Errorf("%v: what is known of Ada is %s", err, own.String())
 		}
 		shop.sound()

@@ -49,7 +49,8 @@ func giversOf(t *testing.T, s *Book, account int64) (people []string) {
 	return people
 }
 
-// Gifts of people whom no one knows belong to one contact, whatever it is called since. While it is archived there is none for them; once it was erased, the next gift makes another one.
+// Gifts of people whom no one knows belong to one contact, whatever it is called since. While it is archived there is
+// none for them; once it was erased, the next gift makes another one.
 func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ctx := newAccount(t, s).Number, t.Context()
@@ -66,7 +67,8 @@ func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 		expect(t, "the next gift is from", "true false", next.Contact == first.Contact, next.NewGiver)
 		expect(t, "the same gift again", "true", must(gives(`,"external_id":"box-1"`))(t).Existing)
 		named := must(gives(`,"first_name":"Ada","last_name":"Byron"`))(t)
-		expect(t, "a gift of a person with a name is from", "false Ada Byron", named.Contact == first.Contact, named.Giver.Name())
+		expect(t, "a gift of a person with a name is from", "false Ada Byron", named.Contact == first.Contact,
+			named.Giver.Name())
 		succeed(t, s.ArchiveContact(ctx, account, first.Contact))
 		says(t, "while the contact is archived", "restore it")(gives(""))
 		must(s.RestoreContact(ctx, account, first.Contact))(t)

@@ -21,15 +21,19 @@ func passes(f giving.GiftFilter, g *giving.Gift) bool {
 	if f.Days {
 		at = g.Local
 	}
-	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) && (f.Plan == "" || f.Plan == g.PlanCode) && (!f.Recurring || g.PlanCode != "") &&
-		(f.Status == "" || f.Status == g.Status) && (f.Method == "" || f.Method == g.Method) && (f.ExternalID == "" || f.ExternalID == g.ExternalID) &&
-		(f.From.IsZero() || !at.Before(f.From)) && (f.To.IsZero() || at.Before(f.To)) && (f.Currency == "" || f.Currency == g.Currency) &&
+	return (f.Contact == 0 || f.Contact == g.Contact) && (f.Campaign == 0 || f.Campaign == g.Campaign) &&
+		(f.Plan == "" || f.Plan == g.PlanCode) && (!f.Recurring || g.PlanCode != "") &&
+		(f.Status == "" || f.Status == g.Status) && (f.Method == "" || f.Method == g.Method) &&
+		(f.ExternalID == "" || f.ExternalID == g.ExternalID) &&
+		(f.From.IsZero() || !at.Before(f.From)) && (f.To.IsZero() || at.Before(f.To)) &&
+		(f.Currency == "" || f.Currency == g.Currency) &&
 		(f.Min == 0 || g.Net() >= f.Min) && (f.Max == 0 || g.Net() <= f.Max)
 }
 
 func TestFiltersFindWhatTheyName(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s), now: time.Now()}
+		m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s),
+			now: time.Now()}
 		for _, title := range []string{"Gala", "Coats"} {
 			campaign := must(s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title}))(t)
 			m.campaigns = append(m.campaigns, campaign)
@@ -41,14 +45,20 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 		if len(ledger) < 80 {
 			t.Fatalf("%d gifts are too few", len(ledger))
 		}
-		if !slices.IsSortedFunc(ledger, func(a, b giving.Gift) int { return cmp.Or(b.Local.Compare(a.Local), cmp.Compare(b.ID, a.ID)) }) {
+		if !slices.IsSortedFunc(ledger, func(a, b giving.Gift) int {
+			return cmp.Or(b.Local.Compare(a.Local),
+				cmp.Compare(b.ID, a.ID))
+		}) {
 			t.Fatal("people do not see the latest gift first")
 		}
 		day := m.now.UTC().Truncate(24 * time.Hour)
 		for _, f := range []giving.GiftFilter{
 			{}, {Contact: ledger[0].Contact}, {Campaign: m.campaigns[0].ID}, {Plan: m.plans[0].Code}, {Recurring: true}, {Status: giving.Pending}, {Method: "cash"},
-			{From: day.AddDate(-1, 0, 0), To: day}, {From: day.AddDate(-1, 0, 0), To: day, Days: true}, {From: day.AddDate(0, -2, 0), Days: true, Method: "cash"}, {To: day.AddDate(-2, 0, 0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
-			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: giving.Succeeded, From: day.AddDate(-1, 0, 0)},
+			{From: day.AddDate(-1, 0, 0), To: day}, {From: day.AddDate(-1, 0, 0), To: day,
+				Days: true}, {From: day.AddDate(0, -2, 0), Days: true, Method: "cash"}, {To: day.AddDate(-2, 0,
+				0)}, {From: day.AddDate(0, -2, 0)}, {From: day.AddDate(-1, 0, 0).Add(time.Hour)},
+			{Currency: "EUR"}, {Min: 10_000, Max: 20_000}, {Campaign: m.campaigns[1].ID, Status: giving.Succeeded,
+				From: day.AddDate(-1, 0, 0)},
 			{To: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}, {ExternalID: "x1"}, {ExternalID: "none"}, {Contact: 5},
 		} {
 			t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) { compareFilter(t, s, m.account.Number, f, ledger) })

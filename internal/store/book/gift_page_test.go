@@ -35,7 +35,8 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 		newest, err := s.NewestCampaigns(t.Context(), account.Number, 2)
-		if want := []gifts.CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"}, {ID: ids[1], Title: "Coats", Currency: "USD"}}; err != nil || !slices.Equal(newest, want) {
+		if want := []gifts.CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"},
+			{ID: ids[1], Title: "Coats", Currency: "USD"}}; err != nil || !slices.Equal(newest, want) {
 			t.Errorf("%v, %v, want %v", newest, err, want)
 		}
 		names, err := s.CampaignNames(t.Context(), account.Number, []int64{ids[0], 5})
@@ -58,7 +59,8 @@ func TestAPageOfGiftsReadsNoMoreRowsWhereMoreContactsGave(t *testing.T) {
 				must(s.CreateGift(t.Context(), account.Number, in))(t)
 			}
 			e.rows.Store(0)
-			records, totals, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2})
+			records, totals, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{},
+				crm.PageRequest{Page: 1, PerPage: 2})
 			if err != nil || len(records) != 2 || totals.Sums["USD"] != totals.Gifts*500 {
 				t.Fatalf("%d gifts, %+v, %v", len(records), totals, err)
 			}
@@ -73,14 +75,17 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s)
 	contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-	must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`, contact), true, time.Now())))(t)
+	must(s.CreateGift(t.Context(), account.Number, giftInput(t,
+		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-01"}`,
+			contact), true, time.Now())))(t)
 	var skips, plan string
 	spyOn(t, s).read = func(sql string) {
 		if strings.Contains(sql, "OFFSET") {
 			skips = sql
 		}
 	}
-	if records, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
+	if records, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{},
+		crm.PageRequest{Page: 1, PerPage: 2}); err != nil || len(records) != 1 {
 		t.Fatalf("%+v, %v", records, err)
 	}
 	err := s.Db.Read(t.Context(), func(c db.Conn) error {
@@ -110,7 +115,8 @@ func TestAListByTimeIsFoundInAnIndexAlone(t *testing.T) {
 		}
 	}
 	f := giving.GiftFilter{Sort: giving.Sort{By: giving.ByTime}}
-	if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 2, PerPage: 2}, nil, nil); err != nil || found.Total != 9 {
+	if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f,
+		crm.PageRequest{Page: 2, PerPage: 2}, nil, nil); err != nil || found.Total != 9 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	spy.read = nil
@@ -146,14 +152,16 @@ func TestAListByTimeReadsNoMoreRowsWhereMoreWasGivenInOtherMonths(t *testing.T) 
 			for _, descending := range []bool{false, true} {
 				f := giving.GiftFilter{Sort: giving.Sort{By: giving.ByTime, Descending: descending}}
 				e.rows.Store(0)
-				if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 2}, nil, nil); err != nil || found.Count != 2 {
+				if _, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f,
+					crm.PageRequest{Page: 1, PerPage: 2}, nil, nil); err != nil || found.Count != 2 {
 					t.Fatalf("%+v, %v", found, err)
 				}
 				read[descending] = append(read[descending], e.rows.Load())
 			}
 		}
 		for descending, rows := range read {
-			expect(t, fmt.Sprintf("descending %v: rows that a page reads where more was given in other months", descending), fmt.Sprint(rows[0]), rows[1])
+			expect(t, fmt.Sprintf("descending %v: rows that a page reads where more was given in other months",
+				descending), fmt.Sprint(rows[0]), rows[1])
 		}
 	})
 }
@@ -163,13 +171,18 @@ func TestAGiftHasAHistory(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-		made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, contact), true, time.Now())))(t)
+		made := must(s.CreateGift(t.Context(), account.Number,
+			giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`,
+				contact), true, time.Now())))(t)
 		for _, note := range []string{"first", "second", strings.Repeat("long ", 1000)} {
 			in := giftInput(t, fmt.Sprintf(`{"note":%q}`, note), false, time.Now())
-			must(s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number, made.Code, in))(t)
+			must(s.UpdateGift(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account.Number,
+				made.Code, in))(t)
 		}
-		changes, found, err := s.Timeline(t.Context(), account.Number, history.GiftNoun, made.ID, crm.PageRequest{Page: 1, PerPage: 2})
-		if err != nil || found.Total != 4 || len(changes) != 2 || changes[0].Who != "ana@example.org" || len(changes[0].Data) > 300 || !strings.Contains(changes[1].Data, `"second"`) {
+		changes, found, err := s.Timeline(t.Context(), account.Number, history.GiftNoun, made.ID,
+			crm.PageRequest{Page: 1, PerPage: 2})
+		if err != nil || found.Total != 4 || len(changes) != 2 || changes[0].Who != "ana@example.org" ||
+			len(changes[0].Data) > 300 || !strings.Contains(changes[1].Data, `"second"`) {
 			t.Errorf("%+v, %+v, %v", changes, found, err)
 		}
 	})
@@ -179,8 +192,10 @@ func TestAGiftHasAHistory(t *testing.T) {
 func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
-		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s, account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana)))
+		ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s,
+			account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}
@@ -188,24 +203,27 @@ func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
-		gift := must(s.CreateGift(t.Context(), account.Number, giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now())))(t)
+		gift := must(s.CreateGift(t.Context(), account.Number,
+			giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now())))(t)
 		move := fmt.Sprintf(`{"contact_id":%d}`, ben)
 		_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
 		if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
 			t.Errorf("the gift moves alone: %v", err)
 		}
-		moved := must(s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now())))(t)
+		moved := must(s.UpdateGift(t.Context(), account.Number, gift.Code,
+			giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now())))(t)
 		expect(t, "it", "true true", moved.Contact == ben, moved.PlanCode == "")
 	})
 }
 
-// A gift for a plan is in the plan's currency unless another one was sent, and a gift in a payment provider's test mode pays for
-// nothing.
+// A gift for a plan is in the plan's currency unless another one was sent, and a gift in a payment provider's test
+// mode pays for nothing.
 func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s)
 		ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana)))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana)))
 		if err == nil {
 			err = in.Validate(faults, true, "US", time.Now())
 		}
@@ -218,9 +236,11 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
 		}
 		must(give(`,"livemode":false`))(t)
-		expect(t, "a test gift moves the plan on from", "true", must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.Equal(plan.NextBill))
+		expect(t, "a test gift moves the plan on from", "true",
+			must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.Equal(plan.NextBill))
 		made := must(give(""))(t)
 		expect(t, "it", "EUR", made.Currency)
-		expect(t, "the plan stays at", "true", must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.After(plan.NextBill))
+		expect(t, "the plan stays at", "true", must(s.Plan(t.Context(), account.Number,
+			plan.Code))(t).NextBill.After(plan.NextBill))
 	})
 }

@@ -22,7 +22,9 @@ func TestGiversFollowTheirGifts(t *testing.T) {
 		s.Costs.Few, s.Costs.Document = 0, 1<<40 // by the indexes alone
 		now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 		give := func(contact int64, day string) string {
-			made := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)))(t)
+			made := must(s.CreateGift(t.Context(), account,
+				giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day,
+					contact), true, now)))(t)
 			return made.Code
 		}
 		change := func(code, body string) {
@@ -31,7 +33,8 @@ func TestGiversFollowTheirGifts(t *testing.T) {
 		want := func(after, before string, want ...int64) {
 			t.Helper()
 			query := "gave_after=" + after + "&gave_before=" + before
-			if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != int64(len(want)) || fmt.Sprint(got) != fmt.Sprint(want) {
+			if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != int64(len(want)) ||
+				fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%s finds %v, want %v", query, got, want)
 			}
 		}
@@ -60,9 +63,12 @@ func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
 			ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
 		}
 		for contact, day := range map[int64]string{ids[0]: "2025-03-01", ids[1]: "2026-01-31"} {
-			must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day, contact), true, now)))(t)
+			must(s.CreateGift(t.Context(), account,
+				giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d}`, day,
+					contact), true, now)))(t)
 		}
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2])))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly"}`, ids[2])))
 		if err == nil {
 			err = in.Validate(faults, true, "US", now)
 		}
@@ -75,10 +81,13 @@ func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
 		for _, costs := range []contacts.FilterCosts{{Document: 1 << 40}, {Few: 100, Document: 0}} {
 			s.Costs = costs
 			for query, want := range map[string][]int64{
-				"no_gift_after=2026-01-01": {ids[0], ids[2]}, "no_gift_before=2026-01-01": {ids[1], ids[2]}, "gave_before=2026-01-01&no_gift_after=2026-01-01": {ids[0]},
-				"no_gift_after=2025-01-01&no_gift_before=2026-01-01": {ids[1], ids[2]}, "plan_status=active&plan_status=paused": {ids[2]}, "plan_status=ended": {}, "plan_status=active&gave_after=2025-01-01": {},
+				"no_gift_after=2026-01-01": {ids[0], ids[2]}, "no_gift_before=2026-01-01": {ids[1],
+					ids[2]}, "gave_before=2026-01-01&no_gift_after=2026-01-01": {ids[0]},
+				"no_gift_after=2025-01-01&no_gift_before=2026-01-01": {ids[1],
+					ids[2]}, "plan_status=active&plan_status=paused": {ids[2]}, "plan_status=ended": {}, "plan_status=active&gave_after=2025-01-01": {},
 			} {
-				if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != int64(len(want)) || fmt.Sprint(got) != fmt.Sprint(want) {
+				if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != int64(len(want)) ||
+					fmt.Sprint(got) != fmt.Sprint(want) {
 					t.Errorf("%+v: %s finds %v, want %v", costs, query, got, want)
 				}
 			}

@@ -19,7 +19,8 @@ import (
 )
 
 var giftSorts = []giving.Sort{
-	{By: giving.ByTime}, {By: giving.ByTime, Descending: true}, {By: giving.ByCreation}, {By: giving.ByCreation, Descending: true},
+	{By: giving.ByTime}, {By: giving.ByTime, Descending: true}, {By: giving.ByCreation}, {By: giving.ByCreation,
+		Descending: true},
 	{By: giving.ByAmount}, {By: giving.ByAmount, Descending: true}, {Descending: true},
 }
 
@@ -39,10 +40,12 @@ func compareGifts(by giving.Sort, a, b *giving.Gift) int {
 }
 
 // listedCodes reads all pages of a list.
-func listedCodes(t *testing.T, s *Book, account int64, scope campaign.Scope, f giving.GiftFilter, perPage, total int64) (codes []string) {
+func listedCodes(t *testing.T, s *Book, account int64, scope campaign.Scope, f giving.GiftFilter, perPage,
+	total int64) (codes []string) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		list, result, err := s.Gifts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: perPage}, nil, nil)
+		list, result, err := s.Gifts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: perPage},
+			nil, nil)
 		if err != nil || result.Total != total {
 			t.Fatalf("page %d: %+v, %v; want %d in all", page, result, err, total)
 		}
@@ -76,8 +79,8 @@ func checkSorts(t *testing.T, s *Book, account int64, scope campaign.Scope, f gi
 	}
 }
 
-// Gifts of which only the day is known are at noon of the organization's clock and of UTC alike, and clocks are put back in autumn: by the organization's clock, which
-// the indexes have, gifts come in another order.
+// Gifts of which only the day is known are at noon of the organization's clock and of UTC alike, and clocks are put
+// back in autumn: by the organization's clock, which the indexes have, gifts come in another order.
 func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for _, zone := range []string{"America/Los_Angeles", "Pacific/Kiritimati"} {
@@ -105,10 +108,13 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 			all := slices.Concat(own, below)
 			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{}, own)
 			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{Contact: contact}, own)
-			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{From: s.Now().AddDate(0, 0, -3)}, own)
+			checkSorts(t, s, account.Number, campaign.OwnCampaigns,
+				giving.GiftFilter{From: s.Now().AddDate(0, 0, -3)}, own)
 			checkSorts(t, s, account.Number, campaign.ChapterCampaigns, giving.GiftFilter{Method: "cash"}, below)
-			checkSorts(t, s, chapter.Number, campaign.OwnCampaigns, giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, below)
-			checkSorts(t, s, account.Number, campaign.OwnCampaigns, giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, nil)
+			checkSorts(t, s, chapter.Number, campaign.OwnCampaigns,
+				giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, below)
+			checkSorts(t, s, account.Number, campaign.OwnCampaigns,
+				giving.GiftFilter{Email: crm.EmailPrefix + "a@b.org"}, nil)
 			for _, by := range giftSorts {
 				if by.By == giving.ByCreation { // all were recorded in the same second
 					continue
@@ -118,7 +124,8 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 				for _, g := range all {
 					want = append(want, g.Code)
 				}
-				if got := listedCodes(t, s, account.Number, campaign.AllCampaigns, giving.GiftFilter{Sort: by}, 11, int64(len(all))); !slices.Equal(got, want) {
+				if got := listedCodes(t, s, account.Number, campaign.AllCampaigns, giving.GiftFilter{Sort: by}, 11,
+					int64(len(all))); !slices.Equal(got, want) {
 					t.Errorf("of all accounts by %+v: %v, want %v", by, got, want)
 				}
 			}
@@ -130,7 +137,8 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 
 func giveAmountAt(t *testing.T, s *Book, account access.Account, contact int64, at string, amount int) {
 	t.Helper()
-	in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"%s","contact_id":%d}`, amount, at, contact), true, s.Now().In(time.FixedZone("", 14*3600)))
+	in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"%s","contact_id":%d}`, amount, at,
+		contact), true, s.Now().In(time.FixedZone("", 14*3600)))
 	must(s.CreateGift(t.Context(), account.Number, in))(t)
 }
 
@@ -186,8 +194,10 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 				s.Light = light
 				var got []string
 				for page := int64(1); page <= 3; page++ {
-					plans, result, err := s.Plans(t.Context(), account.Number, f, crm.PageRequest{Page: page, PerPage: 2})
-					if err != nil || result.Total != int64(len(strings.Fields(want))) || result.Count != int64(len(plans)) {
+					plans, result, err := s.Plans(t.Context(), account.Number, f,
+						crm.PageRequest{Page: page, PerPage: 2})
+					if err != nil || result.Total != int64(len(strings.Fields(want))) ||
+						result.Count != int64(len(plans)) {
 						t.Fatalf("%s: %+v, %v", query, result, err)
 					}
 					for _, p := range plans {

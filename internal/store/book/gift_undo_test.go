@@ -36,14 +36,16 @@ func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress,
 	return at, kept
 }
 
-// What an import has merged is a change since an earlier one, until its undo has come to an end: one that was stopped is none.
+// What an import has merged is a change since an earlier one, until its undo has come to an end: one that was stopped
+// is none.
 func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		var imports []int64
 		for _, company := range []string{"", "Engines Ltd"} {
 			rows := openTable(t, "First name,Last name,Email,Company\nBob,Babbage,bob@example.org,"+company+"\n")
-			im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 1, true, func(jobs.ImportProgress) {}))(t)
+			im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 1, true,
+				func(jobs.ImportProgress) {}))(t)
 			imports = append(imports, im.ID)
 		}
 		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US", false)
@@ -53,7 +55,8 @@ func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 || kept[0].Contact != doc.MakeID(account, 1) {
+		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 ||
+			kept[0].Contact != doc.MakeID(account, 1) {
 			t.Errorf("left alone: %+v", kept)
 		}
 		wantLists(t, s, account, []int64{1}, nil)
@@ -70,11 +73,12 @@ func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 		account := newAccount(t, s).Number
 		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
 			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
-		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false, func(p jobs.ImportProgress) {
-			if p.Rows == 3 {
-				must(s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}))(t)
-			}
-		})
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false,
+			func(p jobs.ImportProgress) {
+				if p.Rows == 3 {
+					must(s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}))(t)
+				}
+			})
 		if err != nil || im.Progress.Merged != 2 {
 			t.Fatalf("%v: %+v", err, im.Progress)
 		}

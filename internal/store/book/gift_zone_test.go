@@ -25,7 +25,8 @@ func inZone(t *testing.T, s *Book, now, zone string) (account access.Account, co
 
 func giveAt(t *testing.T, s *Book, account access.Account, contact int64, at string) giving.Gift {
 	t.Helper()
-	in := giftInput(t, `{"amount":10,"method":"cash","transacted_at":"`+at+`","first_name":"A","last_name":"B"}`, true, s.Now().In(time.FixedZone("", 14*3600)))
+	in := giftInput(t, `{"amount":10,"method":"cash","transacted_at":"`+at+`","first_name":"A","last_name":"B"}`,
+		true, s.Now().In(time.FixedZone("", 14*3600)))
 	in.Contact = &contact
 	made := must(s.CreateGift(t.Context(), account.Number, in))(t)
 	return made.Gift
@@ -46,7 +47,8 @@ func giftsBetween(t *testing.T, s *Book, account int64, from, to string) int64 {
 	return totals.Gifts
 }
 
-// A gift at 11:37 PM on December 31 in New York belongs to that day, month and year, although it is the next year in UTC.
+// A gift at 11:37 PM on December 31 in New York belongs to that day, month and year, although it is the next year in
+// UTC.
 func TestAGiftBelongsToTheDayOfTheOrganization(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, contact := inZone(t, s, "2027-01-01T04:40:00Z", "America/New_York")
@@ -92,7 +94,8 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 		count := func(f giving.GiftFilter) int64 {
 			t.Helper()
 			_, totals := must2(s.GiftPage(t.Context(), account.Number, f, crm.PageRequest{Page: 1, PerPage: 10}))(t)
-			_, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f, crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
+			_, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f,
+				crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
 			if err != nil || found.Total != totals.Total {
 				t.Errorf("%+v: %d for people, %d for programs: %v", f, totals.Total, found.Total, err)
 			}
@@ -138,13 +141,15 @@ func TestConcurrentGiftsMoveWithTheTimeZone(t *testing.T) {
 		wantSound(t, s)
 		finishJobs(t, s)
 		wantSound(t, s)
-		for _, days := range [][2]string{{"2025-01-01", "2026-01-01"}, {"2025-12-31", "2026-01-01"}, {"2026-01-01", "2026-01-02"}} {
+		for _, days := range [][2]string{{"2025-01-01", "2026-01-01"}, {"2025-12-31", "2026-01-01"},
+			{"2026-01-01", "2026-01-02"}} {
 			if got := giftsBetween(t, s, account.Number, days[0], days[1]); got != 1 {
 				t.Errorf("%d gifts from %s to %s, want 1", got, days[0], days[1])
 			}
 		}
 		bad := "Mars/Olympus"
-		if err := s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Timezone: &bad}); err == nil {
+		if err := s.SetAccountSettings(t.Context(), account.Number,
+			access.AccountSettingsInput{Timezone: &bad}); err == nil {
 			t.Error("a zone that does not exist is accepted")
 		}
 	})
@@ -157,7 +162,8 @@ func TestAHeavyFilterAsksForTheSameTime(t *testing.T) {
 		giveAt(t, s, account, contact, "2027-01-01T04:37:00Z")
 		s.Costs.Few = 0
 		for _, s.Light = range []int64{store.LightRows, 0} {
-			for query, want := range map[string]int64{"gave_after=2027-01-01T04:36:00Z": 1, "gave_after=2027-01-01T04:38:00Z": 0, "gave_before=2027-01-01T04:38:00Z": 1, "gave_before=2027-01-01T04:37:00Z": 0} {
+			for query, want := range map[string]int64{"gave_after=2027-01-01T04:36:00Z": 1,
+				"gave_after=2027-01-01T04:38:00Z": 0, "gave_before=2027-01-01T04:38:00Z": 1, "gave_before=2027-01-01T04:37:00Z": 0} {
 				if _, n := filtered(t, s, account.Number, crm.Active, filterOf(t, query), 1, 20); n != want {
 					t.Errorf("%s with %d light rows finds %d contacts, want %d", query, s.Light, n, want)
 				}
@@ -166,7 +172,8 @@ func TestAHeavyFilterAsksForTheSameTime(t *testing.T) {
 	})
 }
 
-// Files that do not know when a gift was made may say that it was at the beginning of 1970, which the database has as 0. That is a time as any other.
+// Files that do not know when a gift was made may say that it was at the beginning of 1970, which the database has as
+// 0. That is a time as any other.
 func TestAGiftOfTheFirstSecondOf1970IsCounted(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number

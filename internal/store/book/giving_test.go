@@ -24,7 +24,8 @@ func TestRecordingAGiftWritesLittle(t *testing.T) {
 					wrote = append(wrote, strings.Fields(sql)[2])
 				}
 			}
-			body := fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-11-02"%s}`, contact, c.campaign)
+			body := fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-11-02"%s}`,
+				contact, c.campaign)
 			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			if len(wrote) > c.wrote {
 				t.Errorf("a gift takes %d statements: %v", len(wrote), wrote)

@@ -10,19 +10,21 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, and ends the custom fields that were made for it. Contacts that were there
-// before, or were changed since, stay.
+// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, and ends the custom fields
+// that were made for it. Contacts that were there before, or were changed since, stay.
 func TestConcurrentImportIsErased(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		fillBefore(t, s, account)
 		before := peopleOf(t, s, account)
 		im := upload(t, s, account, "First name,Last name,Email,Shoe size,Title\nAna,Ruiz,ana@example.org,,Head\nQuetzalina,Moss,q@example.org,38,\nDan,Wu,dan@example.org,,\n")
-		mapping, fields, err := s.MakeFields(t.Context(), account, sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} }))
+		mapping, fields, err := s.MakeFields(t.Context(), account,
+			sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} }))
 		if err != nil || len(fields) != 1 {
 			t.Fatal(fields, err)
 		}
-		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
+		must(s.BeginImport(t.Context(), account, im.ID,
+			jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
 		finishJobs(t, s)
 		must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Kept", Type: custom.TextField}))(t)
 		must(s.UpdateContact(t.Context(), account, doc.MakeID(account, 4), input(t, `{"company":"C"}`)))(t)
@@ -44,8 +46,8 @@ func TestConcurrentImportIsErased(t *testing.T) {
 	})
 }
 
-// TestFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact has a value in it. A hundred and twenty
-// people are erased by two jobs, however many units of work erase them.
+// TestFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact
+// has a value in it. A hundred and twenty people are erased by two jobs, however many units of work erase them.
 func TestFieldThatOthersUseStays(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -55,16 +57,20 @@ func TestFieldThatOthersUseStays(t *testing.T) {
 			file += fmt.Sprintf("Quetzalina,Moss %d,38\n", i)
 		}
 		im := upload(t, s, account, file)
-		mapping, fields := must2(s.MakeFields(t.Context(), account, sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} })))(t)
-		must(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
+		mapping, fields := must2(s.MakeFields(t.Context(), account,
+			sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} })))(t)
+		must(s.BeginImport(t.Context(), account, im.ID,
+			jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
 		finishJobs(t, s)
-		must(s.UpdateContact(t.Context(), account, other.ID, input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))))(t)
+		must(s.UpdateContact(t.Context(), account, other.ID,
+			input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))))(t)
 		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
 		finishJobs(t, s)
 		expect(t, "custom fields are left", "1", len(must(s.CustomFields(t.Context(), account))(t).Active()))
 		last := recordOf(t, s, account, doc.MakeID(account, 121))
 		expect(t, "the last one is erased", "true", last.Erased())
-		if next, err := s.Job(t.Context(), account, undo.ID+30); err == nil { // a slow machine makes smaller portions, but a job is never for one person
+		// a slow machine makes smaller portions, but a job is never for one person
+		if next, err := s.Job(t.Context(), account, undo.ID+30); err == nil {
 			t.Errorf("thirty jobs erase 120 people: %+v", next)
 		}
 	})

@@ -48,9 +48,10 @@ type importScript struct {
 	merge   int64
 }
 
-// TestConcurrentImports runs the scripts in testdata/imports. A line that begins with > is a command, the lines below it are the file that it imports, and = begins what the command
-// tells; go test -update writes these anew. Each file is tried before, and imported by a run that ends after each unit and is begun again, as a server that is killed begins
-// again: the dry run must say what the import does.
+// TestConcurrentImports runs the scripts in testdata/imports. A line that begins with > is a command, the lines below
+// it are the file that it imports, and = begins what the command tells; go test -update writes these anew. Each file
+// is tried before, and imported by a run that ends after each unit and is begun again, as a server that is killed
+// begins again: the dry run must say what the import does.
 func TestConcurrentImports(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		s.Now = func() time.Time { return donorsNow }
@@ -68,7 +69,8 @@ func TestConcurrentImports(t *testing.T) {
 					x := &importScript{T: t, Book: s, account: newAccount(t, s)}
 					ran := x.run(text)
 					got.WriteString("\n== " + ran)
-					if diff := gocmp.Diff(strings.Split(text, "\n"), strings.Split(ran, "\n")); diff != "" && !*updateScripts {
+					if diff := gocmp.Diff(strings.Split(text, "\n"), strings.Split(ran, "\n")); diff != "" &&
+						!*updateScripts {
 						t.Errorf("%s: want (-), got (+):\n%s", name, diff)
 					}
 					checkGiving(t, s, x.account, nil)
@@ -146,11 +148,13 @@ func (x *importScript) contact(number string) int64 {
 
 // ledgerInOrder is the ledger in the order in which gifts were recorded.
 func (x *importScript) ledgerInOrder() []giving.Gift {
-	return slices.SortedFunc(slices.Values(ledgerOf(x, x.Book, x.account.Number)), func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(slices.Values(ledgerOf(x, x.Book, x.account.Number)),
+		func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 func (x *importScript) plans() []giving.Plan {
-	plans, _ := must2(x.Plans(x.Context(), x.account.Number, giving.PlanFilter{}, crm.PageRequest{Page: 1, PerPage: 9}))(x)
+	plans, _ := must2(x.Plans(x.Context(), x.account.Number, giving.PlanFilter{},
+		crm.PageRequest{Page: 1, PerPage: 9}))(x)
 	return plans
 }
 
@@ -190,7 +194,8 @@ func (x *importScript) do(words []string, body string) (says []string) {
 		for _, row := range kept {
 			said := fmt.Sprint(row.Outcome, ": contact ", row.Contact)
 			if code := row.Kept().Gift; code != "" {
-				said += fmt.Sprint(", gift ", 1+slices.IndexFunc(x.ledgerInOrder(), func(g giving.Gift) bool { return g.Code == code }))
+				said += fmt.Sprint(", gift ", 1+slices.IndexFunc(x.ledgerInOrder(),
+					func(g giving.Gift) bool { return g.Code == code }))
 			}
 			says = append(says, said)
 		}
@@ -229,12 +234,15 @@ func (x *importScript) do(words []string, body string) (says []string) {
 		newPlan(x, x.Book, account, sent)
 	case "plans":
 		for _, p := range x.plans() {
-			says = append(says, fmt.Sprintf("%d %s %s, due %s", p.Amount/100, p.Frequency, p.Status, p.NextBill.Format(time.DateOnly)))
+			says = append(says, fmt.Sprintf("%d %s %s, due %s", p.Amount/100, p.Frequency, p.Status,
+				p.NextBill.Format(time.DateOnly)))
 		}
 	case "history":
 		for _, g := range x.ledgerInOrder() {
-			changes, _ := must2(x.Timeline(ctx, account, history.GiftNoun, g.ID, crm.PageRequest{Page: 1, PerPage: 9}))(x)
-			says = append(says, fmt.Sprintf("%s: %d changes, the last by %q", g.ExternalID, len(changes), changes[0].Who))
+			changes, _ := must2(x.Timeline(ctx, account, history.GiftNoun, g.ID,
+				crm.PageRequest{Page: 1, PerPage: 9}))(x)
+			says = append(says, fmt.Sprintf("%s: %d changes, the last by %q", g.ExternalID, len(changes),
+				changes[0].Who))
 		}
 	case "gift":
 		must(x.CreateGift(ctx, account, giftInput(x, sent, true, x.Now())))(x)
@@ -276,12 +284,14 @@ func inWords(counts any) (says string) {
 func (x *importScript) read(of string, options []string, text string) (says []string) {
 	kind := map[string]string{"contacts": jobs.ImportContacts, "gifts": jobs.ImportGifts}[of]
 	fresh := func() *table.Reader {
-		return must(table.OpenWith(strings.NewReader(text), int64(len(text)), "file.csv", table.Options{Header: sheet.FindHeader}))(x)
+		return must(table.OpenWith(strings.NewReader(text), int64(len(text)), "file.csv",
+			table.Options{Header: sheet.FindHeader}))(x)
 	}
 	survey := must(jobs.SurveyRows(x.Context(), fresh()))(x)
 	open := func() (*table.Reader, jobs.FileImport) {
 		rows := fresh()
-		spec := jobs.FileImport{Of: kind, Name: "file.csv", SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Region: "US", Days: survey.Days}
+		spec := jobs.FileImport{Of: kind, Name: "file.csv", SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
+			Region: "US", Days: survey.Days}
 		if of == "contacts" {
 			spec.Mode = jobs.MergeExisting
 		}
@@ -297,14 +307,16 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 			case "other":
 				spec.OtherName = jobs.ImportMode(value)
 			case "look": // what the cells of its columns have counts, too
-				spec.Mapping = jobs.SheetOf(kind).Recognize(rows.Header(), must(x.CustomFields(x.Context(), x.account.Number))(x), survey.Look)
+				spec.Mapping = jobs.SheetOf(kind).Recognize(rows.Header(),
+					must(x.CustomFields(x.Context(), x.account.Number))(x), survey.Look)
 			case "right":
 				spec.FileIsRight = true
 			case "names":
 				spec.MatchNames = true
 			case "fields": // unknown columns become custom fields
 				fields := must(x.CustomFields(x.Context(), x.account.Number))(x)
-				made := jobs.SheetOf(kind).WithUnknown(spec.Mapping, fields, func(int) []string { return []string{"some"} })
+				made := jobs.SheetOf(kind).WithUnknown(spec.Mapping, fields,
+					func(int) []string { return []string{"some"} })
 				spec.Mapping, spec.Fields = must2(x.MakeFields(x.Context(), x.account.Number, made))(x)
 			}
 		}
@@ -318,7 +330,8 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 		}
 	}
 	tells := func(row jobs.TrialRow) string {
-		if len(row.LeftOut) == 0 && !row.OtherName && row.Outcome != jobs.RowRejected && row.Outcome != jobs.RowSkipped {
+		if len(row.LeftOut) == 0 && !row.OtherName && row.Outcome != jobs.RowRejected &&
+			row.Outcome != jobs.RowSkipped {
 			return ""
 		}
 		return fmt.Sprint(row.Line, row.Outcome, row.OtherName, row.LeftOut)
@@ -334,7 +347,11 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 		rows, spec := open()
 		ctx, stop := context.WithCancel(x.Context())
 		var err error
-		im, _, err = x.ImportFile(ctx, x.account.Number, rows, spec, 0, true, func(jobs.ImportProgress) { stop() })
+		im, _, err = x.ImportFile(ctx, x.account.Number, rows, spec, 0, true, func(jobs.ImportProgress) {
+			if !slices.Contains(options, "whole") {
+				stop()
+			}
+		})
 		if stop(); err != nil && !errors.Is(err, context.Canceled) {
 			x.Fatal(err)
 		}
@@ -343,13 +360,15 @@ func (x *importScript) read(of string, options []string, text string) (says []st
 		noted = append(noted, tells(row))
 		return nil
 	}))
-	told, noted = slices.DeleteFunc(told, func(s string) bool { return s == "" }), slices.DeleteFunc(noted, func(s string) bool { return s == "" })
+	told, noted = slices.DeleteFunc(told, func(s string) bool { return s == "" }), slices.DeleteFunc(noted,
+		func(s string) bool { return s == "" })
 	slices.Sort(told)
 	if slices.Sort(noted); !slices.Equal(told, noted) {
 		x.Errorf("the dry run tells %q, and the import has noted %q", told, noted)
 	}
 	if tried.ImportCounts != im.Progress.ImportCounts || !maps.Equal(tried.Counted, im.Progress.Counted) {
-		x.Errorf("the dry run says %+v %v, the import %+v %v", tried.ImportCounts, tried.Counted, im.Progress.ImportCounts, im.Progress.Counted)
+		x.Errorf("the dry run says %+v %v, the import %+v %v", tried.ImportCounts, tried.Counted,
+			im.Progress.ImportCounts, im.Progress.Counted)
 	}
 	x.jobs, x.last = append(x.jobs, im.ID), im
 	counted := inWords(im.Progress.ImportCounts)

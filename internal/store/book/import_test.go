@@ -69,7 +69,8 @@ func openTable(t testing.TB, text string) *table.Reader {
 }
 
 func importOf(rows *table.Reader, mode jobs.ImportMode) jobs.FileImport {
-	return jobs.FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US", Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
+	return jobs.FileImport{Name: "people.csv", SHA256: "sum", Mode: mode, Region: "US",
+		Mapping: sheet.Contacts.Recognize(rows.Header(), nil, nil)}
 }
 
 // giftImportOf is how a file of gifts is imported without a person who maps its columns.
@@ -84,7 +85,8 @@ func giftImportOf(rows *table.Reader) jobs.FileImport {
 func importFile(t testing.TB, s *Book, account int64, text string, mode jobs.ImportMode) jobs.Import {
 	t.Helper()
 	rows := openTable(t, text)
-	im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, mode), 0, false, func(jobs.ImportProgress) {})
+	im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, mode), 0, false,
+		func(jobs.ImportProgress) {})
 	if err != nil || known {
 		t.Fatal(known, err)
 	}
@@ -94,7 +96,8 @@ func importFile(t testing.TB, s *Book, account int64, text string, mode jobs.Imp
 // importAgain imports a file whether it was imported before or not.
 func importAgain(t testing.TB, s *Book, account int64, file string, spec jobs.FileImport) jobs.Import {
 	t.Helper()
-	im, _ := must2(s.ImportFile(t.Context(), account, openTable(t, file), spec, 0, true, func(jobs.ImportProgress) {}))(t)
+	im, _ := must2(s.ImportFile(t.Context(), account, openTable(t, file), spec, 0, true,
+		func(jobs.ImportProgress) {}))(t)
 	return im
 }
 
@@ -104,7 +107,8 @@ func importGifts(t testing.TB, s *Book, account int64, file string) jobs.Import 
 }
 
 // tried is what a dry run says. It tells about each row.
-func tried(t testing.TB, s *Book, account int64, file string, spec jobs.FileImport, tell func(jobs.TrialRow)) jobs.ImportCounts {
+func tried(t testing.TB, s *Book, account int64, file string, spec jobs.FileImport,
+	tell func(jobs.TrialRow)) jobs.ImportCounts {
 	t.Helper()
 	return must(s.TryFile(t.Context(), account, openTable(t, file), spec, func(row jobs.TrialRow) error {
 		tell(row)
@@ -114,8 +118,10 @@ func tried(t testing.TB, s *Book, account int64, file string, spec jobs.FileImpo
 
 var someCode = regexp.MustCompile(`gift \w{16}`)
 
-// imported imports a file of gifts, or tries it, and returns its report with the rejected rows: their lines and reasons.
-func imported(t *testing.T, s *Book, account int64, file string, trial bool) (result jobs.ImportCounts, rejected []string) {
+// imported imports a file of gifts, or tries it, and returns its report with the rejected rows: their lines and
+// reasons.
+func imported(t *testing.T, s *Book, account int64, file string, trial bool) (result jobs.ImportCounts,
+	rejected []string) {
 	t.Helper()
 	reject := func(line int64, row jobs.RejectedRow) error {
 		rejected = append(rejected, fmt.Sprintf("%d: %s", line, someCode.ReplaceAllString(row.Reason, "gift CODE")))
@@ -133,8 +139,10 @@ func imported(t *testing.T, s *Book, account int64, file string, trial bool) (re
 	return im.Progress.ImportCounts, rejected
 }
 
-// importInPieces imports a file of gifts by a run that ends after each unit and is begun again, as a server that is killed begins again.
-func importInPieces(t *testing.T, s *Book, account int64, file string, choose ...func(*jobs.FileImport)) jobs.ImportProgress {
+// importInPieces imports a file of gifts by a run that ends after each unit and is begun again, as a server that is
+// killed begins again.
+func importInPieces(t *testing.T, s *Book, account int64, file string,
+	choose ...func(*jobs.FileImport)) jobs.ImportProgress {
 	t.Helper()
 	spec := giftImportOf(openTable(t, file))
 	for _, choice := range choose {
@@ -170,7 +178,8 @@ func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
 	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
 		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
 			c := row.Contact
-			all = append(all, fmt.Sprint(doc.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails, c.Phones, c.Tags, row.MatchKeys))
+			all = append(all, fmt.Sprint(doc.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails,
+				c.Phones, c.Tags, row.MatchKeys))
 			return row.Damage
 		}, func() error { return nil })
 	}))
@@ -199,7 +208,8 @@ func uploadOf(t testing.TB, s *Book, account int64, of, text string) jobs.Import
 
 func begin(t testing.TB, s *Book, im jobs.Import, trial bool) {
 	t.Helper()
-	must(s.BeginImport(t.Context(), im.Account, im.ID, jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, Trial: trial}))(t)
+	must(s.BeginImport(t.Context(), im.Account, im.ID,
+		jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, Trial: trial}))(t)
 }
 
 // ended works until an import that was begun has come to its end.
@@ -229,7 +239,8 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 			fillBefore(t, s, other)
 			before := peopleOf(t, s, account)
 			spec := importOf(openTable(t, peopleFile), mode)
-			expect(t, "a dry run finds", fmt.Sprint(want), tried(t, s, account, peopleFile, spec, func(jobs.TrialRow) {}))
+			expect(t, "a dry run finds", fmt.Sprint(want),
+				tried(t, s, account, peopleFile, spec, func(jobs.TrialRow) {}))
 			expect(t, "after a dry run", "", gocmp.Diff(before, peopleOf(t, s, account)))
 			im := importFile(t, s, account, peopleFile, mode)
 			expect(t, "the import", fmt.Sprint(want, " done"), im.Progress.ImportCounts, im.State)
@@ -238,7 +249,8 @@ func TestAnImportDecidesAsCreatesDo(t *testing.T) {
 				return nil
 			}))
 			createRows(t, s, other, mode)
-			expect(t, "creates made (-), the import made (+)", "", gocmp.Diff(peopleOf(t, s, other), peopleOf(t, s, account)))
+			expect(t, "creates made (-), the import made (+)", "",
+				gocmp.Diff(peopleOf(t, s, other), peopleOf(t, s, account)))
 		}
 	})
 }
@@ -259,15 +271,16 @@ func createRows(t testing.TB, s *Book, account int64, mode jobs.ImportMode) {
 		succeed(t, err)
 		in := inputs.Input(cells)
 		if _, err := in.ValidateRow(nil, "US", s.Now()); err == nil { // a create may leave a match as it is
-			if _, err := s.CreateContact(t.Context(), account, in, jobs.CreateModes[mode]); err != nil && !errors.As(err, new(*crm.Matched)) {
+			if _, err := s.CreateContact(t.Context(), account, in, jobs.CreateModes[mode]); err != nil &&
+				!errors.As(err, new(*crm.Matched)) {
 				t.Fatal(err)
 			}
 		}
 	}
 }
 
-// An import that is interrupted between any two units of work goes on when it is started again, and nothing is done twice, also of gifts that are equal
-// and have no external id. A file that was imported is known.
+// An import that is interrupted between any two units of work goes on when it is started again, and nothing is done
+// twice, also of gifts that are equal and have no external id. A file that was imported is known.
 func TestAnImportGoesOnWhereItWas(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, whole := newAccount(t, s).Number, newAccount(t, s).Number
@@ -295,20 +308,23 @@ func TestAnImportGoesOnWhereItWas(t *testing.T) {
 		}{{peopleFile, people, 4}, {gifts, giftImportOf(openTable(t, gifts)), 14}} {
 			im, runs := pieces(t, s, account, c.file, c.spec)
 			at := importAgain(t, s, whole, c.file, c.spec)
-			expect(t, "runs, and what they did", fmt.Sprint(c.runs, at.ID, at.Progress.ImportCounts), runs, im.ID, im.Progress.ImportCounts)
-			expect(t, "without interruption (-), with (+)", "", gocmp.Diff(peopleOf(t, s, whole), peopleOf(t, s, account)))
+			expect(t, "runs, and what they did", fmt.Sprint(c.runs, at.ID, at.Progress.ImportCounts), runs, im.ID,
+				im.Progress.ImportCounts)
+			expect(t, "without interruption (-), with (+)", "",
+				gocmp.Diff(peopleOf(t, s, whole), peopleOf(t, s, account)))
 			expect(t, "gifts", "", gocmp.Diff(given(whole), given(account)))
 		}
 		im, known := must2(s.ImportFile(t.Context(), account, openTable(t, peopleFile), people, 11, false, nil))(t)
 		expect(t, "the same file again is known", "1 true", im.ID, known)
 		want := jobs.ImportCounts{Rows: 11, Created: 3, Unchanged: 7, Rejected: 1, LeftOut: 1}
-		expect(t, "imported again", fmt.Sprint(want), importAgain(t, s, account, peopleFile, people).Progress.ImportCounts)
+		expect(t, "imported again", fmt.Sprint(want),
+			importAgain(t, s, account, peopleFile, people).Progress.ImportCounts)
 		checked(t, s)
 	})
 }
 
-// A file that was uploaded is tried and imported by any node. Undone, all is as before but for the new contacts, which are archived, and those
-// that were changed since.
+// A file that was uploaded is tried and imported by any node. Undone, all is as before but for the new contacts,
+// which are archived, and those that were changed since.
 func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
@@ -324,13 +340,15 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		expect(t, "after a dry run", "", gocmp.Diff(before, peopleOf(t, a, account)))
 		begin(t, b, im, false)
 		im = ended(t, im, a, b)
-		expect(t, "imported", fmt.Sprint("done ", importResults[jobs.MergeExisting], " 11"), im.State, im.Progress.ImportCounts, im.Progress.Total)
+		expect(t, "imported", fmt.Sprint("done ", importResults[jobs.MergeExisting], " 11"), im.State,
+			im.Progress.ImportCounts, im.Progress.Total)
 		wantJob(t, a, account, im.ID, jobs.JobDone, 8)
 		var file bytes.Buffer
 		succeed(t, a.WriteRejected(t.Context(), &im, &file))
 		header := openTable(t, file.String()).Header()
 		survey := must(jobs.SurveyRows(t.Context(), openTable(t, file.String())))(t)
-		expect(t, "columns of the rejected rows, the last of them, rows", "7 reason 1", len(header), header[len(header)-1], survey.Total)
+		expect(t, "columns of the rejected rows, the last of them, rows", "7 reason 1", len(header),
+			header[len(header)-1], survey.Total)
 
 		cleo := doc.MakeID(account, 3)
 		must(a.AddTags(t.Context(), account, cleo, []string{"kept"}))(t)
@@ -338,7 +356,8 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		finishJobs(t, a, b)
 		rows := must(a.JobRows(t.Context(), account, undo.ID, 0, 10))(t)
 		expect(t, "changed since", fmt.Sprint("1 ", cleo), len(rows), rows[0].Contact)
-		expect(t, "before the import (-) and after it was undone (+)", "", gocmp.Diff(before, peopleOf(t, a, account)[:2]))
+		expect(t, "before the import (-) and after it was undone (+)", "",
+			gocmp.Diff(before, peopleOf(t, a, account)[:2]))
 		wantLists(t, a, account, []int64{1, 2, 3}, []int64{4, 5, 6, 7, 8})
 	})
 }
@@ -349,24 +368,29 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, other := newAccount(t, a).Number, newAccount(t, a).Number
 		importGifts(t, a, account, head+bob)
-		im := uploadOf(t, a, account, jobs.ImportGifts, head+"50,2026-01-05,check,Ada,Lovelace,ada@example.org,a1\n25,2026-01-06,cash,,,ada@example.org,\n"+
-			"25,2026-01-06,cash,,,ada@example.org,\nx,2026-01-06,cash,,,ada@example.org,\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,b1\n"+bob)
+		im := uploadOf(t, a, account, jobs.ImportGifts,
+			head+"50,2026-01-05,check,Ada,Lovelace,ada@example.org,a1\n25,2026-01-06,cash,,,ada@example.org,\n"+
+				"25,2026-01-06,cash,,,ada@example.org,\nx,2026-01-06,cash,,,ada@example.org,\n10,2026-01-07,cash,Bob,Babbage,bob@example.org,b1\n"+bob)
 		refuses(t, "another account's import", crm.ErrNotFound)(b.Import(t.Context(), other, im.ID))
 		expect(t, "a column, and the preview", "transacted_at 25", im.Spec.Mapping[1].Target, previewOf(t, b, im)[1][0])
 		want := jobs.ImportCounts{Rows: 6, Created: 4, Unchanged: 1, Rejected: 1, Contacts: 1}
 		begin(t, a, im, true)
 		im = ended(t, im, b, a)
-		expect(t, "tried", fmt.Sprint("mapping ", want, " 1"), im.State, *im.Progress.Tried, len(ledgerOf(t, a, account)))
+		expect(t, "tried", fmt.Sprint("mapping ", want, " 1"), im.State, *im.Progress.Tried,
+			len(ledgerOf(t, a, account)))
 		rows := must(a.JobRows(t.Context(), account, im.ID, 0, 10))(t)
-		for i, want := range []string{"5 would be rejected: The ", "7 is already recorded: gift CODE from Bob Babbage."} {
+		for i, want := range []string{"5 would be rejected: The ",
+			"7 is already recorded: gift CODE from Bob Babbage."} {
 			row := must(rows[i].Tried())(t)
-			if got := fmt.Sprint(row.Line, " ", someCode.ReplaceAllString(row.InWords(), "gift CODE")); !strings.HasPrefix(got, want) || len(rows) != 2 {
+			if got := fmt.Sprint(row.Line, " ", someCode.ReplaceAllString(row.InWords(),
+				"gift CODE")); !strings.HasPrefix(got, want) || len(rows) != 2 {
 				t.Errorf("a dry run tells %q in %d rows, want %q", got, len(rows), want)
 			}
 		}
 		begin(t, b, im, false)
 		im = ended(t, im, a, b)
-		expect(t, "imported", fmt.Sprint("done ", want, " 6 5"), im.State, im.Progress.ImportCounts, im.Progress.Total, len(ledgerOf(t, a, account)))
+		expect(t, "imported", fmt.Sprint("done ", want, " 6 5"), im.State, im.Progress.ImportCounts,
+			im.Progress.Total, len(ledgerOf(t, a, account)))
 		var rejected strings.Builder
 		succeed(t, a.WriteRejected(t.Context(), &im, &rejected))
 		if !strings.Contains(rejected.String(), "\nx,2026-01-06,cash,,,ada@example.org,,\"The ") {
@@ -379,7 +403,7 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 // A file that changes one contact in every row is undone as a whole, in several units of work.
 func TestImportIntoOneContactIsUndone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
-		const rows = 2*jobs.UndoUnit + 50
+		const rows = jobs.UndoUnit + 20
 		account, file := newAccount(t, s).Number, "first_name,last_name,email,tags\n"
 		for i := range rows {
 			file += fmt.Sprintf("Amelia,Okafor,amelia@example.org,Tag %d\n", i)
@@ -393,8 +417,8 @@ func TestImportIntoOneContactIsUndone(t *testing.T) {
 	})
 }
 
-// What a unit of work needs to know is asked once for all its changes, so that it is short where each question is a way over the network. Who was merged
-// into another contact meanwhile stays.
+// What a unit of work needs to know is asked once for all its changes, so that it is short where each question is a
+// way over the network. Who was merged into another contact meanwhile stays.
 func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		const rows = jobs.FirstUnit
@@ -416,7 +440,8 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 			s.Db.Observe(&db.Observer{})
 			asked[n] = statements.Load()
 			finishJobs(t, s)
-			if j := wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)); !strings.Contains(string(j.Progress), fmt.Sprintf(`"undone":%d`, n)) {
+			if j := wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)); !strings.Contains(string(j.Progress),
+				fmt.Sprintf(`"undone":%d`, n)) {
 				t.Errorf("the undo says %s", j.Progress)
 			}
 		}
@@ -430,7 +455,8 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 	})
 }
 
-// The mapping of a file is remembered for the next one with the same columns, by what its rows are: the same header may be of contacts and of gifts.
+// The mapping of a file is remembered for the next one with the same columns, by what its rows are: the same header
+// may be of contacts and of gifts.
 func TestAMappingIsRemembered(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other := newAccount(t, s).Number, newAccount(t, s).Number
@@ -439,7 +465,8 @@ func TestAMappingIsRemembered(t *testing.T) {
 		im.Spec.Mapping = must(sheet.Contacts.With(recognized, "Company=title"))(t)
 		begin(t, s, im, true)
 		for of, want := range map[int64]sheet.Mapping{account: im.Spec.Mapping, other: recognized} {
-			expect(t, "the next file", "", gocmp.Diff(want, upload(t, s, of, peopleFile).Spec.Mapping, cmpopts.IgnoreUnexported(sheet.Column{})))
+			expect(t, "the next file", "", gocmp.Diff(want, upload(t, s, of, peopleFile).Spec.Mapping,
+				cmpopts.IgnoreUnexported(sheet.Column{})))
 		}
 		mapped := func(of string, header []string) sheet.Mapping {
 			return must(s.ColumnMapping(t.Context(), account, of, header, nil))(t)
@@ -455,14 +482,18 @@ func TestAMappingIsRemembered(t *testing.T) {
 		spec := jobs.FileImport{Of: jobs.ImportGifts, Name: "gifts.jsonl", Region: "US"}
 		done, _ := must2(s.ImportFile(t.Context(), account, objects, spec, 1, true, func(jobs.ImportProgress) {}))(t)
 		again := mapped(jobs.ImportGifts, objects.Header())
-		expect(t, "objects, and a table with their names", "1 5 amount", done.Progress.Created, len(again), again[0].Target)
+		expect(t, "objects, and a table with their names", "1 5 amount", done.Progress.Created, len(again),
+			again[0].Target)
 		im.Spec.Mapping[0].Target = sheet.Skip
-		rejects(t, "a file without amounts")(s.BeginImport(t.Context(), account, uploadOf(t, s, account, jobs.ImportGifts, file).ID, jobs.Choices{Mapping: im.Spec.Mapping}))
-		rejects(t, "a file of people")(s.UploadImport(t.Context(), account, "people", "x.csv", "US", strings.NewReader(file)))
+		rejects(t, "a file without amounts")(s.BeginImport(t.Context(), account,
+			uploadOf(t, s, account, jobs.ImportGifts, file).ID, jobs.Choices{Mapping: im.Spec.Mapping}))
+		rejects(t, "a file of people")(s.UploadImport(t.Context(), account, "people", "x.csv", "US",
+			strings.NewReader(file)))
 	})
 }
 
-// A column becomes a custom field, and rows that were read before someone changed the definitions are made by the new ones.
+// A column becomes a custom field, and rows that were read before someone changed the definitions are made by the new
+// ones.
 func TestAColumnBecomesACustomField(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -474,7 +505,8 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 		}
 		im, _ := must2(s.ImportFile(t.Context(), account, rows, spec, 5, false, func(p jobs.ImportProgress) {
 			if p.Rows == 3 { // the next rows were read already
-				must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Hat size", Type: custom.TextField}))(t)
+				must(s.DefineField(t.Context(), account,
+					custom.FieldInput{Title: "Hat size", Type: custom.TextField}))(t)
 			}
 		}))(t)
 		expect(t, "imported", fmt.Sprint(jobs.ImportCounts{Rows: 5, Created: 5, LeftOut: 1}), im.Progress.ImportCounts)
@@ -488,7 +520,8 @@ func TestAColumnBecomesACustomField(t *testing.T) {
 	})
 }
 
-// Days are read as the whole file writes them: one with a day above 12 tells how all of them are meant, in birthdays and in custom fields.
+// Days are read as the whole file writes them: one with a day above 12 tells how all of them are meant, in birthdays
+// and in custom fields.
 func TestConcurrentFileTellsHowItsDaysAreWritten(t *testing.T) {
 	const ana = "First,Last,Birthday,Joined\nAna,Ruiz,03/04/1980,05/06/2020\n"
 	eachEngine(t, func(t *testing.T, s *Book) {
@@ -511,7 +544,8 @@ func TestConcurrentFileTellsHowItsDaysAreWritten(t *testing.T) {
 	})
 }
 
-// What an import remembers of rows without an external id is bounded, and so is what waits for the end of the file, however long its cells are.
+// What an import remembers of rows without an external id is bounded, and so is what waits for the end of the file,
+// however long its cells are.
 func TestWhatAFileOfGiftsKeepsIsBounded(t *testing.T) {
 	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n"+
 		"1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
@@ -524,7 +558,8 @@ func TestWhatAFileOfGiftsKeepsIsBounded(t *testing.T) {
 		row.Gift.Check("US", time.Now())
 		expect(t, fmt.Sprint("line ", row.Line), want, jobs.ReasonOf(row.Gift.Refused))
 	}
-	rows = openTable(t, toldHeader+toldRow("re_1", "-5", "", "", "t1")+toldRow("re_2", "-5", "", "", "t1")+toldRow("t1", "100", "Paid", "", ""))
+	rows = openTable(t, toldHeader+toldRow("re_1", "-5", "", "", "t1")+toldRow("re_2", "-5", "", "",
+		"t1")+toldRow("t1", "100", "Paid", "", ""))
 	spec = giftImportOf(rows)
 	waiting := must(new(jobs.JobStore).NewGiftRows(0, &spec, rows))(t)
 	waiting.Room = 100 // for one of them
@@ -550,7 +585,8 @@ func TestACampaignIsNamedByItsTitle(t *testing.T) {
 		newOrg(t, s.Book).campaignOf("Spring")
 		expect(t, "winter coats", fmt.Sprint(coats.ID), must(s.CampaignNamed(t.Context(), s.Number, "winter coats"))(t))
 		says(t, "a title of two", "several campaigns")(s.CampaignNamed(t.Context(), s.Number, "Gala"))
-		says(t, "another account's", "must be the id, the slug or the title")(s.CampaignNamed(t.Context(), s.Number, "Spring"))
+		says(t, "another account's", "must be the id, the slug or the title")(s.CampaignNamed(t.Context(), s.Number,
+			"Spring"))
 	})
 }
 
@@ -562,11 +598,13 @@ func TestAnImportMakesSomeCampaigns(t *testing.T) {
 			file += fmt.Sprintf("%d,1,2026-01-05,Fund %d,ada@example.org,Ada,Byron\n", i, i)
 		}
 		var left []crm.LeftOut
-		at := tried(t, s, account, file, giftImportOf(openTable(t, file)), func(row jobs.TrialRow) { left = append(left, row.LeftOut...) })
+		at := tried(t, s, account, file, giftImportOf(openTable(t, file)),
+			func(row jobs.TrialRow) { left = append(left, row.LeftOut...) })
 		done := importGifts(t, s, account, file).Progress.ImportCounts
 		expect(t, "created and left out", "103 3 103 3", at.Created, at.LeftOut, done.Created, done.LeftOut)
-		expect(t, left[2].Column+" "+left[2].Value, "names a campaign that does not exist, and an import creates at most 100. "+
-			"Create the campaign first, or check whether this column names campaigns", left[2].Reason)
+		expect(t, left[2].Column+" "+left[2].Value,
+			"names a campaign that does not exist, and an import creates at most 100. "+
+				"Create the campaign first, or check whether this column names campaigns", left[2].Reason)
 	})
 }
 
@@ -605,7 +643,8 @@ func TestRejectedGifts(t *testing.T) {
 	}
 }
 
-// A file of gifts that was exported records nothing in the account that it comes from: its rows say which gifts they are. Another account knows none.
+// A file of gifts that was exported records nothing in the account that it comes from: its rows say which gifts they
+// are. Another account knows none.
 func TestExportedGiftsAreKnown(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _ := withGifts(t, s)
@@ -638,7 +677,8 @@ func TestGiftsThatAnEarlierVersionHasRecordedWithoutIDs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
 		for _, note := range []string{"note=5:first;", ""} {
-			sum := sha256.Sum256([]byte("amount=2:20;email=15:dot@example.org;" + note + "transacted_at=10:2026-01-05;"))
+			sum := sha256.Sum256([]byte("amount=2:20;email=15:dot@example.org;" + note +
+				"transacted_at=10:2026-01-05;"))
 			in := giving.GiftInput{
 				Email: new("dot@example.org"), Amount: new(int64(200000)), Method: new("other"), GivenAt: new("2026-01-05"),
 				ExternalID: new("import:" + hex.EncodeToString(sum[:16])), FromRow: true, Filed: new(giving.Filed),
@@ -662,8 +702,8 @@ func crowdFile(people int, phone func(i int) int) string {
 
 func onePhone(int) int { return 100 }
 
-// Many people on one phone cost what others do: the import and the dry run send as many statements as with a phone for each, and one to note each row, and
-// one in each unit of work.
+// Many people on one phone cost what others do: the import and the dry run send as many statements as with a phone
+// for each, and one to note each row, and one in each unit of work.
 func TestManyPeopleOnOnePhoneCostWhatOthersDo(t *testing.T) {
 	const people = 300
 	units := int64(people/jobs.UnitRows + 1)
@@ -676,21 +716,24 @@ func TestManyPeopleOnOnePhoneCostWhatOthersDo(t *testing.T) {
 			account, file, before := newAccount(t, s).Number, crowdFile(people, phone), statements.Load()
 			spec := importOf(openTable(t, file), jobs.MergeExisting)
 			if trial {
-				expect(t, "created", fmt.Sprint(people), tried(t, s, account, file, spec, func(jobs.TrialRow) {}).Created)
+				expect(t, "created", fmt.Sprint(people),
+					tried(t, s, account, file, spec, func(jobs.TrialRow) {}).Created)
 			} else {
 				expect(t, "created", fmt.Sprint(people), importAgain(t, s, account, file, spec).Progress.Created)
 			}
 			return statements.Load() - before
 		}
 		for _, trial := range []bool{true, false} {
-			if own, shared := counted(trial, func(i int) int { return i }), counted(trial, onePhone); shared > own+people+units+10 {
+			if own, shared := counted(trial, func(i int) int { return i }), counted(trial,
+				onePhone); shared > own+people+units+10 {
 				t.Errorf("a dry run: %v. One phone takes %d statements, and a phone for each %d", trial, shared, own)
 			}
 		}
 	})
 }
 
-// Each of many on one phone is found again, within the file, by the dry run as by the import, and when the file comes again.
+// Each of many on one phone is found again, within the file, by the dry run as by the import, and when the file comes
+// again.
 func TestEachOfManyOnOnePhoneIsFoundAgain(t *testing.T) {
 	const people = 120
 	eachEngine(t, func(t *testing.T, s *Book) {
@@ -704,7 +747,8 @@ func TestEachOfManyOnOnePhoneIsFoundAgain(t *testing.T) {
 		archive(t, s, account, 1)
 		again := importAgain(t, s, account, once, spec).Progress
 		expect(t, "after one was archived", fmt.Sprint(1, people-1, 1), again.Created, again.Unchanged, again.OtherName)
-		expect(t, "and a dry run then", fmt.Sprint(people), tried(t, s, account, once, spec, func(jobs.TrialRow) {}).Unchanged)
+		expect(t, "and a dry run then", fmt.Sprint(people),
+			tried(t, s, account, once, spec, func(jobs.TrialRow) {}).Unchanged)
 	})
 }
 
@@ -724,7 +768,8 @@ func TestConcurrentDryRunWaitsForNoOneWhoWrites(t *testing.T) {
 			})
 		}()
 		<-writing
-		at := tried(t, s, account, peopleFile, importOf(openTable(t, peopleFile), jobs.MergeExisting), func(jobs.TrialRow) {})
+		at := tried(t, s, account, peopleFile, importOf(openTable(t, peopleFile), jobs.MergeExisting),
+			func(jobs.TrialRow) {})
 		close(done)
 		expect(t, "the dry run", fmt.Sprint(importResults[jobs.MergeExisting]), at)
 		succeed(t, <-written)
@@ -744,12 +789,14 @@ func TestConcurrentDryRunWritesOnlyNowAndThen(t *testing.T) {
 		begin(t, s, im, true)
 		spy := spyOn(t, s)
 		im = ended(t, im, s)
-		expect(t, "created, and commits", fmt.Sprint(40*jobs.UnitRows, " 2"), im.Progress.Tried.Created, spy.commits.Load())
+		expect(t, "created, and commits", fmt.Sprint(40*jobs.UnitRows, " 2"), im.Progress.Tried.Created,
+			spy.commits.Load())
 	})
 }
 
-// A dry run that begins again forgets its first attempt: rows are decided about together, and all again where the connection is lost or, as here, custom
-// fields have changed. What they were at first, such as merged into a contact who has another email now, does not count then.
+// A dry run that begins again forgets its first attempt: rows are decided about together, and all again where the
+// connection is lost or, as here, custom fields have changed. What they were at first, such as merged into a contact
+// who has another email now, does not count then.
 func TestADryRunThatBeginsAgainForgetsItsFirstAttempt(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -770,25 +817,30 @@ func TestADryRunThatBeginsAgainForgetsItsFirstAttempt(t *testing.T) {
 				}
 			}
 		}})
-		result := must(s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil }, func(r jobs.ImportCounts) {
-			if r.Rows == 3 {
-				define(t, s, account, "Color", custom.TextField)
-			}
-			decided = r.Rows
-		}))(t)
+		result := must(s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil },
+			func(r jobs.ImportCounts) {
+				if r.Rows == 3 {
+					define(t, s, account, "Color", custom.TextField)
+				}
+				decided = r.Rows
+			}))(t)
 		s.Db.Observe(new(db.Observer))
-		expect(t, "the dry run, and that it began again", fmt.Sprint(jobs.ImportCounts{Rows: 5, Created: 5}, " true"), result.ImportCounts, lent >= 3)
+		expect(t, "the dry run, and that it began again", fmt.Sprint(jobs.ImportCounts{Rows: 5, Created: 5}, " true"),
+			result.ImportCounts, lent >= 3)
 	})
 }
 
 // fixtures are all files of other systems, by what their rows are.
 var fixtures = map[string][]string{
-	"contacts": {"testdata/people/*.csv", "../../crm/sheet/testdata/contacts/*.csv", "../../crm/sheet/testdata/systems/people/*.csv"},
-	"gifts":    {"testdata/money/*.csv", "../../crm/sheet/testdata/gifts/*.csv", "../../crm/sheet/testdata/systems/gifts/*.csv"},
+	"contacts": {"testdata/people/*.csv", "../../crm/sheet/testdata/contacts/*.csv",
+		"../../crm/sheet/testdata/systems/people/*.csv"},
+	"gifts": {"testdata/money/*.csv", "../../crm/sheet/testdata/gifts/*.csv",
+		"../../crm/sheet/testdata/systems/gifts/*.csv"},
 }
 
-// Of each file of other systems, whose first rows are known already, the preview has the numbers of the import, which come true, and the same file again makes
-// nothing. An undo restores exactly what was there before, and archives, cancels or ends what the import has made.
+// Of each file of other systems, whose first rows are known already, the preview has the numbers of the import, which
+// come true, and the same file again makes nothing. An undo restores exactly what was there before, and archives,
+// cancels or ends what the import has made.
 func TestAPreviewSaysWhatTheImportDoes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		for of, patterns := range fixtures {
@@ -810,7 +862,7 @@ func previewIsTrue(t *testing.T, s *Book, of, name string) {
 	t.Helper()
 	text := string(must(os.ReadFile(name))(t))
 	_, region, _ := strings.Cut(strings.TrimSuffix(filepath.Base(name), ".csv"), ".")
-	options := []string{"look", "region=" + cmp.Or(strings.ToUpper(region), "US")}
+	options := []string{"look", "whole", "region=" + cmp.Or(strings.ToUpper(region), "US")}
 	x := &importScript{T: t, Book: s, account: newAccount(t, s)}
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	x.read(of, options, strings.Join(lines[:len(lines)-max(1, len(lines)/3)], ""))
@@ -820,7 +872,8 @@ func previewIsTrue(t *testing.T, s *Book, of, name string) {
 	if again := x.last.Progress; again.Created+again.Matches+again.Contacts != 0 {
 		t.Errorf("%s: the same file again makes %+v", name, again.ImportCounts)
 	}
-	if done := must(s.Job(t.Context(), x.account.Number, x.jobs[1]))(t); done.Undoable() { // else it has changed nothing
+	// else it has changed nothing
+	if done := must(s.Job(t.Context(), x.account.Number, x.jobs[1]))(t); done.Undoable() {
 		undo(t, s, x.account.Number, done.ID)
 		expect(t, name, "as it was noted", strings.Join(x.compare(), "\n"))
 	}
@@ -850,7 +903,8 @@ func recordsOf(t *testing.T, s *Book, account access.Account) map[string]map[str
 // countedOf is everything that is worked out from the gifts of an account, but for gifts that count nowhere.
 func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
-	for _, c := range must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "", "~"))(t) {
+	for _, c := range must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "",
+		"~"))(t) {
 		if c.Entries = 0; c.Sums != (giving.Sums{}) {
 			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Sums))
 		}

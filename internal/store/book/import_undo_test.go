@@ -37,7 +37,8 @@ func campaignTitled(t testing.TB, s *Book, account int64, title string) int64 {
 
 const toCampaigns = "amount,date,method,first_name,last_name,email,campaign\n"
 
-// The undo of an import removes the campaigns that it has made, unless a gift of anyone else is for them or a person has changed them since: these are listed.
+// The undo of an import removes the campaigns that it has made, unless a gift of anyone else is for them or a person
+// has changed them since: these are listed.
 func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n6,2026-01-06,cash,Ada,Byron,ada@example.org,Winter\n7,2026-01-07,cash,Bo,Li,bo@example.org,Gala\n"
 	const more = toCampaigns + "8,2026-01-08,cash,Cy,Fox,cy@example.org,Gala\n"
@@ -51,7 +52,8 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 		}, "Winter"},
 		"a merge of a giver": {func(t *testing.T, s *Book, account access.Account, _ int64) {
 			ada := must(s.ContactNamed(t.Context(), account.Number, "ada@example.org", "US"))(t)
-			mergeOf(t, s, account.Number, create(t, s, account.Number, `{"first_name":"Adah","last_name":"Byron"}`).ID, ada)
+			mergeOf(t, s, account.Number, create(t, s, account.Number,
+				`{"first_name":"Adah","last_name":"Byron"}`).ID, ada)
 		}, "Winter"},
 		"a gift to it": {func(t *testing.T, s *Book, account access.Account, gala int64) {
 			giveNow(t, s, account.Number, fmt.Sprintf(`,"first_name":"Di","last_name":"Ray","campaign_id":%d`, gala))
@@ -65,7 +67,8 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 				if g.Campaign != gala {
 					continue
 				}
-				must(s.UpdateGift(t.Context(), account.Number, g.Code, giftInput(t, `{"campaign_id":null}`, false, time.Now())))(t)
+				must(s.UpdateGift(t.Context(), account.Number, g.Code,
+					giftInput(t, `{"campaign_id":null}`, false, time.Now())))(t)
 			}
 			succeed(t, s.DeleteCampaign(t.Context(), account, gala, ""))
 		}, "Winter"},
@@ -73,29 +76,35 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, s *Book) {
 				parent := newAccount(t, s)
-				account := must(s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID, parent.ID, "Chapter"))(t)
+				account := must(s.CreateChapter(t.Context(), parent, newUser(t, s, parent, access.Owner, "Ada").ID,
+					parent.ID, "Chapter"))(t)
 				winter := "Winter"
 				must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &winter}))(t)
 				im := importGifts(t, s, account.Number, file)
 				gala := campaignTitled(t, s, account.Number, "Gala")
 				meanwhile.do(t, s, account, gala)
 				at, kept := finishUndo(t, s, account.Number, im.ID)
-				expect(t, "the campaigns are", "true", titlesOf(t, s, account.Number, campaign.OwnCampaigns) == meanwhile.left)
-				expect(t, "the parent lists", "true", titlesOf(t, s, parent.Number, campaign.ChapterCampaigns) == meanwhile.left)
+				expect(t, "the campaigns are", "true",
+					titlesOf(t, s, account.Number, campaign.OwnCampaigns) == meanwhile.left)
+				expect(t, "the parent lists", "true",
+					titlesOf(t, s, parent.Number, campaign.ChapterCampaigns) == meanwhile.left)
 				isLeft := strings.Contains(meanwhile.left, "Gala")
-				expect(t, "that the campaign stays is listed", "true", slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }) == isLeft)
+				expect(t, "that the campaign stays is listed", "true",
+					slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }) == isLeft)
 				if removed := what != "its removal by a person" && !isLeft; (at.Campaigns == 1) != removed {
 					t.Errorf("the undo says %+v", at)
 				}
 				checked(t, s)
 				importGifts(t, s, account.Number, file)
-				expect(t, "after the import again the campaigns are", "Gala Winter", titlesOf(t, s, account.Number, campaign.OwnCampaigns))
+				expect(t, "after the import again the campaigns are", "Gala Winter",
+					titlesOf(t, s, account.Number, campaign.OwnCampaigns))
 			})
 		})
 	}
 }
 
-// After a merge, the undo of an import takes back the gifts that the merge has moved, as those that it has not. What a person gave to another contact stays.
+// After a merge, the undo of an import takes back the gifts that the merge has moved, as those that it has not. What
+// a person gave to another contact stays.
 func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 	for _, many := range []int{3, merges.MovedAtOnce + 20} {
 		t.Run(fmt.Sprint(many), func(t *testing.T) {
@@ -117,7 +126,8 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 				for _, g := range ledgerOf(t, s, account) {
 					if g.ExternalID == "g1" {
 						moved = g.Code
-						must(s.UpdateGift(t.Context(), account, g.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, bo), false, time.Now())))(t)
+						must(s.UpdateGift(t.Context(), account, g.Code,
+							giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, bo), false, time.Now())))(t)
 					}
 				}
 				at, kept := finishUndo(t, s, account, im.ID)
@@ -132,7 +142,8 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 				checked(t, s)
 				must(s.UndoMerge(t.Context(), account, merge, "US"))(t)
 				finishJobs(t, s)
-				expect(t, "after the merge was undone, Ada has given", "50", must(s.ContactRecord(t.Context(), account, ada))(t).Stats.TotalContributions)
+				expect(t, "after the merge was undone, Ada has given", "50",
+					must(s.ContactRecord(t.Context(), account, ada))(t).Stats.TotalContributions)
 				checked(t, s)
 			})
 		})
@@ -151,8 +162,10 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 			fmt.Fprintf(&file, "P%d,Q\n", i)
 		}
 		rows := openTable(t, file.String())
-		im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, false, func(jobs.ImportProgress) {}))(t)
-		undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US", false))(t)
+		im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 0, false,
+			func(jobs.ImportProgress) {}))(t)
+		undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US",
+			false))(t)
 		step(t, s, 1)
 		days := "30"
 		succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: &days}))
@@ -161,7 +174,8 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 		finishJobs(t, s)
 		doneJob(t, s, account, undo.ID)
 		read := func() store.Tally {
-			return must(store.Snapshot(t.Context(), s.Base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) }))(t)
+			return must(store.Snapshot(t.Context(), s.Base,
+				func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) }))(t)
 		}
 		expect(t, "contacts that were imported and are still there", "0", read().ContactActive)
 		clock.move(time.Hour)
@@ -175,11 +189,13 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n"
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account := newAccount(t, a).Number
-		im := must(a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account, jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file)))(t)
+		im := must(a.UploadImport(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account,
+			jobs.ImportGifts, "gifts.csv", "US", strings.NewReader(file)))(t)
 		begin(t, a, im, false)
 		var passed atomic.Bool
 		b.Now = func() time.Time { // the other node is faster, once this one knows that there is no such campaign
-			if strings.Contains(string(debug.Stack()), "amp") && strings.Contains(string(debug.Stack()), ".Make(") && !passed.Swap(true) {
+			if strings.Contains(string(debug.Stack()), "amp") && strings.Contains(string(debug.Stack()), ".Make(") &&
+				!passed.Swap(true) {
 				finishJobs(t, a)
 			}
 			return time.Now()

@@ -18,7 +18,9 @@ func TestTheLastGiftIsTheLastThatCounts(t *testing.T) {
 		ann, ben := create(t, s, account, `{"first_name":"Ann"}`).ID, create(t, s, account, `{"first_name":"Ben"}`).ID
 		give := func(contact int64, day, more string) string {
 			t.Helper()
-			made := must(s.CreateGift(t.Context(), account, giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d%s}`, day, contact, more), true, time.Now())))(t)
+			made := must(s.CreateGift(t.Context(), account,
+				giftInput(t, fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":%q,"contact_id":%d%s}`, day,
+					contact, more), true, time.Now())))(t)
 			return made.Code
 		}
 		update := func(code, body string) {
@@ -73,8 +75,10 @@ func TestACheckFindsAWrongLastGift(t *testing.T) {
 		damage(t, s, `UPDATE contact SET last_gift = 86400 WHERE id = $1`, contacts[2])
 		for i, want := range []int{2, 0} {
 			var told []string
-			_, err := s.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(p check.Problem) { told = append(told, p.String()) }})
-			if err != nil || len(told) != want || want > 0 && !strings.Contains(told[1], "last_gift is 86400, and should be 0") {
+			_, err := s.Check(t.Context(), check.CheckOptions{Repair: true,
+				Found: func(p check.Problem) { told = append(told, p.String()) }})
+			if err != nil || len(told) != want || want > 0 &&
+				!strings.Contains(told[1], "last_gift is 86400, and should be 0") {
 				t.Errorf("check %d of account %s: %q, %v", i+1, account.ID, told, err)
 			}
 		}

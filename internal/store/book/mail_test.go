@@ -27,7 +27,8 @@ type postOffice struct {
 func (p *postOffice) Send(_ context.Context, l *mail.Letter) error {
 	switch to := l.To.String(); {
 	case strings.HasPrefix(to, "nobody"):
-		return &mail.Refused{Reply: "The mail relay answered: 550 no such user", Final: true, Gone: true, Err: errors.New("550")}
+		return &mail.Refused{Reply: "The mail relay answered: 550 no such user", Final: true, Gone: true,
+			Err: errors.New("550")}
 	case strings.HasPrefix(to, "later"):
 		return &mail.Refused{Reply: "The mail relay answered: 451 later", Err: errors.New("451")}
 	}
@@ -82,12 +83,14 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 		email := "office@harbor.example"
 		succeed(t, s.SetAccountSettings(t.Context(), account.Number, access.AccountSettingsInput{Email: &email}))
 		invitation, token := must2(s.Invite(t.Context(), account, ada, access.Viewer, "bob@example.org"))(t)
-		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, ""); err != nil { // for anyone: no one is written to
+		// for anyone: no one is written to
+		if _, _, err := s.Invite(t.Context(), account, ada, access.Viewer, ""); err != nil {
 			t.Fatal(err)
 		}
 		office.sendAll(t, s)
 		office.sendAll(t, s)
-		if len(office.taken) != 1 || office.last().Link() != "https://donors.example/console/invite/"+token || office.last().To.String() != "bob@example.org" ||
+		if len(office.taken) != 1 || office.last().Link() != "https://donors.example/console/invite/"+token ||
+			office.last().To.String() != "bob@example.org" ||
 			office.last().Name.String() != account.Name || office.last().ReplyTo.String() != email {
 			t.Fatalf("%+v", office.taken)
 		}
@@ -99,12 +102,14 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 			t.Errorf("%v %+v", err, sent)
 		}
 
-		// A refusal is told, and what it said is forgotten; a delay is tried again, later and later, until it is too late.
+		// A refusal is told, and what it said is forgotten; a delay is tried again, later and later, until it is too
+		// late.
 		refused, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "nobody@example.org"))(t)
 		delayed, _ := must2(s.Invite(t.Context(), account, ada, access.Viewer, "later@example.org"))(t)
 		office.sendAll(t, s)
 		all := must(s.MailsAbout(t.Context(), account.Number, []string{refused.ID, delayed.ID, invitation.ID}))(t)
-		expect(t, "it", "3 3 The mail relay answered: 550 no such user 1", len(all), all[refused.ID].State(), all[refused.ID].Error, all[delayed.ID].State())
+		expect(t, "it", "3 3 The mail relay answered: 550 no such user 1", len(all), all[refused.ID].State(),
+			all[refused.ID].Error, all[delayed.ID].State())
 		tries := int64(0)
 		for hours := range 60 {
 			clock(time.Duration(hours) * time.Hour)
@@ -115,7 +120,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 			}
 			tries = m.Tries
 		}
-		if m, _ := s.MailAbout(t.Context(), account.Number, delayed.ID); m.State() != mail.Failed || tries < 10 || tries > 30 {
+		if m, _ := s.MailAbout(t.Context(), account.Number, delayed.ID); m.State() != mail.Failed || tries < 10 ||
+			tries > 30 {
 			t.Errorf("%+v", m)
 		}
 		expect(t, "the outbox keeps", "true", bodies(t, s) == "")
@@ -135,7 +141,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 	})
 }
 
-// Two nodes and 64 goroutines send what is queued, while some die after the relay has taken a mail and before that is noted.
+// Two nodes and 64 goroutines send what is queued, while some die after the relay has taken a mail and before that is
+// noted.
 func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		account, office := newAccount(t, a), new(postOffice)
@@ -176,7 +183,8 @@ type relayFunc func(context.Context, *mail.Letter) error
 
 func (f relayFunc) Send(ctx context.Context, l *mail.Letter) error { return f(ctx, l) }
 
-// Strangers who ask for new passwords, for invented addresses or for a user, keep no user from a link that works; and the user's mailbox is not filled.
+// Strangers who ask for new passwords, for invented addresses or for a user, keep no user from a link that works; and
+// the user's mailbox is not filled.
 func TestStrangersUseUpNobodysReset(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, office := newAccount(t, s), new(postOffice)
@@ -255,7 +263,8 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		}
 		expect(t, "the address of someone who is no user is kept", "0", len(must(s.RecentMails(t.Context(), 0, 50))(t)))
 		first, second := ask("ada@EXAMPLE.org"), ask("ada@example.org")
-		if first == nil || second == nil || first.To.String() != "ada@EXAMPLE.org" && first.To.String() != "Ada@example.org" {
+		if first == nil || second == nil || first.To.String() != "ada@EXAMPLE.org" &&
+			first.To.String() != "Ada@example.org" {
 			t.Fatal(first, second)
 		}
 		if err := s.AskForReset(t.Context(), "a@b.org, c@d.org"); err == nil {
@@ -265,21 +274,25 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		if _, err := s.ResetByLink(t.Context(), tokenOf(first), "short"); err == nil {
 			t.Error("a short password was taken")
 		}
-		if user, err := s.ResetByLink(t.Context(), tokenOf(first), "quite another phrase"); err != nil || user.ID != ada.ID {
+		if user, err := s.ResetByLink(t.Context(), tokenOf(first), "quite another phrase"); err != nil ||
+			user.ID != ada.ID {
 			t.Fatal(err)
 		}
 		for _, used := range []*mail.Letter{first, second} {
-			refuses(t, "a link works after the password was set", crm.ErrNotFound)(s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"))
+			refuses(t, "a link works after the password was set",
+				crm.ErrNotFound)(s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"))
 		}
 		refuses(t, "a session goes on", crm.ErrUnauthenticated)(s.Session(t.Context(), session))
-		must2(s.SignIn(t.Context(), "ada@example.org", "quite another phrase", access.Device{Agent: "Firefox/1 Linux", Address: "192.0.2.7", New: true}))(t)
+		must2(s.SignIn(t.Context(), "ada@example.org", "quite another phrase",
+			access.Device{Agent: "Firefox/1 Linux", Address: "192.0.2.7", New: true}))(t)
 		sent := len(office.taken)
 		office.sendAll(t, s)
 		subjects := ""
 		for _, l := range office.taken[sent:] {
 			subjects += l.Subject.String() + ": " + l.Text()
 		}
-		if len(office.taken) != sent+2 || !strings.Contains(subjects, "Your password was changed") || !strings.Contains(subjects, "Firefox on Linux") || strings.Contains(subjects, "phrase") {
+		if len(office.taken) != sent+2 || !strings.Contains(subjects, "Your password was changed") ||
+			!strings.Contains(subjects, "Firefox on Linux") || strings.Contains(subjects, "phrase") {
 			t.Errorf("%d mails: %s", len(office.taken)-sent, subjects)
 		}
 		// A link works for 30 minutes.

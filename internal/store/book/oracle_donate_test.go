@@ -15,13 +15,15 @@ func (o *oracle) donate(st oracleStep) {
 	if len(o.ids) >= 6 {
 		return
 	}
-	if _, err := o.s.Connect(o.Context(), o.account, donations.Connecting{Provider: pay.PretendName, Key: "none"}, "https://donors.example"); err != nil {
+	if _, err := o.s.Connect(o.Context(), o.account, donations.Connecting{Provider: pay.PretendName, Key: "none"},
+		"https://donors.example"); err != nil {
 		o.fault("donate", "%v", err)
 	}
 	o.names++
 	c := &o.campaigns[st.A%len(o.campaigns)]
 	email := fmt.Sprintf("d%s%d@example.org", o.word, o.names)
-	w := donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: int64(5+st.B%50) * 100, FirstName: "F", LastName: "L", Email: email}
+	w := donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: int64(5+st.B%50) * 100, FirstName: "F",
+		LastName: "L", Email: email}
 	to := func(*donate.Donation) string { return "https://donors.example/thanks" }
 	d, h, err := o.s.Give(o.Context(), o.account, c, donate.NewID(), w, donations.Pages{Success: to, Cancel: to})
 	if o.refused("donate", err) {
@@ -45,7 +47,8 @@ func (o *oracle) donate(st oracleStep) {
 	says := newSaying()
 	says.set["email:"+email] = true
 	o.add(g.Contact, says)
-	o.gifts[g.Code] = &oracleGift{of: g.Contact, first: g.Contact, amount: w.Amount, status: giving.Succeeded, campaign: c.ID, receipt: g.Receipt != "", paid: true}
+	o.gifts[g.Code] = &oracleGift{of: g.Contact, first: g.Contact, amount: w.Amount, status: giving.Succeeded,
+		campaign: c.ID, receipt: g.Receipt != "", paid: true}
 	if g.Thanks.Done() {
 		o.gifts[g.Code].thanks = g.Thanks.How
 		o.mails[g.Code]++

@@ -18,7 +18,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// oracleGift is a gift of the oracle. It is of the contact that it was recorded for, and so of the one that this contact is part of.
+// oracleGift is a gift of the oracle. It is of the contact that it was recorded for, and so of the one that this
+// contact is part of.
 type oracleGift struct {
 	of, first        int64 // the contact now, and the one that it was recorded for
 	amount, refunded int64 // cents
@@ -63,8 +64,11 @@ func (o *oracle) gift(st oracleStep) {
 	if id == 0 {
 		return
 	}
-	g := &oracleGift{of: id, first: id, amount: int64(1+st.B%50) * 100, status: []giving.GiftStatus{giving.Succeeded, giving.Succeeded, giving.Succeeded, giving.Pending, giving.Failed}[st.A>>4%5]}
-	body := fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-%02dT0%d:30:00Z","status":%q`, g.amount/100, 1+st.C%28, st.A%10, g.status)
+	g := &oracleGift{of: id, first: id, amount: int64(1+st.B%50) * 100,
+		status: []giving.GiftStatus{giving.Succeeded, giving.Succeeded, giving.Succeeded, giving.Pending,
+			giving.Failed}[st.A>>4%5]}
+	body := fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-%02dT0%d:30:00Z","status":%q`,
+		g.amount/100, 1+st.C%28, st.A%10, g.status)
 	if plans := slices.Sorted(maps.Keys(o.plans)); st.B>>6%4 == 0 && len(plans) > 0 {
 		g.plan = plans[st.A%len(plans)]
 		g.of = o.plans[g.plan]
@@ -177,7 +181,8 @@ func (o *oracle) correct(st oracleStep) {
 	case g.status == giving.Pending && st.C%2 == 0:
 		is.status = giving.Succeeded
 		body = `{"status":"succeeded"}`
-	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded && !g.paid: // what a provider has is not corrected here
+	// what a provider has is not corrected here
+	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded && !g.paid:
 		is.amount = int64(1+st.B%50) * 100
 		body = fmt.Sprintf(`{"correction":true,"amount":%d}`, is.amount/100)
 	case st.C>>2%3 == 1 && g.plan == "":
@@ -187,7 +192,8 @@ func (o *oracle) correct(st oracleStep) {
 		is.campaign = 0
 		body = `{"campaign_id":null}`
 	}
-	if _, err := o.s.UpdateGift(o.Context(), o.account.Number, code, giftInput(o, body, false, o.s.Now())); o.refused("correction", err) {
+	if _, err := o.s.UpdateGift(o.Context(), o.account.Number, code,
+		giftInput(o, body, false, o.s.Now())); o.refused("correction", err) {
 		return
 	}
 	if o.root(g.of) == is.of { // it was theirs already
@@ -202,7 +208,8 @@ func (o *oracle) plan(st oracleStep) {
 	if id == 0 || len(o.plans) >= 3 {
 		return
 	}
-	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
+	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+		`{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", o.s.Now())
 	}
@@ -220,7 +227,8 @@ func (o *oracle) plan(st oracleStep) {
 // zone changes the organization's time zone, with which gifts move to other months.
 func (o *oracle) zone(st oracleStep) {
 	zone := []string{"UTC", "Pacific/Honolulu", "Pacific/Kiritimati"}[st.A%3]
-	if err := o.s.SetAccountSettings(o.Context(), o.account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
+	if err := o.s.SetAccountSettings(o.Context(), o.account.Number,
+		access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		o.fault("zone", "%v", err)
 	}
 	o.place = text.Location(zone)
@@ -232,7 +240,8 @@ func (o *oracle) zone(st oracleStep) {
 func (o *oracle) work() {
 	for busy := true; busy; {
 		var err error
-		if busy, err = jobs.NewJobWorker(o.s.JobStore).Round(o.Context(), func(err error) { o.fault("job", "%v", err) }); err != nil {
+		if busy, err = jobs.NewJobWorker(o.s.JobStore).Round(o.Context(),
+			func(err error) { o.fault("job", "%v", err) }); err != nil {
 			o.fault("job", "%v", err)
 		}
 	}
@@ -251,13 +260,15 @@ func (o *oracle) renameCampaign(st oracleStep) {
 	o.say("campaign %d is %s", one.ID, title)
 }
 
-// importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are archived, and no campaign is there that was not.
+// importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are
+// archived, and no campaign is there that was not.
 func (o *oracle) importGifts(st oracleStep) {
 	before, campaigns := o.says(), titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns)
 	file := "amount,date,method,first_name,last_name,email,campaign\n"
 	for _, n := range []int{st.A, st.B} {
 		o.filed[o.value(n%2)] = true
-		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28, strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title, "A drive"}[st.C>>2%3])
+		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28,
+			strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title, "A drive"}[st.C>>2%3])
 	}
 	rows := openTable(o, file)
 	spec := giftImportOf(rows)
@@ -305,8 +316,10 @@ func (o *oracle) ledger() {
 				o.fault("void", "%s is %s, %v", code, g.Status, err)
 			}
 		}
-		if owner := o.root(want.of); !there || g.Net() != want.net() || g.Contact != owner || g.Campaign != want.campaign {
-			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(), g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
+		if owner := o.root(want.of); !there || g.Net() != want.net() || g.Contact != owner ||
+			g.Campaign != want.campaign {
+			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(),
+				g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
 		}
 		if !g.Local.Equal(giving.GiftClock(g.At, o.place)) {
 			o.fault("day of a gift", "%s of %v is at %v in %v", code, g.At, g.Local, o.place)
@@ -321,7 +334,8 @@ func (o *oracle) ledger() {
 	}
 	for _, one := range o.campaigns {
 		o.wantList("campaign_id", fmt.Sprint(one.ID), func(id int64) bool {
-			return slices.ContainsFunc(slices.Collect(maps.Values(o.gifts)), func(g *oracleGift) bool { return o.root(g.of) == id && g.campaign == one.ID && g.net() > 0 })
+			return slices.ContainsFunc(slices.Collect(maps.Values(o.gifts)),
+				func(g *oracleGift) bool { return o.root(g.of) == id && g.campaign == one.ID && g.net() > 0 })
 		})
 	}
 }
@@ -336,7 +350,8 @@ func (o *oracle) wantList(parameter, value string, is func(id int64) bool) {
 	}
 	slices.Sort(want)
 	filter := must(find.ParseFilter(maps.All(map[string]string{parameter: value}), "US"))(o)
-	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}))(o)
+	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter,
+		crm.PageRequest{Page: 1, PerPage: 100}))(o)
 	var got []int64
 	for _, c := range found {
 		got = append(got, c.ID)

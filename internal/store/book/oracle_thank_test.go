@@ -25,7 +25,8 @@ func (o *oracle) thank(st oracleStep) {
 		return
 	}
 	o.s.UseRelay(new(postOffice))
-	_, err := o.s.ThankFor(o.Context(), o.account.Number, code, gifts.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
+	_, err := o.s.ThankFor(o.Context(), o.account.Number, code,
+		gifts.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
 	if o.refused("thank", err) {
 		return
 	}
@@ -86,12 +87,17 @@ func (o *oracle) tellRefund(code string) {
 	}
 }
 
-// post sends what waits: a mail about each gift as often as someone asked for it, with its receipt, and none about a gift that was given back meanwhile. That waits for thanks again.
+// post sends what waits: a mail about each gift as often as someone asked for it, with its receipt, and none about a
+// gift that was given back meanwhile. That waits for thanks again.
 func (o *oracle) post(oracleStep) {
 	office := new(postOffice)
 	o.s.UseRelay(office)
 	succeed(o, o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }))
-	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool { return !strings.Contains(l.To.String(), o.word) }) // of sequences before
+	// of sequences before
+	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool {
+		return !strings.Contains(l.To.String(),
+			o.word)
+	})
 	want := 0
 	for code, mails := range o.mails {
 		if g := o.gifts[code]; g.net() > 0 {
@@ -112,7 +118,8 @@ func (o *oracle) post(oracleStep) {
 		o.fault("mail", "%d were sent, want %d", len(office.taken), want)
 	}
 	for _, l := range office.taken {
-		if said := l.Text(); len(l.Files) > 1 || (len(l.Files) == 1) != strings.Contains(said, "Receipt number") || strings.Contains(said, "{") {
+		if said := l.Text(); len(l.Files) > 1 || (len(l.Files) == 1) != strings.Contains(said, "Receipt number") ||
+			strings.Contains(said, "{") {
 			o.fault("mail", "with %d files: %s", len(l.Files), said)
 		}
 	}
@@ -132,7 +139,8 @@ func (o *oracle) receipt(st oracleStep) {
 	o.say("receipt %s for %s", made.Receipt, code)
 }
 
-// receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a gift, for what is left of it.
+// receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a
+// gift, for what is left of it.
 func (o *oracle) receipted() {
 	first, last := must2(o.s.ReceiptYears(o.Context(), o.account.Number))(o)
 	valid := map[string]thanks.Receipt{}
@@ -142,7 +150,8 @@ func (o *oracle) receipted() {
 			o.fault("receipts", "%d of %d: %v", len(all), total, err)
 		}
 		for i, r := range all {
-			if r.ID != thanks.FirstReceipt(year)+total-int64(i) || r.VoidedAt.IsZero() != (r.ReplacedBy == 0) && r.ReplacedBy != 0 {
+			if r.ID != thanks.FirstReceipt(year)+total-int64(i) || r.VoidedAt.IsZero() != (r.ReplacedBy == 0) &&
+				r.ReplacedBy != 0 {
 				o.fault("receipt", "%+v is number %d of %d", r, i, total)
 			}
 			if _, twice := valid[r.GiftCode]; r.VoidedAt.IsZero() && twice {
@@ -172,8 +181,10 @@ func (o *oracle) bounce(st oracleStep) {
 	}
 	o.say("%s bounces", email)
 	for _, c := range o.contacts {
-		if says := c.says(); c.into == 0 && !c.archived && !c.erased && says.set["email:"+email] && says.text["bounced"] != email {
-			c.events = append(c.events, &event{text: map[string]string{"bounced": email}, was: map[string]string{"bounced": says.text["bounced"]}})
+		if says := c.says(); c.into == 0 && !c.archived && !c.erased && says.set["email:"+email] &&
+			says.text["bounced"] != email {
+			c.events = append(c.events, &event{text: map[string]string{"bounced": email},
+				was: map[string]string{"bounced": says.text["bounced"]}})
 		}
 	}
 }
@@ -187,7 +198,8 @@ func (o *oracle) template(st oracleStep) {
 		return
 	}
 	text := thanks.Template{Occasion: at, Subject: "Thanks, {first_name}", Body: fmt.Sprintf("Dear {name}, %d", st.B)}
-	must(o.s.ChangeTemplate(o.Context(), o.account.Number, at, thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}))(o)
+	must(o.s.ChangeTemplate(o.Context(), o.account.Number, at,
+		thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}))(o)
 	text.Own = true
 	o.texts[at] = text
 }

@@ -28,7 +28,8 @@ func expect(t testing.TB, what, want string, values ...any) {
 	}
 }
 
-// refuses, rejects and says are for calls that must fail: with an error, because of what was sent, and with some words.
+// refuses, rejects and says are for calls that must fail: with an error, because of what was sent, and with some
+// words.
 
 func refuses(t testing.TB, what string, want error) func(result ...any) {
 	return func(result ...any) {

@@ -101,13 +101,16 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 			return nil
 		}
 		for i, name := range []string{"محمد", "Nguyễn Thị Ánh", "Zoë 🎉 Ørsted", "Łukasz"} {
-			gift := giveNow(t, s, account, `,"first_name":"`+name+`","last_name":"Q","email":"`+fmt.Sprint("q", i)+`@example.org","send_receipt":true`)
+			gift := giveNow(t, s, account, `,"first_name":"`+name+`","last_name":"Q","email":"`+fmt.Sprint("q",
+				i)+`@example.org","send_receipt":true`)
 			if strings.Contains(bodies(t, s), "Receipt number") {
 				t.Error("the outbox keeps what a receipt says")
 			}
 			got := send()
 			pages := pagesOf(t, []byte(got["application/pdf"]))
-			if gift.Receipt == "" || len(pages) != 1 || !strings.Contains(pages[0], gift.Receipt) || !strings.Contains(pages[0], "12-3456789") || !strings.Contains(got["application/pdf name"], `attachment; filename="receipt-`+gift.Receipt+`.pdf"`) {
+			if gift.Receipt == "" || len(pages) != 1 || !strings.Contains(pages[0], gift.Receipt) ||
+				!strings.Contains(pages[0], "12-3456789") ||
+				!strings.Contains(got["application/pdf name"], `attachment; filename="receipt-`+gift.Receipt+`.pdf"`) {
 				t.Errorf("%d: %s %q %s", i, gift.Receipt, pages, got["application/pdf name"])
 			}
 			if i == 0 { // a reader of our tests does not turn the direction around
@@ -115,7 +118,8 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 			}
 			expect(t, "is not in", "true", strings.Contains(pages[0], name))
 			for _, kind := range []string{"text/plain", "text/html"} {
-				expect(t, "it", "true true", strings.Contains(got[kind], gift.Receipt), strings.Contains(got[kind], "attached as a PDF file"))
+				expect(t, "it", "true true", strings.Contains(got[kind], gift.Receipt),
+					strings.Contains(got[kind], "attached as a PDF file"))
 			}
 		}
 		plain := giveNow(t, s, account, ofAda)
@@ -130,7 +134,9 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 		must(s.RefundGift(t.Context(), account, monthly.Code, ptr(int64(20_0000)), ""))(t)
 		now, err := s.GiftRecord(t.Context(), account, monthly.Code)
 		got := send()
-		if pages := pagesOf(t, []byte(got["application/pdf"])); err != nil || now.Receipt == monthly.Receipt || !strings.Contains(pages[0], now.Receipt) || !strings.Contains(pages[0], "$30.00") || strings.Contains(pages[0], "VOID") || !strings.Contains(got["text/plain"], "recurring gift") {
+		if pages := pagesOf(t, []byte(got["application/pdf"])); err != nil || now.Receipt == monthly.Receipt ||
+			!strings.Contains(pages[0], now.Receipt) || !strings.Contains(pages[0], "$30.00") ||
+			strings.Contains(pages[0], "VOID") || !strings.Contains(got["text/plain"], "recurring gift") {
 			t.Errorf("%v %s %q %s", err, now.Receipt, pages, got["text/plain"])
 		}
 

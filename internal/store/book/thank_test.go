@@ -126,7 +126,8 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		for _, mark := range []string{
 			`"do_not_email":true,"emails":[{"value":"a@example.org"}]`, `"deceased":true,"emails":[{"value":"b@example.org"}]`, `"emails":[]`,
 		} {
-			gift := s.gave(s.person(`{"first_name":"Bo","last_name":"No",`+mark+`}`), s.Now().Format(time.DateOnly), `,"send_receipt":true`)
+			gift := s.gave(s.person(`{"first_name":"Bo","last_name":"No",`+mark+`}`), s.Now().Format(time.DateOnly),
+				`,"send_receipt":true`)
 			expect(t, mark, "waiting", gift.Thanks.How)
 			rejects(t, mark)(s.thank(gift.Code, byMail))
 			must(s.thank(gift.Code, gifts.Thank{How: giving.ThankedNone}))(t)
@@ -139,13 +140,16 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		expect(t, "mails", "1", s.sent())
 		is := s.gift(refused.Code)
 		expect(t, "a gift whose mail was refused waits", "true", is.Awaits())
-		if told := s.mailAbout(gifts.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed || !strings.Contains(told.Error, "550 no such user") {
+		if told := s.mailAbout(gifts.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed ||
+			!strings.Contains(told.Error, "550 no such user") {
 			t.Errorf("%+v", told)
 		}
-		// Their contact says that the email bounced: the next mail does not go there, until someone says that it works, or has another one.
+		// Their contact says that the email bounced: the next mail does not go there, until someone says that it
+		// works, or has another one.
 		expect(t, "what bounced", "nobody@example.org", everyContact(t, s.Book, s.Number)[refused.Contact].BouncedEmail)
 		says(t, "another mail", "bounced")(s.thank(refused.Code, byMail))
-		must(s.UpdateContact(t.Context(), s.Number, refused.Contact, input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
+		must(s.UpdateContact(t.Context(), s.Number, refused.Contact,
+			input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
 		must(s.thank(refused.Code, byMail))(t)
 		// An erased person is in no mail, and had it in their own file before.
 		if own := s.own(taken.Contact); !strings.Contains(own, `"mails":[{"kind":"thanks","to":"ada@example.org"`) {
@@ -158,12 +162,15 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 
 func TestThankYouTexts(t *testing.T) {
 	eachOrg(t, func(t *testing.T, s *org) {
-		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.", Amount: 50_00}
-		must(s.ChangeTemplate(t.Context(), s.Number, own.Occasion, thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}))(t)
+		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.",
+			Amount: 50_00}
+		must(s.ChangeTemplate(t.Context(), s.Number, own.Occasion,
+			thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}))(t)
 		gift := s.given(ofAda)
 		y := must(s.ThankYou(t.Context(), s.Number, &gift.Gift, ""))(t)
 		expect(t, "it says", "$50.00! Dear Ada Lovelace, you are a star.", y.Subject, y.Says[0])
-		expect(t, "another one", "repeat", must(s.ThankYou(t.Context(), s.Number, &gift.Gift, thanks.Repeat))(t).Occasion)
+		expect(t, "another one", "repeat", must(s.ThankYou(t.Context(), s.Number, &gift.Gift,
+			thanks.Repeat))(t).Occasion)
 		large := func(account int64) thanks.Template {
 			all := must(s.Templates(t.Context(), account))(t)
 			expect(t, "the first one is ours", "false", all[0].Own)
@@ -174,15 +181,16 @@ func TestThankYouTexts(t *testing.T) {
 		own.Own = true
 		expect(t, "a copy has the text, and its gift waits", "true 1", large(copied) == own, waiting(t, s.Book, copied))
 		says(t, "a text with an unknown field", "templates.jsonl, line 1")(
-			s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"), move.AccountImport{Progress: quiet}))
+			s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"),
+				move.AccountImport{Progress: quiet}))
 		succeed(t, s.ResetTemplate(t.Context(), s.Number, thanks.Large))
 		expect(t, "ours again", "true", large(s.Number) == thanks.Default(thanks.Large))
 		wantSound(t, s.Book)
 	})
 }
 
-// Gifts of a file wait for thanks only if someone wants that, and then as those that were typed: new ones that arrived lately. Undoing the import takes
-// them off the list.
+// Gifts of a file wait for thanks only if someone wants that, and then as those that were typed: new ones that
+// arrived lately. Undoing the import takes them off the list.
 func TestAnImportCanAskForThanks(t *testing.T) {
 	eachOrg(t, func(t *testing.T, s *org) {
 		s.given(ofAda)
@@ -231,7 +239,8 @@ func issue(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument
 	return must(s.IssueReceipt(t.Context(), account, code))(t)
 }
 
-// Sixty-four people make receipts for three gifts at once, on two nodes, alone and with a thank-you: each gift gets one, and numbers have no gaps.
+// Sixty-four people make receipts for three gifts at once, on two nodes, alone and with a thank-you: each gift gets
+// one, and numbers have no gaps.
 func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
 	twoNodes(t, func(t *testing.T, s *org, other *Book) {
 		codes := []string{s.given(ofAda).Code, s.given(ofAda).Code, s.given(ofAda).Code}
@@ -258,7 +267,8 @@ func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
 	})
 }
 
-// A receipt says what the gift was on the day it was made. When the gift changes, it is void and the next one replaces it, as long as anything is left.
+// A receipt says what the gift was on the day it was made. When the gift changes, it is void and the next one
+// replaces it, as long as anything is left.
 func TestReceiptsFollowTheirGift(t *testing.T) {
 	eachOrg(t, func(t *testing.T, s *org) {
 		closeAfter(t, s.Book) // it is damaged in the end
@@ -285,7 +295,8 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		}
 		bob := s.person(`{"first_name":"Bob","last_name":"Stone","emails":[{"value":"bob@example.org"}]}`)
 		moved := s.edit(gift.Code, fmt.Sprintf(`{"contact_id":%d}`, bob))
-		if all = s.receipts(); len(all) != 3 || moved.Receipt != all[0].Code() || !strings.Contains(fmt.Sprint(all[0].Text.To), "Bob Stone") {
+		if all = s.receipts(); len(all) != 3 || moved.Receipt != all[0].Code() ||
+			!strings.Contains(fmt.Sprint(all[0].Text.To), "Bob Stone") {
 			t.Fatalf("%+v", all[0])
 		}
 		expect(t, "after a note", moved.Receipt, s.edit(gift.Code, `{"note":"By phone"}`).Receipt)
@@ -293,28 +304,34 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		// The files of the account have everything, and the numbers go on.
 		files := exportAccount(t, s.Book, s.Account)
 		copied := receiptsOf(t, s.Book, importAccount(t, s.Book, files, "").Account.Number)
-		expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "", copied[0].Lines())
+		expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "",
+			copied[0].Lines())
 		for _, broken := range [][3]string{
-			{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`, `00002,"gift_id"`}, {move.GiftFile, moved.Receipt, first.Receipt},
+			{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`,
+				`00002,"gift_id"`}, {move.GiftFile, moved.Receipt, first.Receipt},
 		} {
 			changed := changedFile(t, files, broken[0], broken[1], broken[2])
-			says(t, broken[1], move.ReceiptFile)(s.ImportAccount(t.Context(), changed, move.AccountImport{Progress: quiet}))
+			says(t, broken[1], move.ReceiptFile)(s.ImportAccount(t.Context(), changed,
+				move.AccountImport{Progress: quiet}))
 		}
 
 		// Who is erased leaves the receipts, also one for a gift that is someone else's now. Numbers and amounts stay.
 		expect(t, "their own file has the receipts", "true", strings.Contains(s.own(bob), `"receipts":[{"id":`))
 		s.erase(gift.Contact)
 		all = s.receipts()
-		expect(t, "after the erasure", "3 true false false 5000", len(all), all[0].Text.Title != "", all[1].Text.Title != "", all[2].Text.Title != "", all[2].Amount)
+		expect(t, "after the erasure", "3 true false false 5000", len(all), all[0].Text.Title != "",
+			all[1].Text.Title != "", all[2].Text.Title != "", all[2].Amount)
 		s.refund(gift.Code)
 		all = s.receipts()
 		expect(t, "after all was given back", "3 false 0", len(all), all[0].VoidedAt.IsZero(), all[0].ReplacedBy)
 		wantSound(t, s.Book)
 
 		for _, damage := range [][2]string{
-			{`UPDATE receipt SET voided_at = 0 WHERE account_id = $1`, "the receipts that gifts name are not those that are valid"},
+			{`UPDATE receipt SET voided_at = 0 WHERE account_id = $1`,
+				"the receipts that gifts name are not those that are valid"},
 			{`DELETE FROM receipt WHERE account_id = $1 AND id % 10 = 2`, "only 2 are there"},
-			{`UPDATE receipt SET gift_id = 7 WHERE account_id = $1 AND id % 10 = 1`, "is for a gift that does not exist"},
+			{`UPDATE receipt SET gift_id = 7 WHERE account_id = $1 AND id % 10 = 1`,
+				"is for a gift that does not exist"},
 		} {
 			damageKind{sql: damage[0], args: []any{s.Number}}.happen(t, s.Book, s.Number)
 			if found, _ := checkAll(t, s.Book, false); !strings.Contains(strings.Join(found, "\n"), damage[1]) {
@@ -324,14 +341,16 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 	})
 }
 
-// A Canadian receipt says what to fill in where something is missing, and has all that it needs afterwards. A refund goes through all the same.
+// A Canadian receipt says what to fill in where something is missing, and has all that it needs afterwards. A refund
+// goes through all the same.
 func TestCanadianReceipts(t *testing.T) {
 	eachOrg(t, func(t *testing.T, s *org) {
 		wording := func(w thanks.Wording) access.AccountSettingsInput { return access.AccountSettingsInput{Receipts: &w} }
 		s.settings(wording(thanks.Wording{Form: thanks.Canada}))
 		gift := s.given(`,"first_name":"Zoé","last_name":"Roy","email":"zoe@example.org",` +
 			`"address":{"address_1":"5 Rue Saint-Paul","city":"Montréal","state":"QC","zip":"H2Y 1H1","country":"CAN"}`)
-		for _, needs := range []string{"postal address of your organization", "registration number", "place where receipts are issued", "who signs"} {
+		for _, needs := range []string{"postal address of your organization", "registration number",
+			"place where receipts are issued", "who signs"} {
 			says(t, "a receipt", needs)(s.IssueReceipt(t.Context(), s.Number, gift.Code))
 		}
 		whole := wording(thanks.Wording{Form: thanks.Canada, Place: "Montréal, QC", Signer: "A. Tremblay"})
@@ -351,7 +370,8 @@ func TestCanadianReceipts(t *testing.T) {
 		s.settings(access.AccountSettingsInput{TaxID: ptr("")})
 		refunded := s.refund(gift.Code, 1)
 		expect(t, "after a refund that a receipt cannot say, it has one", "false", refunded.Receipt != "")
-		s.settings(wording(thanks.Wording{Form: thanks.OwnWording, Text: "{name} gave {amount} to {organization} ({receipt_number})."}))
+		s.settings(wording(thanks.Wording{Form: thanks.OwnWording,
+			Text: "{name} gave {amount} to {organization} ({receipt_number})."}))
 		r = must(s.Receipt(t.Context(), s.Number, issue(t, s.Book, s.Number, gift.Code).Receipt))(t)
 		expect(t, fmt.Sprint(r.Text.Says), "true", strings.Contains(fmt.Sprint(r.Text.Says), "Zoé Roy gave $49.00 to"))
 		unknown := wording(thanks.Wording{Form: thanks.OwnWording, Text: "{nome}"})
@@ -360,7 +380,8 @@ func TestCanadianReceipts(t *testing.T) {
 	})
 }
 
-// The preview of a file that refunds or corrects gifts with receipts tells what the import does, and leaves the receipts alone.
+// The preview of a file that refunds or corrects gifts with receipts tells what the import does, and leaves the
+// receipts alone.
 func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
 	const head = "external_id,amount,date,method,first_name,last_name,email,type,refund_of,status\n"
 	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
@@ -374,7 +395,8 @@ func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
 			done, rejected := imported(t, s.Book, s.Number, later, trial)
 			expect(t, "merged and rejected", "2 0", done.Merged, len(rejected))
 			for _, r := range s.receipts() {
-				expect(t, fmt.Sprint("a preview: ", trial, ", receipt ", r.Code()), fmt.Sprint(trial), r.VoidedAt.IsZero())
+				expect(t, fmt.Sprint("a preview: ", trial, ", receipt ", r.Code()), fmt.Sprint(trial),
+					r.VoidedAt.IsZero())
 			}
 		}
 		checked(t, s.Book)

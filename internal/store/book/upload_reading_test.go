@@ -23,17 +23,20 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 		s.Files.Patience = 0
 		account := newAccount(t, s).Number
 		send := func(text string) jobs.Import {
-			im, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text))
+			im, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.csv", "US",
+				strings.NewReader(text))
 			if err != nil || im.State != jobs.JobWaiting || !im.Spec.Unread {
 				t.Fatalf("%v: %+v", err, im)
 			}
-			refuses(t, "an import whose file was not read begins", crm.ErrChanged)(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}))
+			refuses(t, "an import whose file was not read begins",
+				crm.ErrChanged)(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}))
 			return im
 		}
 		good, bad := send("first_name,last_name\nAna,Rossi\n"), send("%PDF-1.7")
 		finishJobs(t, s)
 		good = must(s.Import(t.Context(), account, good.ID))(t)
-		expect(t, "it", "mapping false first_name last_name [[Ana Rossi]]", good.State, good.Spec.Unread, strings.Join(good.Spec.Header, " "), fmt.Sprint(previewOf(t, s, good)))
+		expect(t, "it", "mapping false first_name last_name [[Ana Rossi]]", good.State, good.Spec.Unread,
+			strings.Join(good.Spec.Header, " "), fmt.Sprint(previewOf(t, s, good)))
 		bad = must(s.Import(t.Context(), account, bad.ID))(t)
 		expect(t, "it", "failed true", bad.State, strings.Contains(bad.Progress.Error, "This is a PDF document"))
 		begin(t, s, good, false)
@@ -59,7 +62,8 @@ func TestAPreviewLooksAtFewRows(t *testing.T) {
 func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
-		canceled, done := upload(t, s, account, "first_name,last_name\nSecret,Person\n"), upload(t, s, account, "first_name,last_name\nSecret,Person\n")
+		canceled, done := upload(t, s, account, "first_name,last_name\nSecret,Person\n"), upload(t, s, account,
+			"first_name,last_name\nSecret,Person\n")
 		spy := spyOn(t, s)
 		var read []string
 		spy.read = func(sql string) { read = append(read, sql) }
@@ -68,7 +72,8 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 			t.Errorf("where nothing is to be done, the worker reads %q", read)
 		}
 		spy.read = nil
-		expect(t, "the job has", "false [[Secret Person]]", strings.Contains(string(canceled.Job.Spec), "Secret"), fmt.Sprint(previewOf(t, s, canceled)))
+		expect(t, "the job has", "false [[Secret Person]]", strings.Contains(string(canceled.Job.Spec), "Secret"),
+			fmt.Sprint(previewOf(t, s, canceled)))
 		must(s.CancelJob(t.Context(), account, canceled.ID))(t)
 		begin(t, s, done, false)
 		finishJobs(t, s)
@@ -87,7 +92,8 @@ func keptParts(t testing.TB, s *Book, of jobs.JobOf) int {
 	return len(parts)
 }
 
-// TestALargeFileIsRemovedInUnits, so that others can write meanwhile, also where the server was killed before it was removed.
+// TestALargeFileIsRemovedInUnits, so that others can write meanwhile, also where the server was killed before it was
+// removed.
 func TestALargeFileIsRemovedInUnits(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		clock := stopClock(s)
@@ -146,12 +152,14 @@ func sharedWorkbook(t testing.TB, rows, length int) []byte {
 	return file.Bytes()
 }
 
-// TestOneLargeWorkbookIsOpenAtATime: each may have 100 MB of texts in memory. Another one waits for its turn, and small files do not wait.
+// TestOneLargeWorkbookIsOpenAtATime: each may have 100 MB of texts in memory. Another one waits for its turn, and
+// small files do not wait.
 func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 	file := sharedWorkbook(t, 1000, 2*jobs.SmallTexts/1000)
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, other, third := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
-		first, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
+		first, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
+			bytes.NewReader(file))
 		if err != nil || first.State != jobs.JobMapping {
 			t.Fatalf("%v: %+v", err, first)
 		}
@@ -159,7 +167,8 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, first) > 0 })
-		second, err := s.UploadImport(t.Context(), other, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file))
+		second, err := s.UploadImport(t.Context(), other, jobs.ImportContacts, "people.xlsx", "US",
+			bytes.NewReader(file))
 		if err != nil || second.State != jobs.JobWaiting {
 			t.Fatalf("while a large workbook is open, another one is read: %v: %+v", err, second)
 		}
@@ -174,7 +183,10 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 		u := <-run.Ahead // whatever is prepared waits there, so that nothing is read
 		run.Ahead <- u
 		run.Opening, run.Beside.Opened = 0, time.Now().Add(-2*jobs.LargeTurn) // it has been open for long
-		workUntil(t, w, func() bool { return stateOf(t, s, first) == jobs.JobDone && stateOf(t, s, second) == jobs.JobMapping })
+		workUntil(t, w, func() bool {
+			return stateOf(t, s, first) == jobs.JobDone &&
+				stateOf(t, s, second) == jobs.JobMapping
+		})
 		im, err := s.Import(t.Context(), account, first.ID)
 		if want := (jobs.ImportCounts{Rows: 1000, Created: 1000}); err != nil || im.Progress.ImportCounts != want {
 			t.Errorf("%v: %+v, want %+v", err, im.Progress, want)
@@ -182,7 +194,8 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 	})
 }
 
-// TestConcurrentFileThatGivesWayGoesOnWhereItWas: rows of contacts and of gifts come once each, whenever the file was closed meanwhile.
+// TestConcurrentFileThatGivesWayGoesOnWhereItWas: rows of contacts and of gifts come once each, whenever the file was
+// closed meanwhile.
 func TestConcurrentFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 	s := openTest(t)
 	account := newAccount(t, s).Number
@@ -229,13 +242,15 @@ func TestConcurrentFileThatGivesWayGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// TestManyLargeImportsLeaveRoomForAnother: those that have been open for long give their places up by turns, and each row is imported once.
+// TestManyLargeImportsLeaveRoomForAnother: those that have been open for long give their places up by turns, and each
+// row is imported once.
 func TestManyLargeImportsLeaveRoomForAnother(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		rows := int64(20 * jobs.UnitRows)
 		var long []jobs.Import
 		for range jobs.OpenFiles {
-			im := upload(t, s, newAccount(t, s).Number, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", int(rows)))
+			im := upload(t, s, newAccount(t, s).Number,
+				"first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", int(rows)))
 			begin(t, s, im, false)
 			long = append(long, im)
 		}
