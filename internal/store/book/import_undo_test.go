@@ -1,6 +1,7 @@
 package book
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -12,8 +13,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/crm/custom"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
@@ -214,4 +218,163 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 			t.Errorf("the gifts are %+v", all)
 		}
 	})
+}
+
+// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, and ends the custom fields
+// that were made for it. Contacts that were there before, or were changed since, stay.
+func TestConcurrentImportIsErased(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		fillBefore(t, s, account)
+		before := peopleOf(t, s, account)
+		im := upload(t, s, account, "First name,Last name,Email,Shoe size,Title\nAna,Ruiz,ana@example.org,,Head\nQuetzalina,Moss,q@example.org,38,\nDan,Wu,dan@example.org,,\n")
+		mapping, fields, err := s.MakeFields(t.Context(), account,
+			sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} }))
+		if err != nil || len(fields) != 1 {
+			t.Fatal(fields, err)
+		}
+		must(s.BeginImport(t.Context(), account, im.ID,
+			jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
+		finishJobs(t, s)
+		must(s.DefineField(t.Context(), account, custom.FieldInput{Title: "Kept", Type: custom.TextField}))(t)
+		must(s.UpdateContact(t.Context(), account, doc.MakeID(account, 4), input(t, `{"company":"C"}`)))(t)
+		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
+		finishJobs(t, s)
+		rows, err := s.JobRows(t.Context(), account, undo.ID, 0, 10)
+		if err != nil || len(rows) != 1 || rows[0].Contact != doc.MakeID(account, 4) {
+			t.Errorf("%v: changed since: %+v", err, rows)
+		}
+		c := recordOf(t, s, account, doc.MakeID(account, 3))
+		expect(t, "the contact that was created is", "true false", c.Erased(), c.FirstName == "Quetzalina")
+		if after := peopleOf(t, s, account); after[0] != before[0] || after[1] != before[1] {
+			t.Errorf("the contacts that were there before are %q, want %q", after[:2], before)
+		}
+		left, err := s.CustomFields(t.Context(), account)
+		if err != nil || len(left.Active()) != 1 || left.Active()[0].Title != "Kept" {
+			t.Errorf("%v: %d custom fields are left", err, len(left.Active()))
+		}
+	})
+}
+
+// TestFieldThatOthersUseStays: a custom field that was made for an import does not end with it where another contact
+// has a value in it. A hundred and twenty people are erased by two jobs, however many units of work erase them.
+func TestFieldThatOthersUseStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		other := create(t, s, account, `{"first_name":"Old","last_name":"Friend"}`)
+		file := "First name,Last name,Shoe size\n"
+		for i := range 120 {
+			file += fmt.Sprintf("Quetzalina,Moss %d,38\n", i)
+		}
+		im := upload(t, s, account, file)
+		mapping, fields := must2(s.MakeFields(t.Context(), account,
+			sheet.Contacts.WithUnknown(im.Spec.Mapping, nil, func(int) []string { return []string{"38"} })))(t)
+		must(s.BeginImport(t.Context(), account, im.ID,
+			jobs.Choices{Mapping: mapping, Fields: fields, Mode: jobs.MergeExisting}))(t)
+		finishJobs(t, s)
+		must(s.UpdateContact(t.Context(), account, other.ID,
+			input(t, fmt.Sprintf(`{"custom_fields":[{"field_id":%d,"value":40}]}`, fields[0]))))(t)
+		undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
+		finishJobs(t, s)
+		expect(t, "custom fields are left", "1", len(must(s.CustomFields(t.Context(), account))(t).Active()))
+		last := recordOf(t, s, account, doc.MakeID(account, 121))
+		expect(t, "the last one is erased", "true", last.Erased())
+		// a slow machine makes smaller portions, but a job is never for one person
+		if next, err := s.Job(t.Context(), account, undo.ID+30); err == nil {
+			t.Errorf("thirty jobs erase 120 people: %+v", next)
+		}
+	})
+}
+
+// finishUndo undoes a job unit by unit, each by a node that knows nothing of the one before.
+func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress, kept []jobs.JobRow) {
+	t.Helper()
+	undo, err := s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, id, "US", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for busy := true; busy; {
+		if busy, err = jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if undo, err = s.Job(t.Context(), account, undo.ID); err == nil {
+		err = json.Unmarshal(undo.Progress, &at)
+	}
+	if err != nil || undo.State != jobs.JobDone {
+		t.Fatal(undo.State, err)
+	}
+	if kept, err = s.JobRows(t.Context(), account, undo.ID, 0, 100); err != nil || int64(len(kept)) != at.Kept {
+		t.Errorf("%v: %d are listed, and %d were left alone", err, len(kept), at.Kept)
+	}
+	return at, kept
+}
+
+// What an import has merged is a change since an earlier one, until its undo has come to an end: one that was stopped
+// is none.
+func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		var imports []int64
+		for _, company := range []string{"", "Engines Ltd"} {
+			rows := openTable(t, "First name,Last name,Email,Company\nBob,Babbage,bob@example.org,"+company+"\n")
+			im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 1, true,
+				func(jobs.ImportProgress) {}))(t)
+			imports = append(imports, im.ID)
+		}
+		stopped, err := s.UndoJob(t.Context(), account, imports[1], "US", false)
+		if err == nil {
+			_, err = s.CancelJob(t.Context(), account, stopped.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, kept := finishUndo(t, s, account, imports[0]); len(kept) != 1 ||
+			kept[0].Contact != doc.MakeID(account, 1) {
+			t.Errorf("left alone: %+v", kept)
+		}
+		wantLists(t, s, account, []int64{1}, nil)
+		if at, kept := finishUndo(t, s, account, stopped.ID); at.Undone != 1 || len(kept) != 0 {
+			t.Errorf("the undo that goes on: %+v, left alone: %+v", at, kept)
+		}
+		checked(t, s)
+	})
+}
+
+// A contact whom someone has changed between two rows of an import was changed since the first of them.
+func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *Book) {
+		account := newAccount(t, s).Number
+		rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
+			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
+		im, _, err := s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false,
+			func(p jobs.ImportProgress) {
+				if p.Rows == 3 {
+					must(s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}))(t)
+				}
+			})
+		if err != nil || im.Progress.Merged != 2 {
+			t.Fatalf("%v: %+v", err, im.Progress)
+		}
+		_, kept := finishUndo(t, s, account, im.ID)
+		if len(kept) != 1 || kept[0].Contact != doc.MakeID(account, 1) {
+			t.Errorf("left alone: %+v", kept)
+		}
+		wantLists(t, s, account, []int64{1}, []int64{2, 3, 4, 5, 6})
+		checked(t, s)
+	})
+}
+
+// newPlan makes a plan.
+func newPlan(t testing.TB, s *Book, account int64, body string) giving.Plan {
+	t.Helper()
+	in, faults, err := giving.DecodePlan(doc.NewBody([]byte(body)))
+	if err == nil {
+		err = in.Validate(faults, true, "US", time.Now())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := must(s.CreatePlan(t.Context(), account, in))(t)
+	return made.Plan
 }
