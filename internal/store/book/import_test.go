@@ -212,8 +212,8 @@ func begin(t testing.TB, s *Book, im jobs.Import, trial bool) {
 		jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, Trial: trial}))(t)
 }
 
-// ended works until an import that was begun has come to its end.
-func ended(t testing.TB, im jobs.Import, nodes ...*Book) jobs.Import {
+// finished works until an import that was begun has come to its end.
+func finished(t testing.TB, im jobs.Import, nodes ...*Book) jobs.Import {
 	t.Helper()
 	finishJobs(t, nodes...)
 	return must(nodes[0].Import(t.Context(), im.Account, im.ID))(t)
@@ -334,12 +334,12 @@ func TestConcurrentUploadIsTriedImportedAndUndone(t *testing.T) {
 		expect(t, "the preview", "Cleo", previewOf(t, b, im)[1][0])
 		before := peopleOf(t, a, account)
 		begin(t, a, im, true)
-		im = ended(t, im, b, a)
+		im = finished(t, im, b, a)
 		expect(t, "tried", fmt.Sprint("mapping ", importResults[jobs.MergeExisting]), im.State, *im.Progress.Tried)
 		expect(t, "rows that the dry run lists", "4", len(must(a.JobRows(t.Context(), account, im.ID, 0, 100))(t)))
 		expect(t, "after a dry run", "", gocmp.Diff(before, peopleOf(t, a, account)))
 		begin(t, b, im, false)
-		im = ended(t, im, a, b)
+		im = finished(t, im, a, b)
 		expect(t, "imported", fmt.Sprint("done ", importResults[jobs.MergeExisting], " 11"), im.State,
 			im.Progress.ImportCounts, im.Progress.Total)
 		wantJob(t, a, account, im.ID, jobs.JobDone, 8)
@@ -375,7 +375,7 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		expect(t, "a column, and the preview", "transacted_at 25", im.Spec.Mapping[1].Target, previewOf(t, b, im)[1][0])
 		want := jobs.ImportCounts{Rows: 6, Created: 4, Unchanged: 1, Rejected: 1, Contacts: 1}
 		begin(t, a, im, true)
-		im = ended(t, im, b, a)
+		im = finished(t, im, b, a)
 		expect(t, "tried", fmt.Sprint("mapping ", want, " 1"), im.State, *im.Progress.Tried,
 			len(ledgerOf(t, a, account)))
 		rows := must(a.JobRows(t.Context(), account, im.ID, 0, 10))(t)
@@ -388,7 +388,7 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 			}
 		}
 		begin(t, b, im, false)
-		im = ended(t, im, a, b)
+		im = finished(t, im, a, b)
 		expect(t, "imported", fmt.Sprint("done ", want, " 6 5"), im.State, im.Progress.ImportCounts,
 			im.Progress.Total, len(ledgerOf(t, a, account)))
 		var rejected strings.Builder
@@ -788,7 +788,7 @@ func TestConcurrentDryRunWritesOnlyNowAndThen(t *testing.T) {
 		im := upload(t, s, account, file)
 		begin(t, s, im, true)
 		spy := spyOn(t, s)
-		im = ended(t, im, s)
+		im = finished(t, im, s)
 		expect(t, "created, and commits", fmt.Sprint(40*jobs.UnitRows, " 2"), im.Progress.Tried.Created,
 			spy.commits.Load())
 	})

@@ -43,8 +43,8 @@ const ofAda = `,"first_name":"Ada","last_name":"Lovelace","email":"ada@example.o
 
 var byMail = gifts.Thank{How: giving.ThankedMail}
 
-// twoNodes runs a test with two nodes of an organization that sends email.
-func twoNodes(t *testing.T, test func(t *testing.T, s *org, other *Book)) {
+// twoOffices runs a test with two nodes of an organization that sends email.
+func twoOffices(t *testing.T, test func(t *testing.T, s *org, other *Book)) {
 	t.Helper()
 	eachPair(t, func(t *testing.T, a, b *Book) {
 		s := newOrg(t, a)
@@ -71,7 +71,7 @@ func byMany(t *testing.T, a, b *Book, do func(i int, at *Book) error) (done int6
 
 // Sixty-four people thank for one gift at once, on two nodes: one mail goes out.
 func TestConcurrentThanksAreOneMail(t *testing.T) {
-	twoNodes(t, func(t *testing.T, s *org, other *Book) {
+	twoOffices(t, func(t *testing.T, s *org, other *Book) {
 		gift := s.given(ofAda)
 		expect(t, "a new gift", "waiting 1", gift.Thanks.How, s.waiting())
 		by := store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example")
@@ -242,7 +242,7 @@ func issue(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument
 // Sixty-four people make receipts for three gifts at once, on two nodes, alone and with a thank-you: each gift gets
 // one, and numbers have no gaps.
 func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
-	twoNodes(t, func(t *testing.T, s *org, other *Book) {
+	twoOffices(t, func(t *testing.T, s *org, other *Book) {
 		codes := []string{s.given(ofAda).Code, s.given(ofAda).Code, s.given(ofAda).Code}
 		byMany(t, s.Book, other, func(i int, at *Book) (err error) {
 			switch code := codes[i%3]; i % 5 {
