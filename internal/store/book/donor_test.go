@@ -31,11 +31,14 @@ func generous(t *testing.T, s *Book) (account access.Account, campaigns []campai
 	}
 	var contacts []int64
 	for i := range 60 {
-		contacts = append(contacts, create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
+		contacts = append(contacts, create(t, s, account.Number,
+			fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, i)).ID)
 	}
 	for range 200 {
-		body := fmt.Sprintf(`{"contact_id":%d,"amount":%d.50,"method":%q,"transacted_at":%q,"status":%q`, contacts[random.IntN(60)], 1+random.IntN(200),
-			giving.Methods[random.IntN(len(giving.Methods))], donorsNow.AddDate(0, 0, -random.IntN(1000)).Format(time.DateOnly),
+		body := fmt.Sprintf(`{"contact_id":%d,"amount":%d.50,"method":%q,"transacted_at":%q,"status":%q`,
+			contacts[random.IntN(60)], 1+random.IntN(200),
+			giving.Methods[random.IntN(len(giving.Methods))], donorsNow.AddDate(0, 0,
+				-random.IntN(1000)).Format(time.DateOnly),
 			[]string{"succeeded", "succeeded", "succeeded", "pending"}[random.IntN(4)])
 		if random.IntN(5) == 0 {
 			body += `,"currency":"EUR"`
@@ -61,7 +64,8 @@ func gave(gifts []giving.Gift, currency string, campaign, year int64) map[int64]
 	given := map[int64]int64{}
 	for i := range gifts {
 		g := &gifts[i]
-		if (currency == "" || g.Currency == currency) && (year == 0 || giving.Year(g.Local) == year) && (campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
+		if (currency == "" || g.Currency == currency) && (year == 0 || giving.Year(g.Local) == year) &&
+			(campaign == 0 || g.Campaign == campaign) && g.Net() > 0 {
 			given[g.Contact] += g.Net()
 		}
 	}
@@ -85,7 +89,8 @@ func donorsOf(gifts []giving.Gift, f giving.DonorFilter) (ids []int64) {
 			earlier = earlier || g.Contact == id && g.Net() > 0 && giving.Year(g.Local) < f.Year
 		}
 		keep := map[giving.DonorKind]bool{
-			giving.AllDonors: true, giving.NewDonors: !earlier, giving.ReturningDonors: gave(gifts, "", 0, f.Year-1)[id] > 0,
+			giving.AllDonors: true, giving.NewDonors: !earlier, giving.ReturningDonors: gave(gifts, "", 0,
+				f.Year-1)[id] > 0,
 			giving.LapsedDonors: gave(gifts, "", 0, f.Year)[id] == 0,
 		}
 		if keep[f.Kind] {
@@ -110,7 +115,8 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			if f.Kind == giving.LapsedDonors {
 				in--
 			}
-			want, given, euros := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, in), gave(ledger, "EUR", f.Campaign, in)
+			want, given, euros := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, in), gave(ledger, "EUR",
+				f.Campaign, in)
 			var got []int64
 			var at, last gifts.DonorPlace
 			for {
@@ -124,7 +130,8 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				for _, d := range page.Donors {
 					got = append(got, d.Contact.ID)
 					if d.Sums["USD"] != given[d.Contact.ID] || f.Year != 0 && d.Sums["EUR"] != euros[d.Contact.ID] {
-						t.Errorf("%+v: contact %d gave %v, want %d USD, %d EUR", f, d.Contact.ID, d.Sums, given[d.Contact.ID], euros[d.Contact.ID])
+						t.Errorf("%+v: contact %d gave %v, want %d USD, %d EUR", f, d.Contact.ID, d.Sums,
+							given[d.Contact.ID], euros[d.Contact.ID])
 					}
 				}
 				if last = page.Prev; page.Next == (gifts.DonorPlace{}) {
@@ -139,14 +146,16 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 				continue
 			}
 			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
-			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] || back.Next == (gifts.DonorPlace{}) {
+			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] ||
+				back.Next == (gifts.DonorPlace{}) {
 				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
 			}
 		}
 	})
 }
 
-// Pages of statements have every giver of a year once, in the order of their ids, forward and back, whatever the currency.
+// Pages of statements have every giver of a year once, in the order of their ids, forward and back, whatever the
+// currency.
 func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, _, ledger := generous(t, s)
@@ -180,7 +189,8 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 	})
 }
 
-func statementPageOf(s *Book, account int64, f giving.DonorFilter, at gifts.DonorPlace, limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
+func statementPageOf(s *Book, account int64, f giving.DonorFilter, at gifts.DonorPlace,
+	limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
 	err = s.Db.Read(context.Background(), func(c db.Conn) error {
 		contacts, page, err = gifts.StatementContacts(c, account, f, at, limit)
 		return err
@@ -216,7 +226,8 @@ func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 		var found []giving.Gift
 		for i := range gifts.GiftsAtOnce + 5 {
-			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`, contact, 1+i%2)
+			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`,
+				contact, 1+i%2)
 			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			found = append(found, made.Gift)
 		}
@@ -231,11 +242,13 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 		donors := func(year int64, kind giving.DonorKind) int64 {
 			return int64(len(donorsOf(found, giving.DonorFilter{Year: year, Kind: kind})))
 		}
-		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC), time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
+		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+			time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
 			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
 			year, toDate := int64(now.Year()), int64(0)
 			for i := range found {
-				if g := &found[i]; g.Currency == "USD" && giving.Year(g.At) == year-1 && giving.Day(g.At) <= giving.Day(now)-10000 {
+				if g := &found[i]; g.Currency == "USD" && giving.Year(g.At) == year-1 &&
+					giving.Day(g.At) <= giving.Day(now)-10000 {
 					toDate += g.Net()
 				}
 			}
@@ -265,17 +278,20 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 			t.Fatalf("%v: top campaigns: %+v", err, top)
 		}
 		for _, c := range top {
-			if want := yearOf(found, 2026, c.Campaign.ID); c.Giving.Gifts != want.Gifts || c.Giving.Amount != want.Amount || c.Campaign.Title == "" {
+			if want := yearOf(found, 2026, c.Campaign.ID); c.Giving.Gifts != want.Gifts ||
+				c.Giving.Amount != want.Amount || c.Campaign.Title == "" {
 				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
 			}
 		}
-		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any || o.ThisYear != (giving.Sums{}) {
+		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any ||
+			o.ThisYear != (giving.Sums{}) {
 			t.Errorf("%v: an account without gifts: %+v", err, o)
 		}
 	})
 }
 
-// The home page and the lists of gifts and donors read the same amount, no matter how many contacts gave. Donors are counted by their gifts.
+// The home page and the lists of gifts and donors read the same amount, no matter how many contacts gave. Donors are
+// counted by their gifts.
 func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		var costs [2][]int64
@@ -286,7 +302,8 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				if i == 1 && n > 0 {
 					contact = create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, n)).ID
 				}
-				body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2026-11-01"}`, contact)
+				body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2026-11-01"}`,
+					contact)
 				must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
 			}
 			spy := spyOn(t, s)
@@ -294,7 +311,8 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				func() error { _, err := s.GivingOverview(t.Context(), account.Number, donorsNow); return err },
 				func() error { _, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5); return err },
 				func() error {
-					_, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 5})
+					_, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{},
+						crm.PageRequest{Page: 1, PerPage: 5})
 					return err
 				},
 			} {
@@ -303,7 +321,8 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				costs[i] = append(costs[i], spy.rows.Load()-before)
 			}
 			before := spy.rows.Load()
-			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, gifts.DonorPlace{}, 5); err != nil || spy.rows.Load()-before > 40+30 {
+			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, gifts.DonorPlace{},
+				5); err != nil || spy.rows.Load()-before > 40+30 {
 				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
 			}
 		}

@@ -1,10 +1,10 @@
+//go:build drill
+
 package book
 
 import (
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +14,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// BenchmarkGift records gifts of 64 clients at once; compare with BenchmarkGiftContact, which creates contacts in the same way.
+// BenchmarkGift records gifts of 64 clients at once; compare with BenchmarkGiftContact, which creates contacts in the
+// same way.
 func BenchmarkGift(b *testing.B) {
 	s := openTest(b)
 	account := newAccount(b, s)
@@ -24,8 +25,10 @@ func BenchmarkGift(b *testing.B) {
 		create(b, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],"phones":[{"value":"+1212555%04d"}],"tags":["a","b"]}`, i, i, i))
 	}
 	clients(b, func(n int64) error {
-		body := fmt.Sprintf(`{"amount":%d.5,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`, 1+n%300,
-			now.AddDate(0, 0, -int(n%700)).Format(time.DateOnly), doc.MakeID(account.Number, 1+n*7919%2000), campaign.ID)
+		body := fmt.Sprintf(`{"amount":%d.5,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`,
+			1+n%300,
+			now.AddDate(0, 0, -int(n%700)).Format(time.DateOnly), doc.MakeID(account.Number,
+				1+n*7919%2000), campaign.ID)
 		_, err := s.CreateGift(b.Context(), account.Number, giftInput(b, body, true, now))
 		return err
 	})
@@ -53,15 +56,18 @@ func BenchmarkGiftImport(b *testing.B) {
 			var text strings.Builder
 			text.WriteString("amount,date,method,first_name,last_name,email,external_id\n")
 			for i := range b.N {
-				fmt.Fprintf(&text, "%d,2026-%02d-%02d,card,Ann,Person%d,p%d@example.org,x%d\n", 5+i%200, 1+i%9, 1+i%28, i, i, i)
+				fmt.Fprintf(&text, "%d,2026-%02d-%02d,card,Ann,Person%d,p%d@example.org,x%d\n", 5+i%200, 1+i%9,
+					1+i%28, i, i, i)
 			}
 			rows := openTable(b, text.String())
 			b.ResetTimer()
 			var err error
 			if trial {
-				_, err = s.TryFile(b.Context(), account, rows, giftImportOf(rows), func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
+				_, err = s.TryFile(b.Context(), account, rows, giftImportOf(rows),
+					func(jobs.TrialRow) error { return nil }, func(jobs.ImportCounts) {})
 			} else {
-				_, _, err = s.ImportFile(b.Context(), account, rows, giftImportOf(rows), 0, true, func(jobs.ImportProgress) {})
+				_, _, err = s.ImportFile(b.Context(), account, rows, giftImportOf(rows), 0, true,
+					func(jobs.ImportProgress) {})
 			}
 			if err != nil {
 				b.Fatal(err)
@@ -70,19 +76,22 @@ func BenchmarkGiftImport(b *testing.B) {
 	}
 }
 
-func clients(b *testing.B, do func(n int64) error) {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	b.ResetTimer()
-	for range 64 {
-		all.Go(func() {
-			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				if err := do(n); err != nil {
-					b.Error(err)
-					return
-				}
+// BenchmarkImport is what a row of a file costs, with its tags, its address and its keys.
+func BenchmarkImport(b *testing.B) {
+	before := jobs.UnitRows
+	defer func() { jobs.UnitRows = before }()
+	jobs.UnitRows = 400
+	for _, e := range testEngines {
+		b.Run(e.name, func(b *testing.B) {
+			s := open(b, e.empty(b))
+			account := newAccount(b, s).Number
+			var text strings.Builder
+			text.WriteString("First Name,Last Name,Email,Street,City,State,Zip,Country,Tags,Company\n")
+			for i := range b.N {
+				fmt.Fprintf(&text, "Ann%d,Person%d,p%d@example.org,%d Main St,Boston,MA,0%d,USA,\"t%d, all\",Acme %d\n", i%5000, i, i, i, 2000+i%900, i%40, i%300)
 			}
+			b.ResetTimer()
+			importFile(b, s, account, text.String(), jobs.MergeExisting)
 		})
 	}
-	all.Wait()
 }

@@ -69,7 +69,8 @@ func (m *giftModel) step() (what string, err error) {
 	switch n := m.random.IntN(100); {
 	case n < 8 || len(m.contacts) < 3:
 		m.names++
-		made := create(m, m.node(), m.account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"p%[1]d@example.org"}]}`, m.names))
+		made := create(m, m.node(), m.account.Number,
+			fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"p%[1]d@example.org"}]}`, m.names))
 		m.contacts = append(m.contacts, made.ID)
 		return "contact", nil
 	case n < 45:
@@ -91,17 +92,23 @@ func (m *giftModel) step() (what string, err error) {
 		return "refund " + body, err
 	case n < 80 && len(m.gifts) > 0:
 		body := pick(m, []string{
-			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`, pick(m, m.campaigns).ID), `{"campaign_id":null}`,
+			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`,
+				pick(m, m.campaigns).ID), `{"campaign_id":null}`,
 			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
 			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,"method":"cash","fee":0,"fee_covered":0}`,
-			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(), pick(m, m.contacts), m.day()),
-			`{"transacted_at":"` + m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) + `"}`, // only a promise can be due then
-			fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"transacted_at":"%s"}`, pick(m, m.contacts), pick(m, m.campaigns).ID, m.day()),
+			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(),
+				pick(m, m.contacts), m.day()),
+			// only a promise can be due then
+			`{"transacted_at":"` + m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) + `"}`,
+			fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"transacted_at":"%s"}`, pick(m, m.contacts),
+				pick(m, m.campaigns).ID, m.day()),
 		})
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
 		return "change " + body, err
 	case n < 85:
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m, m.contacts))))
+		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m,
+				m.contacts))))
 		if err == nil {
 			err = in.Validate(faults, true, "US", m.now)
 		}
@@ -128,9 +135,11 @@ func (m *giftModel) step() (what string, err error) {
 
 // moveZone changes the time zone, or lets the gifts move that have not yet.
 func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
-	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu", ""})
+	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu",
+		""})
 	if zone != "" {
-		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number, access.AccountSettingsInput{Timezone: &zone})
+		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number,
+			access.AccountSettingsInput{Timezone: &zone})
 	}
 	finishJobs(m, m.node())
 	return "move", nil
@@ -141,11 +150,13 @@ func (m *giftModel) give(ctx context.Context) (string, error) {
 	if status == "pending" && m.random.IntN(2) == 0 {
 		day = m.now.AddDate(0, 0, 1+m.random.IntN(900)).Format(time.DateOnly) // when it is due
 	}
-	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(), pick(m, giving.Methods), day, status)
+	body := fmt.Sprintf(`{"amount":%s,"method":"%s","transacted_at":"%s","status":"%s"`, m.money(),
+		pick(m, giving.Methods), day, status)
 	switch m.random.IntN(6) {
 	case 0:
 		m.names++
-		body += fmt.Sprintf(`,"first_name":"N%d","last_name":"B","email":"p%d@example.org","company":"C"`, m.names, m.random.IntN(m.names+1))
+		body += fmt.Sprintf(`,"first_name":"N%d","last_name":"B","email":"p%d@example.org","company":"C"`, m.names,
+			m.random.IntN(m.names+1))
 	case 1:
 		if len(m.plans) > 0 {
 			plan := pick(m, m.plans)
@@ -179,7 +190,8 @@ func (m *giftModel) give(ctx context.Context) (string, error) {
 	return "give " + body, err
 }
 
-// importAndUndo imports a few gifts, and undoes some of these imports, of which others may have changed something meanwhile.
+// importAndUndo imports a few gifts, and undoes some of these imports, of which others may have changed something
+// meanwhile.
 func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) {
 	if m.undoable != 0 && m.random.IntN(2) == 0 {
 		finishUndo(m, m.node(), m.account.Number, m.undoable)
@@ -193,7 +205,8 @@ func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) 
 			reference = fmt.Sprintf("x%d", m.random.IntN(60))
 		}
 		m.names++
-		file += fmt.Sprintf("%s,%s,cash,N%d,B,p%d@example.org,%s,%s\n", m.money(), m.day(), m.names, m.random.IntN(m.names+1), pick(m, []string{"", "Gala"}), reference)
+		file += fmt.Sprintf("%s,%s,cash,N%d,B,p%d@example.org,%s,%s\n", m.money(), m.day(), m.names,
+			m.random.IntN(m.names+1), pick(m, []string{"", "Gala"}), reference)
 	}
 	rows := openTable(m, file)
 	spec := giftImportOf(rows)
@@ -209,7 +222,8 @@ func (m *giftModel) importAndUndo(ctx context.Context) (what string, err error) 
 func ledgerOf(t testing.TB, s *Book, account int64) (gifts []giving.Gift) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		records, totals := must2(s.GiftPage(t.Context(), account, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100}))(t)
+		records, totals := must2(s.GiftPage(t.Context(), account, giving.GiftFilter{},
+			crm.PageRequest{Page: page, PerPage: 100}))(t)
 		for _, r := range records {
 			gifts = append(gifts, r.Gift)
 		}
@@ -232,9 +246,11 @@ func sumsOf(gifts []giving.Gift) map[string]giving.Sums {
 	gave := map[donor]bool{}
 	for i := range gifts {
 		g := &gifts[i]
-		cells := []string{giving.Cell(0, giving.Month(g.Local), g.Currency, 0), giving.Cell(0, 0, g.Currency, g.Contact)}
+		cells := []string{giving.Cell(0, giving.Month(g.Local), g.Currency, 0),
+			giving.Cell(0, 0, g.Currency, g.Contact)}
 		if g.Campaign != 0 {
-			cells = append(cells, giving.Cell(g.Campaign, 0, g.Currency, 0), giving.Cell(g.Campaign, 0, g.Currency, g.Contact))
+			cells = append(cells, giving.Cell(g.Campaign, 0, g.Currency, 0),
+				giving.Cell(g.Campaign, 0, g.Currency, g.Contact))
 		}
 		for _, cell := range cells {
 			sum := sums[cell]
@@ -263,7 +279,8 @@ func sumsOf(gifts []giving.Gift) map[string]giving.Sums {
 
 // yearOf sums up the gifts of a year in US dollars.
 func yearOf(gifts []giving.Gift, year, campaign int64) (sum giving.Sums) {
-	for name, of := range sumsOf(slices.DeleteFunc(slices.Clone(gifts), func(g giving.Gift) bool { return campaign != 0 && g.Campaign != campaign })) {
+	for name, of := range sumsOf(slices.DeleteFunc(slices.Clone(gifts),
+		func(g giving.Gift) bool { return campaign != 0 && g.Campaign != campaign })) {
 		if _, month, currency, _ := giving.CellParts(name); month/100 == year && currency == "USD" {
 			sum.Add(of)
 		}
@@ -277,7 +294,8 @@ func checkDonors(t testing.TB, s *Book, account int64, ledger []giving.Gift, now
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
 		page := must(s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1))(t)
 		for _, kind := range giving.DonorKinds {
-			if want := len(donorsOf(ledger, giving.DonorFilter{Year: year, Kind: kind})); page.Totals[kind] != int64(want) {
+			if want := len(donorsOf(ledger, giving.DonorFilter{Year: year,
+				Kind: kind})); page.Totals[kind] != int64(want) {
 				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
 			}
 		}
@@ -289,7 +307,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	t.Helper()
 	found := ledgerOf(t, s, account.Number)
 	want := sumsOf(found)
-	checkDonors(t, s, account.Number, found, time.Now())
+	checkDonors(t, s, account.Number, found, s.Now())
 	rows := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~"))(t)
 	got := map[string]giving.Sums{}
 	for _, row := range rows {
@@ -308,7 +326,8 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	for _, id := range contacts {
 		contact := must(s.ContactRecord(t.Context(), account.Number, id))(t)
 		sums := want[giving.Cell(0, 0, "USD", id)]
-		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100, RecurringContributions: sums.Recurring / 100}) {
+		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100,
+			RecurringContributions: sums.Recurring / 100}) {
 			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
 		}
 	}

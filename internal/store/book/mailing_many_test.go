@@ -1,9 +1,10 @@
+//go:build drill
+
 package book
 
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -12,16 +13,9 @@ import (
 	"donorbook/internal/store/move"
 )
 
-// manyStatements is enough for several units of work and several pieces of the file; what is held must not depend on it.
+// manyStatements is enough for several units of work and several pieces of the file; what is held must not depend on
+// it.
 const manyStatements = 600
-
-// inUse is what the program holds, without garbage.
-func inUse() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
 
 // gauge throws away what is written, and notes what is held meanwhile.
 type gauge struct{ written, looked, most int64 }
@@ -33,10 +27,12 @@ func (g *gauge) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Statements for everyone are mailed or noted as letters a few at a time: a person sees how far that is, can stop it, and the file with the letters is written page by page. However many there are, little is in memory.
+// Statements for everyone are mailed or noted as letters a few at a time: a person sees how far that is, can stop it,
+// and the file with the letters is written page by page. However many there are, little is in memory.
 func TestStatementsForEveryoneTakeLittleMemory(t *testing.T) {
 	for _, e := range testEngines {
-		t.Run(e.name, func(t *testing.T) { statementsForEveryone(t, open(t, e.empty(t))) }) // alone: what others hold would count
+		// alone: what others hold would count
+		t.Run(e.name, func(t *testing.T) { statementsForEveryone(t, open(t, e.empty(t))) })
 	}
 }
 
@@ -46,7 +42,8 @@ func statementsForEveryone(t *testing.T, s *Book) {
 	var file strings.Builder
 	file.WriteString("Name,Email,Street,City,ZIP,Amount,Date,Gift ID\n")
 	for i := range manyStatements {
-		fmt.Fprintf(&file, "Pat P%d,%s,%d Mill Lane,Riverton,97001,%d,2025-03-04,g%d\n", i, []string{"", fmt.Sprintf("p%d@example.org", i)}[i%2], i, 5+i%90, i)
+		fmt.Fprintf(&file, "Pat P%d,%s,%d Mill Lane,Riverton,97001,%d,2025-03-04,g%d\n", i,
+			[]string{"", fmt.Sprintf("p%d@example.org", i)}[i%2], i, 5+i%90, i)
 	}
 	if done, rejected := imported(t, s, account, file.String(), false); done.Created != manyStatements {
 		t.Fatalf("%+v %v", done, rejected)
@@ -69,7 +66,8 @@ func statementsForEveryone(t *testing.T, s *Book) {
 		}
 		now, err := s.Job(t.Context(), account, j.ID)
 		done := at.Done()
-		if err != nil || json.Unmarshal(now.Progress, &at) != nil || at.Done() < done || at.Total != manyStatements || now.Working() && !now.Stoppable() {
+		if err != nil || json.Unmarshal(now.Progress, &at) != nil || at.Done() < done || at.Total != manyStatements ||
+			now.Working() && !now.Stoppable() {
 			t.Fatalf("%v %+v after %d", err, at, done)
 		}
 		most = max(most, inUse())
@@ -89,7 +87,8 @@ func statementsForEveryone(t *testing.T, s *Book) {
 	if err != nil || out.written < manyStatements*300 {
 		t.Errorf("%v: a file of %d bytes", err, out.written)
 	}
-	t.Logf("%d steps; the job holds %d KB more than before, the file %d KB", steps, (most-before)>>10, (out.most-before)>>10)
+	t.Logf("%d steps; the job holds %d KB more than before, the file %d KB", steps, (most-before)>>10,
+		(out.most-before)>>10)
 	if limit := int64(20 << 20); most-before > limit || out.most-before > limit {
 		t.Errorf("the job holds %d bytes more than before, and the file %d", most-before, out.most-before)
 	}

@@ -65,7 +65,8 @@ var reachedBy = []struct {
 	{`"first_name":"Bo & Li","last_name":"Young","do_not_email":true,"emails":[{"value":"bo@example.org"}],"addresses":[{"address_1":"2 Mill Lane","city":"Riverton","state":"OR","zipcode":"97002"}]`, crm.ByLetter, ""},
 	{`"type":"company","company":"Acme Foundation","addresses":[{"address_1":"Hafenstraße 3","city":"Kiel","zipcode":"24103","country":"DEU"}]`, crm.ByLetter, ""},
 	{`"first_name":"محمد","last_name":"Xylo","emails":[{"value":"x@example.org"}],"bounced_email":"x@example.org","addresses":[{"address_1":"4 Mill Lane","city":"Riverton","state":"OR","zipcode":"97000"}]`, crm.ByLetter, ""},
-	{`"first_name":"Dee","last_name":"Ceased","deceased":true,"emails":[{"value":"dee@example.org"}]`, crm.NoWay, crm.IsDeceased},
+	{`"first_name":"Dee","last_name":"Ceased","deceased":true,"emails":[{"value":"dee@example.org"}]`, crm.NoWay,
+		crm.IsDeceased},
 	{`"first_name":"No","last_name":"Where"`, crm.NoWay, crm.NoEmail + " and " + crm.NoAddress},
 	{`"first_name":"Not","last_name":"Wanted","do_not_mail":true,"do_not_email":true,"emails":[{"value":"n@example.org"}],"addresses":[{"address_1":"5 Mill Lane"}]`, crm.NoWay, crm.NoMailAsked + " and " + crm.NoLetters},
 }
@@ -74,7 +75,8 @@ func givers(t *testing.T, s *Book, account int64) (ids []int64) {
 	t.Helper()
 	for i, who := range reachedBy {
 		made := create(t, s, account, "{"+who.body+"}")
-		in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"%s"}`, 10+i, s.Now().Format(time.DateOnly)), false, s.Now())
+		in := giftInput(t, fmt.Sprintf(`{"amount":%d,"method":"check","transacted_at":"%s"}`, 10+i,
+			s.Now().Format(time.DateOnly)), false, s.Now())
 		in.Contact = &made.ID
 		must(s.CreateGift(t.Context(), account, in))(t)
 		ids = append(ids, made.ID)
@@ -101,7 +103,8 @@ func wantMailing(t *testing.T, at jobs.MailingProgress) {
 	}
 }
 
-// Two people thank for all gifts at once, on two nodes: each gift is thanked for once, by mail or by a letter that can be printed.
+// Two people thank for all gifts at once, on two nodes: each gift is thanked for once, by mail or by a letter that
+// can be printed.
 func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 	eachPair(t, func(t *testing.T, s, other *Book) {
 		office := new(postOffice)
@@ -111,23 +114,21 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 		givers(t, s, account)
 		set := must(s.WaitingGifts(t.Context(), account, nil, giving.GiftFilter{}))(t)
 		at, first, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{}, set)
-		if wantMailing(t, at); err != nil || first == nil || !strings.Contains(fmt.Sprint(first.Says), "Dear Ms. Zed") || waiting(t, s, account) != 7 {
+		if wantMailing(t, at); err != nil || first == nil ||
+			!strings.Contains(fmt.Sprint(first.Says), "Dear Ms. Zed") || waiting(t, s, account) != 7 {
 			t.Errorf("%v %+v", err, first)
 		}
 		var all sync.WaitGroup
 		for _, book := range []*Book{s, other} {
 			all.Go(func() {
-				if _, err := book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account, jobs.Mailing{Receipts: true}, set); err != nil {
-					t.Error(err)
-				}
+				must(book.BeginMailing(store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example"), account,
+					jobs.Mailing{Receipts: true}, set))(t)
 			})
 		}
 		all.Wait()
 		finishJobs(t, s, other)
 		office.sendAll(t, s)
-		if len(office.taken) != 1 || waiting(t, s, account) != 3 {
-			t.Errorf("%d mails, %d wait", len(office.taken), waiting(t, s, account))
-		}
+		expect(t, "mails", "1 3", len(office.taken), waiting(t, s, account))
 		var told []jobs.MailingProgress
 		var letters []string
 		for id := range int64(2) {
@@ -142,29 +143,26 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 			}
 			told = append(told, at)
 		}
-		if a, b := told[0], told[1]; a.Mailed+b.Mailed != 1 || a.Letters+b.Letters != 3 || a.Already+b.Already != 4 || a.Done() != 7 || b.Done() != 7 {
-			t.Errorf("%+v", told)
-		}
+		a := told[0]
+		b := told[1]
+		expect(t, "it", "1 3 4 7 7", a.Mailed+b.Mailed, a.Letters+b.Letters, a.Already+b.Already, a.Done(), b.Done())
 		text := strings.Join(letters, "|")
 		for i := 0; i < len(letters)-1; i += 2 { // each with its receipt behind it
 			if !strings.Contains(letters[i], "Dear") || !strings.Contains(letters[i+1], "Receipt number") {
 				t.Errorf("%q, then %q", letters[i], letters[i+1])
 			}
 		}
-		if made := receiptsOf(t, s, account); len(made) != 4 || len(office.last().Files) != 1 {
-			t.Errorf("%d receipts for 4 gifts, %d files", len(made), len(office.last().Files))
-		}
-		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00", "$12.00"} {
-			if len(letters) != 6 || !strings.Contains(text, want) {
-				t.Errorf("%d letters lack %q: %s", len(letters), want, text)
-			}
+		expect(t, "receipts for 4 gifts", "4 1", len(receiptsOf(t, s, account)), len(office.last().Files))
+		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00",
+			"$12.00"} {
+			expect(t, "letters lack", "6 true", len(letters), strings.Contains(text, want))
 		}
 		wantSound(t, s)
 	})
 }
 
-// Labels by ZIP code are in the order of the codes, whether or not an address names the organization's own country. Abroad comes
-// after it, then who has no address.
+// Labels by ZIP code are in the order of the codes, whether or not an address names the organization's own country.
+// Abroad comes after it, then who has no address.
 func TestLabelsAreInTheOrderOfZIPCodes(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account := newAccount(t, s).Number
@@ -173,16 +171,15 @@ func TestLabelsAreInTheOrderOfZIPCodes(t *testing.T) {
 		} {
 			create(t, s, account, fmt.Sprintf(`{"first_name":"N%d","last_name":"Label","addresses":[{"address_1":"%d Quay","city":"Town",%s}]}`, i, i, address))
 		}
-		p := must(s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.All}, move.Print{What: "5160", ByZip: true}))(t)
+		p := must(s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.All},
+			move.Print{What: "5160", ByZip: true}))(t)
 		file, err := s.PrintFile(t.Context(), account, p)
 		page := strings.Join(sheets(t, s, file, err), "")
 		var order []string
 		for _, found := range regexp.MustCompile(`(\d) Quay`).FindAllStringSubmatch(page, -1) {
 			order = append(order, found[1])
 		}
-		if got := strings.Join(order, " "); got != "6 2 1 4 0 5 3" {
-			t.Errorf("the labels are in the order %s: %s", got, page)
-		}
+		expect(t, "the labels are in the order", "6 2 1 4 0 5 3", strings.Join(order, " "))
 	})
 }
 
@@ -195,7 +192,8 @@ func TestStatementsToMany(t *testing.T) {
 		ids := givers(t, s, account)
 		create(t, s, account, `{"first_name":"Never","last_name":"Gave","emails":[{"value":"never@example.org"}]}`)
 		gone := create(t, s, account, `{"first_name":"Arch","last_name":"Ived","emails":[{"value":"a@example.org"}]}`)
-		in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+s.Now().Format(time.DateOnly)+`"}`, false, s.Now())
+		in := giftInput(t, `{"amount":5,"method":"cash","transacted_at":"`+s.Now().Format(time.DateOnly)+`"}`, false,
+			s.Now())
 		in.Contact = &gone.ID
 		must(s.CreateGift(t.Context(), account, in))(t)
 		succeed(t, s.ArchiveContact(t.Context(), account, gone.ID))
@@ -203,13 +201,16 @@ func TestStatementsToMany(t *testing.T) {
 		everyone := jobs.Selection{All: true, Scope: crm.All}
 		how := move.Print{What: move.PrintStatements, Year: year, ByZip: true}
 		p, err := s.PreparePrint(t.Context(), account, everyone, how)
-		if err != nil || p.Count() != 5 || p.Left[jobs.GaveNothing] != 1 || p.Left[crm.IsArchived] != 1 || p.Left[crm.IsDeceased] != 1 || p.Left[crm.NoLetters] != 1 {
+		if err != nil || p.Count() != 5 || p.Left[jobs.GaveNothing] != 1 || p.Left[crm.IsArchived] != 1 ||
+			p.Left[crm.IsDeceased] != 1 || p.Left[crm.NoLetters] != 1 {
 			t.Fatalf("%v %d %v", err, p.Count(), p.Left)
 		}
 		file, err := s.PrintFile(t.Context(), account, p)
 		pages := sheets(t, s, file, err)
-		for i, want := range []string{"4 Mill Lane", "1 Mill Lane", "2 Mill Lane", "24103 Kiel", "No Where"} { // by ZIP code, abroad and unknown last
-			if len(pages) != 5 || !strings.Contains(pages[i], want) || !strings.Contains(pages[i], "Giving statement for") {
+		// by ZIP code, abroad and unknown last
+		for i, want := range []string{"4 Mill Lane", "1 Mill Lane", "2 Mill Lane", "24103 Kiel", "No Where"} {
+			if len(pages) != 5 || !strings.Contains(pages[i], want) ||
+				!strings.Contains(pages[i], "Giving statement for") {
 				t.Errorf("page %d of %d lacks %q: %s", i, len(pages), want, pages)
 				break
 			}
@@ -219,7 +220,8 @@ func TestStatementsToMany(t *testing.T) {
 		}
 		s.Costs.Few = 0 // by sets alone, as with many contacts
 		for range 2 {   // what lists are made of stays as it is
-			if p, err = s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}, how); err != nil || p.Count() != 5 || p.Left[jobs.GaveNothing] != 1 {
+			if p, err = s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active},
+				how); err != nil || p.Count() != 5 || p.Left[jobs.GaveNothing] != 1 {
 				t.Errorf("%v %d %v", err, p.Count(), p.Left)
 			}
 		}
@@ -232,12 +234,15 @@ func TestStatementsToMany(t *testing.T) {
 			t.Errorf("%v %d %v", err, p.Count(), p.Left)
 		}
 		file, err = s.PrintFile(t.Context(), account, p)
-		if pages := sheets(t, s, file, err); len(pages) != 1 || !strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 KielGERMANY") || !strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
+		if pages := sheets(t, s, file, err); len(pages) != 1 ||
+			!strings.HasPrefix(pages[0], "Acme FoundationHafenstraße 324103 KielGERMANY") ||
+			!strings.Contains(pages[0], "Ms. Ada Zed1 Mill LaneRiverton, OR 97001") {
 			t.Error(pages)
 		}
 		set := must(s.Selected(t.Context(), account, jobs.Selection{IDs: ids}))(t)
 		active := must(s.Selected(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active}))(t)
-		if all, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, active); err != nil || all.Left[jobs.GaveNothing] != 1 || all.Done() != active.Count() {
+		if all, _, err := s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, active); err != nil ||
+			all.Left[jobs.GaveNothing] != 1 || all.Done() != active.Count() {
 			t.Errorf("%v: a preview for %d says %+v", err, active.Count(), all)
 		}
 		preview, _ := must2(s.PreviewMailing(t.Context(), account, jobs.Mailing{Year: year}, set))(t)
@@ -249,7 +254,9 @@ func TestStatementsToMany(t *testing.T) {
 		if err != nil || json.Unmarshal(j.Progress, &at) != nil {
 			t.Fatal(err)
 		}
-		if wantMailing(t, at); len(office.taken) != 1 || !strings.Contains(office.last().Text(), "$10.00, General, Check") || !strings.Contains(office.last().Text(), "you gave $10.00 to") {
+		if wantMailing(t, at); len(office.taken) != 1 ||
+			!strings.Contains(office.last().Text(), "$10.00, General, Check") ||
+			!strings.Contains(office.last().Text(), "you gave $10.00 to") {
 			t.Errorf("%d mails: %s", len(office.taken), office.last().Text())
 		}
 		if preview.Mailed != at.Mailed || preview.Letters != at.Letters || !maps.Equal(preview.Left, at.Left) {
@@ -265,7 +272,8 @@ func TestStatementsToMany(t *testing.T) {
 		if pages := sheets(t, s, file, err); len(pages) != 3 || !strings.Contains(pages[0], "Acme") {
 			t.Error(pages)
 		}
-		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil || told == nil {
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil ||
+			told == nil {
 			t.Errorf("%v %v", err, told)
 		}
 		data, err := s.ContactData(t.Context(), account, ids[0])
@@ -278,7 +286,8 @@ func TestStatementsToMany(t *testing.T) {
 		}
 		erase(t, s, t.Context(), account, ids[0])
 		erase(t, s, t.Context(), account, ids[2])
-		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil || told != nil {
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil ||
+			told != nil {
 			t.Errorf("an erased person is in a mail: %v %v", err, told)
 		}
 		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{})
@@ -297,16 +306,15 @@ func TestAMailingCanBeStopped(t *testing.T) {
 		account := newAccount(t, s).Number
 		var set db.Set
 		for i := range 70 {
-			g := giveNow(t, s, account, fmt.Sprintf(`,"first_name":"P%d","last_name":"Q","email":"p%d@example.org"`, i, i))
+			g := giveNow(t, s, account, fmt.Sprintf(`,"first_name":"P%d","last_name":"Q","email":"p%d@example.org"`,
+				i, i))
 			set.Add(gifts.CodeID(account, g.Code) % 1_000_000_000)
 		}
 		j := must(s.BeginMailing(t.Context(), account, jobs.Mailing{}, set))(t)
 		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		must(s.CancelJob(t.Context(), account, j.ID))(t)
 		finishJobs(t, s)
-		if n := waiting(t, s, account); n != 20 {
-			t.Errorf("%d wait", n)
-		}
+		expect(t, "wait", "20", waiting(t, s, account))
 	})
 }
 
@@ -338,21 +346,21 @@ func TestStatementsOfTwoYearsAreTwoMails(t *testing.T) {
 			}
 			return at
 		}
-		if at := mailed(2024); at.Mailed != 2 {
-			t.Errorf("of 2024: %+v", at)
-		}
-		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, 2025)); err != nil || told != nil {
+		expect(t, "of 2024", "2", mailed(2024).Mailed)
+		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, 2025)); err != nil ||
+			told != nil {
 			t.Errorf("the statement of 2025 was mailed, says %+v: %v", told, err)
 		}
-		if at := mailed(2025); at.Mailed != 2 {
-			t.Errorf("of 2025: %+v", at)
-		}
-		for year, subject := range map[int64]string{2024: "Your giving statement for 2024", 2025: "Your giving statement for 2025"} {
+		expect(t, "of 2025", "2", mailed(2025).Mailed)
+		for year, subject := range map[int64]string{2024: "Your giving statement for 2024",
+			2025: "Your giving statement for 2025"} {
 			told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ada.ID, year))
-			if err != nil || told == nil || !slices.ContainsFunc(office.taken, func(l *mail.Letter) bool { return strings.HasPrefix(l.Subject.String(), subject) }) {
+			if err != nil || told == nil || !slices.ContainsFunc(office.taken,
+				func(l *mail.Letter) bool { return strings.HasPrefix(l.Subject.String(), subject) }) {
 				t.Errorf("of %d, it tells %+v: %v", year, told, err)
 			}
-			if at := mailed(year); at.Mailed != 0 || at.Already != 2 { // the mail to Eve, whose mailbox is full, still waits
+			// the mail to Eve, whose mailbox is full, still waits
+			if at := mailed(year); at.Mailed != 0 || at.Already != 2 {
 				t.Errorf("of %d again: %+v", year, at)
 			}
 		}

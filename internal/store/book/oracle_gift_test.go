@@ -4,21 +4,31 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
+	"donorbook/internal/pay"
+	"donorbook/internal/store"
+	"donorbook/internal/store/donations"
+	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
-// oracleGift is a gift of the oracle. It is of the contact that it was recorded for, and so of the one that this contact is part of.
+// oracleGift is a gift of the oracle. It is of the contact that it was recorded for, and so of the one that this
+// contact is part of.
 type oracleGift struct {
 	of, first        int64 // the contact now, and the one that it was recorded for
 	amount, refunded int64 // cents
@@ -63,8 +73,11 @@ func (o *oracle) gift(st oracleStep) {
 	if id == 0 {
 		return
 	}
-	g := &oracleGift{of: id, first: id, amount: int64(1+st.B%50) * 100, status: []giving.GiftStatus{giving.Succeeded, giving.Succeeded, giving.Succeeded, giving.Pending, giving.Failed}[st.A>>4%5]}
-	body := fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-%02dT0%d:30:00Z","status":%q`, g.amount/100, 1+st.C%28, st.A%10, g.status)
+	g := &oracleGift{of: id, first: id, amount: int64(1+st.B%50) * 100,
+		status: []giving.GiftStatus{giving.Succeeded, giving.Succeeded, giving.Succeeded, giving.Pending,
+			giving.Failed}[st.A>>4%5]}
+	body := fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-%02dT0%d:30:00Z","status":%q`,
+		g.amount/100, 1+st.C%28, st.A%10, g.status)
 	if plans := slices.Sorted(maps.Keys(o.plans)); st.B>>6%4 == 0 && len(plans) > 0 {
 		g.plan = plans[st.A%len(plans)]
 		g.of = o.plans[g.plan]
@@ -177,7 +190,8 @@ func (o *oracle) correct(st oracleStep) {
 	case g.status == giving.Pending && st.C%2 == 0:
 		is.status = giving.Succeeded
 		body = `{"status":"succeeded"}`
-	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded && !g.paid: // what a provider has is not corrected here
+	// what a provider has is not corrected here
+	case st.C>>2%3 == 0 && g.refunded == 0 && g.status == giving.Succeeded && !g.paid:
 		is.amount = int64(1+st.B%50) * 100
 		body = fmt.Sprintf(`{"correction":true,"amount":%d}`, is.amount/100)
 	case st.C>>2%3 == 1 && g.plan == "":
@@ -187,7 +201,8 @@ func (o *oracle) correct(st oracleStep) {
 		is.campaign = 0
 		body = `{"campaign_id":null}`
 	}
-	if _, err := o.s.UpdateGift(o.Context(), o.account.Number, code, giftInput(o, body, false, o.s.Now())); o.refused("correction", err) {
+	if _, err := o.s.UpdateGift(o.Context(), o.account.Number, code,
+		giftInput(o, body, false, o.s.Now())); o.refused("correction", err) {
 		return
 	}
 	if o.root(g.of) == is.of { // it was theirs already
@@ -202,7 +217,8 @@ func (o *oracle) plan(st oracleStep) {
 	if id == 0 || len(o.plans) >= 3 {
 		return
 	}
-	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
+	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+		`{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
 	if err == nil {
 		err = in.Validate(faults, true, "US", o.s.Now())
 	}
@@ -220,7 +236,8 @@ func (o *oracle) plan(st oracleStep) {
 // zone changes the organization's time zone, with which gifts move to other months.
 func (o *oracle) zone(st oracleStep) {
 	zone := []string{"UTC", "Pacific/Honolulu", "Pacific/Kiritimati"}[st.A%3]
-	if err := o.s.SetAccountSettings(o.Context(), o.account.Number, access.AccountSettingsInput{Timezone: &zone}); err != nil {
+	if err := o.s.SetAccountSettings(o.Context(), o.account.Number,
+		access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		o.fault("zone", "%v", err)
 	}
 	o.place = text.Location(zone)
@@ -232,7 +249,8 @@ func (o *oracle) zone(st oracleStep) {
 func (o *oracle) work() {
 	for busy := true; busy; {
 		var err error
-		if busy, err = jobs.NewJobWorker(o.s.JobStore).Round(o.Context(), func(err error) { o.fault("job", "%v", err) }); err != nil {
+		if busy, err = jobs.NewJobWorker(o.s.JobStore).Round(o.Context(),
+			func(err error) { o.fault("job", "%v", err) }); err != nil {
 			o.fault("job", "%v", err)
 		}
 	}
@@ -251,13 +269,15 @@ func (o *oracle) renameCampaign(st oracleStep) {
 	o.say("campaign %d is %s", one.ID, title)
 }
 
-// importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are archived, and no campaign is there that was not.
+// importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are
+// archived, and no campaign is there that was not.
 func (o *oracle) importGifts(st oracleStep) {
 	before, campaigns := o.says(), titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns)
 	file := "amount,date,method,first_name,last_name,email,campaign\n"
 	for _, n := range []int{st.A, st.B} {
 		o.filed[o.value(n%2)] = true
-		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28, strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title, "A drive"}[st.C>>2%3])
+		file += fmt.Sprintf("%d,2026-01-%02d,cash,F,L,%s,%s\n", 1+n%30, 1+n%28,
+			strings.TrimPrefix(o.value(n%2), "email:"), []string{"", o.campaigns[0].Title, "A drive"}[st.C>>2%3])
 	}
 	rows := openTable(o, file)
 	spec := giftImportOf(rows)
@@ -305,8 +325,10 @@ func (o *oracle) ledger() {
 				o.fault("void", "%s is %s, %v", code, g.Status, err)
 			}
 		}
-		if owner := o.root(want.of); !there || g.Net() != want.net() || g.Contact != owner || g.Campaign != want.campaign {
-			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(), g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
+		if owner := o.root(want.of); !there || g.Net() != want.net() || g.Contact != owner ||
+			g.Campaign != want.campaign {
+			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(),
+				g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
 		}
 		if !g.Local.Equal(giving.GiftClock(g.At, o.place)) {
 			o.fault("day of a gift", "%s of %v is at %v in %v", code, g.At, g.Local, o.place)
@@ -321,7 +343,8 @@ func (o *oracle) ledger() {
 	}
 	for _, one := range o.campaigns {
 		o.wantList("campaign_id", fmt.Sprint(one.ID), func(id int64) bool {
-			return slices.ContainsFunc(slices.Collect(maps.Values(o.gifts)), func(g *oracleGift) bool { return o.root(g.of) == id && g.campaign == one.ID && g.net() > 0 })
+			return slices.ContainsFunc(slices.Collect(maps.Values(o.gifts)),
+				func(g *oracleGift) bool { return o.root(g.of) == id && g.campaign == one.ID && g.net() > 0 })
 		})
 	}
 }
@@ -336,7 +359,8 @@ func (o *oracle) wantList(parameter, value string, is func(id int64) bool) {
 	}
 	slices.Sort(want)
 	filter := must(find.ParseFilter(maps.All(map[string]string{parameter: value}), "US"))(o)
-	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter, crm.PageRequest{Page: 1, PerPage: 100}))(o)
+	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter,
+		crm.PageRequest{Page: 1, PerPage: 100}))(o)
 	var got []int64
 	for _, c := range found {
 		got = append(got, c.ID)
@@ -365,4 +389,267 @@ func (o *oracle) notes(person []int64) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// thank thanks for a gift, perhaps once more. A mail waits in the outbox: an erasure must find it there.
+func (o *oracle) thank(st oracleStep) {
+	code := o.pickGift(st.A)
+	if code == "" {
+		return
+	}
+	g, how := o.gifts[code], giving.WaysToThank[st.B%len(giving.WaysToThank)]
+	if o.contacts[o.root(g.of)].erased {
+		return
+	}
+	o.s.UseRelay(new(postOffice))
+	_, err := o.s.ThankFor(o.Context(), o.account.Number, code,
+		gifts.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
+	if o.refused("thank", err) {
+		return
+	}
+	if g.thanks = how; st.B>>5%2 == 0 && (how == giving.ThankedMail || how == giving.ThankedLetter) {
+		g.receipt = true
+	}
+	o.say("thank for %s: %s", code, how)
+	if how != giving.ThankedMail {
+		return
+	}
+	o.mails[code]++
+	if m := o.mailAbout(code); m == nil || m.State() != mail.Waiting {
+		o.fault("mail", "%+v", m)
+	}
+}
+
+func (o *oracle) mailAbout(code string) *mail.Mail {
+	m := must(o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))))(o)
+	return m
+}
+
+// forgetMails: of an erased person no mail is left. One to an email that others share may be gone with it.
+func (o *oracle) forgetMails() {
+	for code := range o.mails {
+		m := o.mailAbout(code)
+		if m != nil && o.contacts[o.root(o.gifts[code].of)].erased {
+			o.fault("mail", "to an erased person: %+v", m)
+		}
+		if m == nil {
+			delete(o.mails, code)
+		}
+	}
+	for code := range o.told {
+		o.told[code] = o.refundMails(code)
+		if o.told[code] > 0 && o.contacts[o.root(o.gifts[code].of)].erased {
+			o.fault("mail", "%d about a refund of %s to an erased person", o.told[code], code)
+		}
+	}
+}
+
+// refundMails is how many mails about refunds of a gift wait.
+func (o *oracle) refundMails(code string) int {
+	about := gifts.AboutRefund(gifts.CodeID(o.account.Number, code))
+	found := must(store.List(o.Context(), o.s.Base, store.Number,
+		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about))(o)
+	return len(found)
+}
+
+// tellRefund expects one mail more about a refund, where one may go to the donor.
+func (o *oracle) tellRefund(code string) {
+	g := must(o.s.GiftRecord(o.Context(), o.account.Number, code))(o)
+	c := must(o.s.ContactRecord(o.Context(), o.account.Number, g.Contact))(o)
+	if o.s.Mails() && !g.Test && c.NoMail() == "" {
+		o.told[code]++
+	}
+	if waiting := o.refundMails(code); waiting != o.told[code] {
+		o.fault("mail", "%d tell of refunds of %s, want %d", waiting, code, o.told[code])
+	}
+}
+
+// post sends what waits: a mail about each gift as often as someone asked for it, with its receipt, and none about a
+// gift that was given back meanwhile. That waits for thanks again.
+func (o *oracle) post(oracleStep) {
+	office := new(postOffice)
+	o.s.UseRelay(office)
+	succeed(o, o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }))
+	// of sequences before
+	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool {
+		return !strings.Contains(l.To.String(),
+			o.word)
+	})
+	want := 0
+	for code, mails := range o.mails {
+		if g := o.gifts[code]; g.net() > 0 {
+			want += mails
+		} else if g.thanks == giving.ThankedMail {
+			g.thanks = giving.ToThank
+		}
+	}
+	for code, mails := range o.told {
+		if o.gifts[code].refunded > 0 { // and was not undone
+			want += mails
+		}
+	}
+	clear(o.told)
+	o.say("%d mails are sent", len(office.taken))
+	o.clock.move(time.Second) // the last mail about a gift is one
+	if clear(o.mails); len(office.taken) != want {
+		o.fault("mail", "%d were sent, want %d", len(office.taken), want)
+	}
+	for _, l := range office.taken {
+		if said := l.Text(); len(l.Files) > 1 || (len(l.Files) == 1) != strings.Contains(said, "Receipt number") ||
+			strings.Contains(said, "{") {
+			o.fault("mail", "with %d files: %s", len(l.Files), said)
+		}
+	}
+}
+
+// receipt makes the receipt for a gift, or finds it.
+func (o *oracle) receipt(st oracleStep) {
+	code := o.pickGift(st.A)
+	if code == "" || o.contacts[o.root(o.gifts[code].of)].erased {
+		return
+	}
+	made, err := o.s.IssueReceipt(o.Context(), o.account.Number, code)
+	if o.refused("receipt", err) {
+		return
+	}
+	o.gifts[code].receipt = true
+	o.say("receipt %s for %s", made.Receipt, code)
+}
+
+// receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a
+// gift, for what is left of it.
+func (o *oracle) receipted() {
+	first, last := must2(o.s.ReceiptYears(o.Context(), o.account.Number))(o)
+	valid := map[string]thanks.Receipt{}
+	for year := first; year <= last && last > 0; year++ {
+		all, total, err := o.s.Receipts(o.Context(), o.account.Number, year, crm.PageRequest{Page: 1, PerPage: 1000})
+		if err != nil || int64(len(all)) != total {
+			o.fault("receipts", "%d of %d: %v", len(all), total, err)
+		}
+		for i, r := range all {
+			if r.ID != thanks.FirstReceipt(year)+total-int64(i) || r.VoidedAt.IsZero() != (r.ReplacedBy == 0) &&
+				r.ReplacedBy != 0 {
+				o.fault("receipt", "%+v is number %d of %d", r, i, total)
+			}
+			if _, twice := valid[r.GiftCode]; r.VoidedAt.IsZero() && twice {
+				o.fault("receipt", "%s has two that are valid", r.GiftCode)
+			}
+			if r.VoidedAt.IsZero() {
+				valid[r.GiftCode] = r
+			}
+		}
+	}
+	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+		want, r := o.gifts[g.Code], valid[g.Code]
+		if g.Receipt != r.Code() || r.ID != 0 && (r.Amount != g.Left() || g.Status != giving.Succeeded) {
+			o.fault("receipt", "%s names %q, and %+v is valid", g.Code, g.Receipt, r)
+		}
+		if want != nil && r.ID != 0 != want.receipt && !o.contacts[o.root(want.of)].erased {
+			o.fault("receipt", "%s has receipt %q, want one: %v", g.Code, r.Code(), want.receipt)
+		}
+	}
+}
+
+// bounce notes that mail to an email came back, as the outbox does: with everyone who has it.
+func (o *oracle) bounce(st oracleStep) {
+	email := strings.TrimPrefix(o.value(st.A%2), "email:")
+	if err := o.s.MarkBounced(o.Context(), o.account.Number, email); err != nil {
+		o.fault("bounce", "%v", err)
+	}
+	o.say("%s bounces", email)
+	for _, c := range o.contacts {
+		if says := c.says(); c.into == 0 && !c.archived && !c.erased && says.set["email:"+email] &&
+			says.text["bounced"] != email {
+			c.events = append(c.events, &event{text: map[string]string{"bounced": email},
+				was: map[string]string{"bounced": says.text["bounced"]}})
+		}
+	}
+}
+
+// template writes a text, or goes back to ours.
+func (o *oracle) template(st oracleStep) {
+	at := thanks.Occasions[st.A%len(thanks.Occasions)]
+	if st.B%3 == 0 {
+		delete(o.texts, at)
+		succeed(o, o.s.ResetTemplate(o.Context(), o.account.Number, at))
+		return
+	}
+	text := thanks.Template{Occasion: at, Subject: "Thanks, {first_name}", Body: fmt.Sprintf("Dear {name}, %d", st.B)}
+	must(o.s.ChangeTemplate(o.Context(), o.account.Number, at,
+		thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}))(o)
+	text.Own = true
+	o.texts[at] = text
+}
+
+// thanked compares who was thanked, and the texts, with the model.
+func (o *oracle) thanked() {
+	o.receipted()
+	waits := int64(0)
+	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+		if want := o.gifts[g.Code]; want != nil && want.thanks != "" && g.Thanks.How != want.thanks {
+			o.fault("thanks", "%s says %q, want %q", g.Code, g.Thanks.How, want.thanks)
+		}
+		if g.Thanks.How == giving.ToThank && g.Net() > 0 {
+			waits++
+		}
+	}
+	if n, err := o.s.ToThank(o.Context(), o.account.Number, 1000); err != nil || n != waits {
+		o.fault("gifts to thank for", "%d, want %d: %v", n, waits, err)
+	}
+	all := must(o.s.Templates(o.Context(), o.account.Number))(o)
+	for _, text := range all {
+		want, own := o.texts[text.Occasion]
+		if !own {
+			want = thanks.Default(text.Occasion)
+		}
+		if text.Template != want {
+			o.fault("template", "%+v, want %+v", text, want)
+		}
+	}
+}
+
+// donate has someone give on the page of a campaign: who pays becomes a contact, and who does not leaves nothing.
+func (o *oracle) donate(st oracleStep) {
+	if len(o.ids) >= 6 {
+		return
+	}
+	if _, err := o.s.Connect(o.Context(), o.account, donations.Connecting{Provider: pay.PretendName, Key: "none"},
+		"https://donors.example"); err != nil {
+		o.fault("donate", "%v", err)
+	}
+	o.names++
+	c := &o.campaigns[st.A%len(o.campaigns)]
+	email := fmt.Sprintf("d%s%d@example.org", o.word, o.names)
+	w := donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: int64(5+st.B%50) * 100, FirstName: "F",
+		LastName: "L", Email: email}
+	to := func(*donate.Donation) string { return "https://donors.example/thanks" }
+	d, h, err := o.s.Give(o.Context(), o.account, c, donate.NewID(), w, donations.Pages{Success: to, Cancel: to})
+	if o.refused("donate", err) {
+		return
+	}
+	choice := []pay.Choice{pay.ChoosePay, pay.ChoosePay, pay.ChoosePay, pay.ChooseDecline}[st.C%4]
+	if _, err := o.desk.Choose(path.Base(h.URL), choice); err != nil {
+		o.fault("donate", "%v", err)
+	}
+	if d, err = o.other.LookAtDonation(o.Context(), o.account.Number, d.ID); err != nil {
+		o.fault("donate", "%v", err)
+	}
+	if choice != pay.ChoosePay {
+		o.say("donation of %s that is not paid", email)
+		return
+	}
+	g, err := o.s.GiftRecord(o.Context(), o.account.Number, d.Gift)
+	if err != nil || d.State != donate.Paid {
+		o.fault("donate", "%+v is paid: %v", d, err)
+	}
+	says := newSaying()
+	says.set["email:"+email] = true
+	o.add(g.Contact, says)
+	o.gifts[g.Code] = &oracleGift{of: g.Contact, first: g.Contact, amount: w.Amount, status: giving.Succeeded,
+		campaign: c.ID, receipt: g.Receipt != "", paid: true}
+	if g.Thanks.Done() {
+		o.gifts[g.Code].thanks = g.Thanks.How
+		o.mails[g.Code]++
+	}
+	o.say("donation of %d by %s, gift %s", w.Amount, o.name(g.Contact), g.Code)
 }

@@ -16,7 +16,8 @@ import (
 
 // undoGroup undoes a job: one that is begun by a person, and gone on with by another.
 func (o *oracle) undoGroup(job int64) {
-	undo, err := o.s.UndoJob(store.By(o.Context(), history.ConsoleChannel, "bob@example.org"), o.account.Number, job, "US", false)
+	undo, err := o.s.UndoJob(store.By(o.Context(), history.ConsoleChannel, "bob@example.org"), o.account.Number, job,
+		"US", false)
 	if err != nil {
 		o.fault("undo of a group", "%v", err)
 	}
@@ -89,7 +90,8 @@ func (o *oracle) undoBulk(st oracleStep) {
 	if err != nil || !j.Undoable() {
 		return // too old
 	}
-	if _, err := o.s.UndoJob(o.Context(), o.account.Number, one.job, "US", false); o.refused("undo of a bulk change", err) {
+	if _, err := o.s.UndoJob(o.Context(), o.account.Number, one.job, "US", false); o.refused("undo of a bulk change",
+		err) {
 		return
 	}
 	o.work()
@@ -105,7 +107,8 @@ func (o *oracle) undoBulk(st oracleStep) {
 	o.bulks = slices.Delete(o.bulks, i, i+1)
 }
 
-// retag renames or deletes a tag of all contacts, also of archived ones and of those that were merged. It is undone at once, or stays.
+// retag renames or deletes a tag of all contacts, also of archived ones and of those that were merged. It is undone
+// at once, or stays.
 func (o *oracle) retag(st oracleStep) {
 	from, to := o.value(4+st.A%2), ""
 	switch st.B % 3 {
@@ -193,7 +196,8 @@ func (o *oracle) readSegments(erased []int64) {
 	}
 }
 
-// importPeople imports a file. It is undone at once, after which those it made are archived and all others are as before, or it stays.
+// importPeople imports a file. It is undone at once, after which those it made are archived and all others are as
+// before, or it stays.
 func (o *oracle) importPeople(st oracleStep) {
 	if len(o.ids) >= 6 {
 		return
@@ -205,7 +209,8 @@ func (o *oracle) importPeople(st oracleStep) {
 		email, tag := o.value(n%2), o.value(4+n>>1%2)
 		s.set[email], s.set[tag], s.text["company"] = true, true, fmt.Sprintf("Co%s%d.", o.word, o.names)
 		parts = append(parts, s)
-		file += fmt.Sprintf("F,L,%s,%s,%s\n", strings.TrimPrefix(email, "email:"), s.text["company"], strings.TrimPrefix(tag, "tag:"))
+		file += fmt.Sprintf("F,L,%s,%s,%s\n", strings.TrimPrefix(email, "email:"), s.text["company"],
+			strings.TrimPrefix(tag, "tag:"))
 	}
 	before, known := o.says(), o.lastMerge()
 	rows := openTable(o, file)
@@ -244,7 +249,8 @@ type modelImport struct {
 	made   []int64
 }
 
-// undoImport undoes an import. What was changed since stays, and is listed; everything else is as if the import had not been.
+// undoImport undoes an import. What was changed since stays, and is listed; everything else is as if the import had
+// not been.
 func (o *oracle) undoImport(st oracleStep) {
 	if len(o.imports) == 0 {
 		return
@@ -309,10 +315,14 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 	}
 	made := slices.DeleteFunc(page, func(c crm.Contact) bool { return slices.Contains(o.ids, c.ID) })
 	slices.SortFunc(made, func(a, b crm.Contact) int { return int(a.ID - b.ID) })
-	merged := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known, int64(10)))(o)
+	merged := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known,
+		int64(10)))(o)
 	for _, part := range parts {
 		company := part.text["company"]
-		if i := slices.IndexFunc(merged, func(m store.Merge) bool { return strings.Contains(m.Sent, company) }); i >= 0 {
+		if i := slices.IndexFunc(merged, func(m store.Merge) bool {
+			return strings.Contains(m.Sent,
+				company)
+		}); i >= 0 {
 			m := merged[i]
 			o.note(m.Survivor, &event{merge: m.ID, rule: rule, parts: part})
 			one.merges[m.ID] = m.Survivor
@@ -331,7 +341,8 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 
 // lastMerge is the last merge of the account.
 func (o *oracle) lastMerge() (last int64) {
-	all := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0), int64(1000)))(o)
+	all := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0),
+		int64(1000)))(o)
 	for _, m := range all {
 		last = m.ID
 	}
