@@ -122,7 +122,7 @@ func TestAVisitorGives(t *testing.T) {
 	paid.is(303)
 	p.get(paid.location()).sees("Thank you!", "$51.81", "received", "No money was moved").
 		lacks("Ana", "Okafor", "ana@example.org", "Zoë", "your email").
-		with("Referrer-Policy", "no-referrer", "Cache-Control", "no-store")
+		with("Refresh", "", "Referrer-Policy", "no-referrer", "Cache-Control", "no-store")
 	s.owner.get("gifts?test=yes").sees("Ana Okafor")
 	s.now = s.now.Add(25 * time.Hour)
 	p.get(paid.location()).sees("Thank you!").lacks("$51.81")
@@ -161,6 +161,8 @@ func TestAGiverComesBackToTheForm(t *testing.T) {
 		has(`value="Okafor"`, `value="ana@example.org"`, `value="Joe"`, `name="consent" value="yes" checked`,
 			`value="in_memory_of" selected`).hides(`name="cover" value="yes" checked`).
 		with("Referrer-Policy", "no-referrer")
+	token := mustURL(t, back).Query().Get("d") // until it is known what was paid, the page of thanks looks again by itself
+	p.get("/coats/thanks?d="+token).with("Refresh", "5")
 	if again := p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe",
 		"consent", "yes")...); again != session || s.begun() != 1 {
 		t.Errorf("sent again, it leads to %s instead of %s, and %d began", again, session, s.begun())
@@ -688,6 +690,10 @@ func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	if a := p.post(link, "do", "card"); !strings.HasSuffix(a.header.Get("Refresh"), link) {
 		t.Errorf("%d %v", a.status, a.header)
 	}
+	for range 4 { // each of them asks the provider
+		p.post(link, "do", "card").is(200)
+	}
+	p.post(link, "do", "card").is(429)
 	p.post(link, "do", "end").sees("Ended")
 }
 

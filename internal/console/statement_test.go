@@ -386,6 +386,8 @@ func TestTheColumnsOfARefundAddUp(t *testing.T) {
 	p.get(contact).sees("Total $504.80 1 gift $14.51 of it covered fees", "This year $504.80", "Largest gift $504.80")
 	p.get("gifts").sees("$490.29 from 1 gift (covered fees not counted)", "$504.80 from Zoë Okafor")
 	p.get(contact+"/statement?year=2026").sees("Total $504.80", "$14.51 of the total covered processing fees.")
+	p.get("donors?year=2026").sees("1 donor gave in 2026. Covered fees are not counted.", "Zoë Okafor 1 $490.29")
+	p.get("donors?year=2024").lacks("Covered fees")
 }
 
 // A segment that was saved with an order is exported in that order.
