@@ -212,8 +212,6 @@ func TestExamplesNameTheAuthorityOnlyIfThereIsOne(t *testing.T) {
 
 func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
 
-func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
-
 func succeed(t rig.Failer, err error) {
 	t.Helper()
 	rig.Succeed(t, err)

@@ -125,10 +125,6 @@ func newService(t *testing.T, e engine) *service {
 	return s
 }
 
-func (s *service) options() store.Options {
-	return store.Options{Data: s.data, Database: databaseOf(s.data)}
-}
-
 func (s *service) keys() string { return filepath.Join(s.data, "payments.key") }
 
 // start starts a server, which dies at a moment.

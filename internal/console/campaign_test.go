@@ -58,11 +58,6 @@ func (s *site) stored(owner access.Account, id int64) (campaign.Campaign, []stri
 	return record.Campaign, record.Beneficiaries
 }
 
-func (p *person) doesNotSee(a answer, words ...string) {
-	p.site.t.Helper()
-	a.lacks(words...)
-}
-
 // wholeForm is everything that the form of a campaign holds.
 func wholeForm(beneficiaries ...string) []string {
 	pairs := []string{

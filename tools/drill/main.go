@@ -30,7 +30,6 @@ var page string
 type outcome struct {
 	Promise, Name         string
 	Passed, Times, failed int // Passed are the tests of all rounds
-	missed                []string
 	took                  time.Duration
 	log                   bytes.Buffer
 }

@@ -141,20 +141,9 @@ func (shop *org) month() {
 	shop.arrive()
 }
 
-func (shop *org) fees() {
-	shop.Helper()
-	shop.stripe.Fees()
-	shop.arrive()
-}
-
 func (shop *org) set(settings donate.Settings) {
 	shop.Helper()
 	succeed(shop, shop.SaveDonationSettings(shop.Context(), shop.Number, settings))
-}
-
-func (shop *org) plan(code string) giving.Plan {
-	shop.Helper()
-	return must(shop.Plan(shop.Context(), shop.Number, code))(shop)
 }
 
 // change writes to the database behind the program's back.

@@ -186,12 +186,6 @@ func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
 	return all
 }
 
-// lookAt is what the first rows of a file tell about its columns.
-func lookAt(t testing.TB, file string) *sheet.Look {
-	t.Helper()
-	return must(jobs.SurveyRows(t.Context(), openTable(t, file)))(t).Look
-}
-
 // upload uploads a file and begins to import it.
 func upload(t testing.TB, s *Book, account int64, text string) jobs.Import {
 	t.Helper()

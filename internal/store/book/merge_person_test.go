@@ -348,7 +348,7 @@ func TestAnUndoLeavesWhatAPersonTyped(t *testing.T) {
 		input(t, `{"emails":["d@example.org","c@example.org"]}`))
 	succeed(t, err)
 	update(t, s, account, moved, `{"emails":["c@example.org"]}`)
-	_, _, err = s.UndoChange(t.Context(), account, moved, change.Tag.Revision, "US")
+	must2(s.UndoChange(t.Context(), account, moved, change.Tag.Revision, "US"))(t)
 	equal(t, len(recordOf(t, s, account, moved).Emails), 1, "after the move is undone, there")
 }
 

@@ -128,11 +128,6 @@ func eachPair(t *testing.T, test func(t *testing.T, a, b *Book)) {
 	test(t, a, b)
 }
 
-func eachDatabase(t *testing.T, test func(t *testing.T, o store.Options)) {
-	t.Helper()
-	test(t, newDatabase(t))
-}
-
 // openTest opens a store in a directory of its own.
 func openTest(t testing.TB) *Book {
 	t.Helper()
