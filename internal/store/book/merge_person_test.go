@@ -348,7 +348,8 @@ func TestAnUndoLeavesWhatAPersonTyped(t *testing.T) {
 		input(t, `{"emails":["d@example.org","c@example.org"]}`))
 	succeed(t, err)
 	update(t, s, account, moved, `{"emails":["c@example.org"]}`)
-	must2(s.UndoChange(t.Context(), account, moved, change.Tag.Revision, "US"))(t)
+	err = errOf2(s.UndoChange(t.Context(), account, moved, change.Tag.Revision, "US"))
+	equal(t, err.Error(), string(doc.NothingToUndo), "an undo of what was changed again since")
 	equal(t, len(recordOf(t, s, account, moved).Emails), 1, "after the move is undone, there")
 }
 
