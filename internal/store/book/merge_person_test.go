@@ -389,6 +389,20 @@ func TestATagThatWasRenamedGoesWithItsMerge(t *testing.T) {
 	}
 }
 
+// What is known of an email is not forgotten because a tag was deleted before that email came.
+func TestAnUndoKeepsWhichEmailBounced(t *testing.T) {
+	s, account := newBookOf(t)
+	survivor := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","emails":["a@example.org"],"tags":["old"]}`).ID
+	sent := create(t, s, account,
+		`{"first_name":"Ann","last_name":"Lee","emails":["a@example.org","b@example.org"],"tags":["new"]}`)
+	must(s.DeleteTag(t.Context(), account, "old"))(t)
+	other := createAs(t, s, account,
+		`{"first_name":"Ann","last_name":"Lee","emails":["c@example.org"],"bounced_email":"c@example.org"}`, crm.Force).ID
+	mergeOf(t, s, account, survivor, other)
+	unmerge(t, s, account, sent.Merge, "US")
+	equal(t, recordOf(t, s, account, survivor).BouncedEmail, "c@example.org", "bounced")
+}
+
 // Merges from before it was kept how they were made are undone as well as their differences tell.
 func TestAMergeWithoutItsChoiceIsUndone(t *testing.T) {
 	s, account := newBookOf(t)
