@@ -62,7 +62,7 @@ func (c Contact) Replay(events []Event, only func(field string) bool, region str
 			}
 		case e.Rename != nil:
 			for _, tag := range e.Rename.Tags {
-				c = c.RenameTag(tag, e.Rename.Becomes, now)
+				c.Tags = c.RenameTag(tag, e.Rename.Becomes, now).Tags // nothing else: fields that do not happen again are those of today
 			}
 		default:
 			for j := range e.Edit {

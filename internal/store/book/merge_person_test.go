@@ -390,6 +390,61 @@ func TestATagThatWasRenamedGoesWithItsMerge(t *testing.T) {
 	}
 }
 
+// A tag that was renamed or deleted since, the other contact has got later: merged again, it brings that along.
+func TestAMergeMadeAgainBringsATagThatWasDeleted(t *testing.T) {
+	s := newBook(t)
+	for _, own := range []string{``, `"choir"`} {
+		account := newAccount(t, s).Number
+		survivor := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":[`+own+`]}`, crm.Force).ID
+		createAs(t, s, account, `{"first_name":"Bob","last_name":"Li","tags":["choir"]}`, crm.Force)
+		other := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`, crm.Force).ID
+		third := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":["third"]}`, crm.Force).ID
+		_, undo := unmerge(t, s, account, mergeOf(t, s, account, survivor, other), "US")
+		must(s.DeleteTag(t.Context(), account, "choir"))(t)
+		update(t, s, account, other, `{"tags":["choir"]}`)
+		must(s.UndoMerge(t.Context(), account, undo, "US"))(t)
+		equal(t, fmt.Sprint(recordOf(t, s, account, survivor).Tags), "[choir]", "merged again, with "+own)
+		unmerge(t, s, account, mergeOf(t, s, account, survivor, third), "US")
+		equal(t, fmt.Sprint(recordOf(t, s, account, survivor).Tags), "[choir]", "without the third, with "+own)
+	}
+}
+
+// Tags are renamed on merged contacts, too. The undo of another merge does not rename them twice, and brings none back
+// that was taken away under its old name.
+func TestAnUndoRenamesTagsOfMergedContactsOnce(t *testing.T) {
+	s := newBook(t)
+	for _, c := range []struct{ edit, want string }{
+		{`{}`, "[two one]"},
+		{`{"tags":["one","third"]}`, "[two]"},
+	} {
+		account := newAccount(t, s).Number
+		survivor := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":["one"]}`, crm.Force).ID
+		third := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":["third"]}`, crm.Force).ID
+		other := createAs(t, s, account, `{"first_name":"Ann","last_name":"Lee","tags":["theirs"]}`, crm.Force).ID
+		merge := mergeOf(t, s, account, survivor, third)
+		mergeOf(t, s, account, survivor, other)
+		update(t, s, account, survivor, c.edit)
+		must(s.RenameTag(t.Context(), account, "one", "two"))(t)
+		must(s.RenameTag(t.Context(), account, "theirs", "one"))(t)
+		unmerge(t, s, account, merge, "US")
+		equal(t, fmt.Sprint(recordOf(t, s, account, survivor).Tags), c.want, "after %s", c.edit)
+	}
+}
+
+// What is known of an email is not forgotten because a tag was deleted before that email came.
+func TestAnUndoKeepsWhichEmailBounced(t *testing.T) {
+	s, account := newBookOf(t)
+	survivor := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","emails":["a@example.org"],"tags":["old"]}`).ID
+	sent := create(t, s, account,
+		`{"first_name":"Ann","last_name":"Lee","emails":["a@example.org","b@example.org"],"tags":["new"]}`)
+	must(s.DeleteTag(t.Context(), account, "old"))(t)
+	other := createAs(t, s, account,
+		`{"first_name":"Ann","last_name":"Lee","emails":["c@example.org"],"bounced_email":"c@example.org"}`, crm.Force).ID
+	mergeOf(t, s, account, survivor, other)
+	unmerge(t, s, account, sent.Merge, "US")
+	equal(t, recordOf(t, s, account, survivor).BouncedEmail, "c@example.org", "bounced")
+}
+
 // Merges from before it was kept how they were made are undone as well as their differences tell.
 func TestAMergeWithoutItsChoiceIsUndone(t *testing.T) {
 	s, account := newBookOf(t)

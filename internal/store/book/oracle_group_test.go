@@ -137,7 +137,7 @@ func (o *oracle) retag(st oracleStep) {
 		return
 	}
 	for _, id := range o.ids {
-		if c := o.contacts[id]; !c.erased {
+		if c := o.contacts[id]; !c.erased && c.says().set[from] {
 			c.events = append(c.events, &event{rename: [2]string{from, to}})
 		}
 	}

@@ -143,7 +143,8 @@ type event struct {
 	new         saying // what the survivor would not have said without it, at any time since
 	named       bool   // what was sent may name someone who was erased, so that it cannot be undone
 
-	rename   [2]string // a tag, and what it becomes; "" where it is deleted
+	rename   [2]string // a tag that it had, and what it becomes; "" where it is deleted
+	again    *event    // the merge that was made again with tags that came later than its place
 	add, out []string  // of an edit
 	text     map[string]string
 	was      map[string]string
@@ -187,6 +188,12 @@ func (c *modelContact) says() saying {
 func (c *modelContact) fold() saying {
 	s := c.base.clone()
 	for _, e := range c.events {
+		if e.again != nil {
+			if !e.again.undone && e.again.merge == e.merge {
+				maps.Copy(s.set, e.parts.set)
+			}
+			continue
+		}
 		if e.merge != 0 {
 			if !e.undone {
 				had := s.clone()
@@ -763,6 +770,14 @@ func (o *oracle) redo(st oracleStep) {
 		c.events = append(c.events[:since:since], slices.DeleteFunc(c.events[since:],
 			func(w *event) bool { return w.went })...)
 	}
+	late := newSaying() // a tag that was renamed or deleted since, the other one has got later
+	for _, w := range c.events[slices.Index(c.events, e):] {
+		if tag := w.rename[0]; e.parts.set[tag] {
+			late.set[tag] = true
+			delete(e.parts.set, tag)
+		}
+	}
+	c.events = append(c.events, &event{again: e, merge: e.merge, other: e.other, parts: late})
 	o.merges, o.into[e.merge] = append(o.merges, e.merge), survivor
 	oc.into = survivor
 	o.undos = slices.DeleteFunc(o.undos, func(u int64) bool { return u == undo })

@@ -41,7 +41,7 @@ type Rebuilding struct {
 	events []crm.Event              // all that have happened since, with what they did
 	again  []crm.Event              // those that happen again
 	known  []string                 // match keys of contacts that are part of it
-	joins  map[int64][]store.Change // of contacts that were merged
+	joins  map[int64][]store.Change // of contacts that were merged, and what became of their tags
 	drop   map[int64]bool           // changes that do not happen again
 	merges map[int64]*store.Merge   // those that stand, by their own change
 	others map[int64]*Stored
@@ -109,7 +109,7 @@ func (r *Rebuilding) rebuild(survivor *Stored, merge *store.Merge, instead *crm.
 		return is, nil, err
 	}
 	if instead != nil {
-		r.again = append(r.again, *instead)
+		r.happen(*instead, math.MaxInt64)
 	}
 	slices.SortStableFunc(r.again, func(a, b crm.Event) int { return cmp.Compare(a.Revision, b.Revision) })
 	base := survivor.Contact.Back(r.events, r.only, r.Region)
@@ -229,7 +229,7 @@ func (r *Rebuilding) arrange() error {
 		return err
 	}
 	for _, e := range r.events {
-		m := r.merges[e.Revision]
+		m, told := r.merges[e.Revision], e.Revision
 		switch {
 		case r.drop[e.Revision]:
 			continue
@@ -251,12 +251,38 @@ func (r *Rebuilding) arrange() error {
 			}
 			e = crm.Event{Revision: m.Place, Other: part, Choice: choice}
 		}
-		r.again = append(r.again, e)
+		r.happen(e, told)
 	}
 	return nil
 }
 
-// readOthers reads the contacts that were merged, and their external ids, which a merge takes from them.
+// happen says that an event happens again. What another contact has brought it says as of a change, which comes later than the event where a merge was made again. A tag that was
+// renamed or deleted between the two it can only have got since, so that comes later, too.
+func (r *Rebuilding) happen(e crm.Event, told int64) {
+	if e.Other != nil && told > e.Revision {
+		part, late := *e.Other, crm.Contact{}
+		part.Tags = slices.DeleteFunc(slices.Clone(part.Tags), func(tag string) bool {
+			renamed := slices.ContainsFunc(r.events, func(by crm.Event) bool {
+				return by.Rename != nil && by.Revision > e.Revision && by.Revision < told && slices.Contains(by.Rename.Tags, tag) && !r.taken(by.Revision)
+			})
+			if renamed {
+				late.Tags = append(late.Tags, tag)
+			}
+			return renamed
+		})
+		if e.Other = &part; len(late.Tags) > 0 {
+			r.again = append(r.again, crm.Event{Revision: told, Other: &late})
+		}
+	}
+	r.again = append(r.again, e)
+}
+
+// taken tells whether a change was taken back.
+func (r *Rebuilding) taken(change int64) bool {
+	return slices.ContainsFunc(r.events, func(e crm.Event) bool { return e.Undoes == change })
+}
+
+// readOthers reads the contacts that were merged, with their external ids, which a merge takes from them, and their tags, which are renamed there, too.
 func (r *Rebuilding) readOthers() error {
 	var ids []int64
 	for _, m := range r.merges {
@@ -286,18 +312,18 @@ func (r *Rebuilding) readOthers() error {
 			return err
 		}
 	}
-	if !r.only("external_ids") {
+	if !r.only("external_ids") && !r.only("tags") {
 		return nil
 	}
 	return r.T.Scan(func(row db.Row) {
-		if c := store.ScanChange(row); c.Kind == history.DidJoin {
+		if c := store.ScanChange(row); c.Kind == history.DidJoin || strings.Contains(c.Data, `"tags"`) {
 			c.Data = strings.Clone(c.Data)
 			r.joins[c.ID] = append(r.joins[c.ID], c)
 		}
 	}, sqlJoins, r.A.Account, int64(history.ContactNoun), ids, r.from)
 }
 
-// part is what a merge has brought, nil where that is not known any more.
+// part is what a merge has brought, as it was then, nil where that is not known any more.
 func (r *Rebuilding) part(m *store.Merge) (*crm.Contact, error) {
 	if m.Other == 0 {
 		if m.Forgotten() {
@@ -311,13 +337,23 @@ func (r *Rebuilding) part(m *store.Merge) (*crm.Contact, error) {
 	if row == nil || row.Damage != nil {
 		return nil, nil
 	}
-	var joined store.Change
+	var since []store.Change
 	for _, c := range r.joins[m.Other] {
-		if c.Revision < m.ID {
-			joined = c
+		switch {
+		case c.Revision > m.ID:
+			since = append(since, c)
+		case c.Kind == history.DidJoin:
+			since = []store.Change{c}
 		}
 	}
-	d, err := doc.ParseDifferences(joined.Data)
-	part := row.Contact.Back([]crm.Event{{Edit: d}}, func(field string) bool { return field == "external_ids" }, r.Region)
-	return &part, err
+	var events []crm.Event
+	for _, c := range since {
+		d, err := doc.ParseDifferences(c.Data)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, crm.Event{Edit: d})
+	}
+	part := row.Contact.Back(events, func(field string) bool { return field == "external_ids" || field == "tags" }, r.Region)
+	return &part, nil
 }
