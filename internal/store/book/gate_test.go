@@ -114,8 +114,9 @@ func TestConcurrentWorkInPiecesGoesOnByTurns(t *testing.T) {
 		g := store.NewGate(1)
 		letGo := occupied(t, g, 9)
 		var order []int64
+		var writers sync.WaitGroup
 		for _, account := range []int64{1, 2} {
-			go func() {
+			writers.Go(func() {
 				for range 5 {
 					_ = g.Again(t.Context(), account, func() error {
 						order = append(order, account)
@@ -123,11 +124,11 @@ func TestConcurrentWorkInPiecesGoesOnByTurns(t *testing.T) {
 						return nil
 					})
 				}
-			}()
+			})
 			synctest.Wait()
 		}
 		letGo()
-		time.Sleep(time.Minute)
+		writers.Wait()
 		if want := []int64{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}; !slices.Equal(order, want) {
 			t.Errorf("the order is %v, want %v", order, want)
 		}
