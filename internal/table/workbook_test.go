@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/rig/drill"
 	"donorbook/internal/table"
 )
 
@@ -181,22 +180,6 @@ func TestTypedCells(t *testing.T) {
 	}
 	if _, err := table.NewWriter(io.Discard, "pdf"); err == nil {
 		t.Error("a table was written as PDF")
-	}
-}
-
-// More rows than a spreadsheet program can show are refused.
-func TestAWorkbookHasNoMoreRowsThanProgramsShow(t *testing.T) {
-	t.Parallel()
-	if !drill.On {
-		t.Skip("it takes a while, and is part of make drill")
-	}
-	w, err := table.NewWriter(io.Discard, "xlsx")
-	rows := 0
-	for ; err == nil && rows < 2<<20; rows++ {
-		err = w.Row(nil)
-	}
-	if err == nil || rows != 1<<20+1 {
-		t.Errorf("%v after %d rows", err, rows)
 	}
 }
 
