@@ -1,6 +1,7 @@
 package donorbook_test
 
 import (
+	"donorbook/internal/rig/assert"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"donorbook/internal/rig"
 )
 
 // allowed lists the packages that each package may import, of those below internal. An import that is not listed fails the test.
@@ -173,7 +172,7 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 		if lines := strings.Count(source, "\n"); lines > 500 && !strings.HasPrefix(source, "// Code generated ") {
 			t.Errorf("%s has %d lines: more than 500 are two files", path, lines)
 		}
-		for _, spec := range rig.Must(parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly))(t).Imports {
+		for _, spec := range assert.Must(parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly))(t).Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
 			if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(imports, inside) {
 				t.Errorf("%s imports %s", path, inside)
@@ -262,7 +261,7 @@ func TestWhateverRunsBesideItsCallerIsGuarded(t *testing.T) {
 			continue
 		}
 		positions := token.NewFileSet()
-		ast.Inspect(rig.Must(parser.ParseFile(positions, path, source, 0))(t), func(n ast.Node) bool {
+		ast.Inspect(assert.Must(parser.ParseFile(positions, path, source, 0))(t), func(n ast.Node) bool {
 			if begun := begunBy(n); begun != nil {
 				if found++; !isGuarded(begun) {
 					t.Errorf("%s begins what may end the process: let it call guard.Do", positions.Position(n.Pos()))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // What the program promises while it is attacked.
@@ -84,7 +85,7 @@ func (s *program) use(secret string, duration time.Duration) (took, bare []time.
 		}
 		took = append(took, time.Since(begun))
 		begun = time.Now()
-		rig.Must(idle.Client().Get(idle.URL))(s.t).Body.Close()
+		assert.Must(idle.Client().Get(idle.URL))(s.t).Body.Close()
 		bare = append(bare, time.Since(begun))
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -3,13 +3,12 @@
 package donorbook_test
 
 import (
+	"donorbook/internal/rig/assert"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"donorbook/internal/rig"
 )
 
 // saved is how a page says into which file its program goes.
@@ -24,7 +23,7 @@ func TestProgramsOfTheClientPagesWork(t *testing.T) {
 	for _, page := range []string{"curl", "python", "javascript", "php", "go"} {
 		t.Run(page, func(t *testing.T) {
 			w.t = t
-			text := rig.Must(os.ReadFile(filepath.Join("docs", "clients", page+".md")))(t)
+			text := assert.Must(os.ReadFile(filepath.Join("docs", "clients", page+".md")))(t)
 			w.paste(`ACCOUNT=$(bin/donorbook account create --name "River Aid")
 				export DONORBOOK_KEY=$(bin/donorbook key create --account $ACCOUNT --name Program)
 				curl -sSf --cacert donorbook-data/tls/ca.pem -H "Authorization: Bearer $DONORBOOK_KEY" -H "Content-Type: application/json" \
@@ -52,7 +51,7 @@ func (w *walk) follow(page string) {
 				w.t.Fatalf("the page does not say into which file to save its %s", b.kind)
 			}
 			program := strings.ReplaceAll(b.text, "localhost:8443", "localhost:"+w.port)
-			rig.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, names[len(names)-1][1]), []byte(program), 0o600))
+			assert.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, names[len(names)-1][1]), []byte(program), 0o600))
 		}
 	}
 	if !printed {

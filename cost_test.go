@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // What a request may cost, whatever it asks for, and by how much it may delay others.
@@ -154,7 +155,7 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 func (s *program) fill(account, secret string) full {
 	make := func(path, body string) string { // the id of what was made
 		var made struct{ ID json.RawMessage }
-		rig.Succeed(s.t, json.Unmarshal(s.Call(secret, http.StatusCreated, "POST", path, body), &made))
+		assert.Succeed(s.t, json.Unmarshal(s.Call(secret, http.StatusCreated, "POST", path, body), &made))
 		return strings.Trim(string(made.ID), `"`)
 	}
 	worst := full{org: account, contact: make("/v1/contacts", changedOften(0))}
@@ -179,7 +180,7 @@ func (s *program) fill(account, secret string) full {
 	worst.gift = make("/v1/transactions", gift+`"plan_id":"`+worst.plan+`","campaign_id":`+worst.campaign+
 		`,"transacted_at":"2026-01-31","note":"`+strings.Repeat("<", 5_000)+`"}`)
 	make("/v1/transactions/"+worst.gift+"/receipt", "")
-	rig.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"},
+	assert.Must(http.PostForm("http://"+s.Address+"/light-the-harbor/donate", url.Values{"way": {"online"},
 		"frequency": {"once"}, "once": {"50"}, "first_name": {"Ana"}, "last_name": {"Lee"}, "email": {"a@example.org"},
 	}))(s.t).Body.Close()
 	dir := s.t.TempDir()
@@ -195,7 +196,7 @@ func (s *program) fill(account, secret string) full {
 	gifts.WriteString(strings.Repeat("somebody.with.a.long.name.100.0@example.org,5.00,2026-01-31,check,\n", 2_000))
 	for _, file := range [][2]string{{"contact", people.String()}, {"gift", gifts.String()}} {
 		path := filepath.Join(dir, file[0]+".csv")
-		rig.Succeed(s.t, os.WriteFile(path, []byte(file[1]), 0o600))
+		assert.Succeed(s.t, os.WriteFile(path, []byte(file[1]), 0o600))
 		s.Run(file[0], "import", "--account", account, path)
 	}
 	return worst
@@ -208,7 +209,7 @@ func (u uploader) post(path string, fields ...string) {
 		form.Set(fields[i], fields[i+1])
 	}
 	address := "http://" + u.Address + strings.Replace(u.path, "/contacts/import", path, 1)
-	response, answer := rig.Must2(rig.Send(direct, "", http.MethodPost, address, form.Encode(),
+	response, answer := assert.Must2(rig.Send(direct, "", http.MethodPost, address, form.Encode(),
 		"Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded", "Cookie", u.cookie))(u.t)
 	if response.StatusCode != http.StatusSeeOther {
 		u.t.Errorf("the form of %s is answered with %d: %.2000s", path, response.StatusCode, answer)
@@ -229,10 +230,10 @@ func (s *program) rest() {
 
 // readOperations are the paths of the API that are read, from its own document.
 func readOperations(t *testing.T) (paths []string) {
-	packed := rig.Must(os.Open("internal/api/openapi.json.gz"))(t)
+	packed := assert.Must(os.Open("internal/api/openapi.json.gz"))(t)
 	defer packed.Close()
 	var document struct{ Paths map[string]map[string]any }
-	rig.Succeed(t, json.NewDecoder(rig.Must(gzip.NewReader(packed))(t)).Decode(&document))
+	assert.Succeed(t, json.NewDecoder(assert.Must(gzip.NewReader(packed))(t)).Decode(&document))
 	for path, methods := range document.Paths {
 		if methods["get"] != nil {
 			paths = append(paths, path)
@@ -275,7 +276,7 @@ var (
 
 // pages finds addresses of all pages of the console: its routes say which there are, its pages lead to what exists.
 func (s *program) pages(u uploader, worst full, asked map[string][]string) {
-	table := string(rig.Must(os.ReadFile("internal/console/console.go"))(s.t))
+	table := string(assert.Must(os.ReadFile("internal/console/console.go"))(s.t))
 	routes := readPage.FindAllStringSubmatch(table, -1)
 	patterns := map[string]*regexp.Regexp{}
 	var open []string
@@ -344,11 +345,11 @@ func (s *program) look(u uploader, path string) (answer []byte, status int) {
 	name, value, _ := strings.Cut(strings.TrimSpace(u.header(path)), ": ")
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*rig.Patience) // a file of everything
 	defer cancel()
-	request := rig.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil))(s.t)
+	request := assert.Must(http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Address+path, nil))(s.t)
 	request.Header.Set(name, value)
-	response := rig.Must(http.DefaultTransport.RoundTrip(request))(s.t)
+	response := assert.Must(http.DefaultTransport.RoundTrip(request))(s.t)
 	defer response.Body.Close()
-	return rig.Must(io.ReadAll(response.Body))(s.t), response.StatusCode
+	return assert.Must(io.ReadAll(response.Body))(s.t), response.StatusCode
 }
 
 // othersWait is how long requests of another organization take.

@@ -12,7 +12,7 @@ import (
 
 	"donorbook/internal/config"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
 )
 
@@ -27,7 +27,7 @@ var (
 // files are the texts of the repository whose names end so, by their paths.
 func files(t *testing.T, ending string) map[string]string {
 	texts := map[string]string{}
-	rig.Succeed(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+	assert.Succeed(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
 		case err != nil:
@@ -35,7 +35,7 @@ func files(t *testing.T, ending string) map[string]string {
 		case entry.IsDir() && (name == "node_modules" || name == "testdata" || path != "." && strings.HasPrefix(name, ".")):
 			return filepath.SkipDir
 		case strings.HasSuffix(path, ending) && !strings.HasSuffix(path, "_test.go"):
-			texts[filepath.ToSlash(path)] = string(rig.Must(os.ReadFile(path))(t))
+			texts[filepath.ToSlash(path)] = string(assert.Must(os.ReadFile(path))(t))
 		}
 		return nil
 	}))

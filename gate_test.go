@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // Gates on the program that make build builds, in a process of its own and with its defaults.
@@ -38,7 +39,7 @@ func TestTheProgramIsSmall(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", shipped, "./cmd/donorbook").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	info := rig.Must(os.Stat(shipped))(t)
+	info := assert.Must(os.Stat(shipped))(t)
 	if info.Size() > largestProgram {
 		t.Errorf("the program has %d bytes, and may have %d: look at what go list -deps ./cmd/donorbook has more than before, and at the tables that a new package brings", info.Size(), largestProgram)
 	}
@@ -94,7 +95,7 @@ func (s *program) goroutines() int { return int(s.metrics()["go_goroutines"]) }
 
 // metrics are the numbers without labels, as Prometheus reads them.
 func (s *program) metrics() map[string]float64 {
-	resp := rig.Must(http.Get("http://" + s.Metrics + "/metrics"))(s.t)
+	resp := assert.Must(http.Get("http://" + s.Metrics + "/metrics"))(s.t)
 	defer resp.Body.Close()
 	told := map[string]float64{}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // direct is a client that goes nowhere else than it is told.
@@ -39,7 +40,7 @@ func (s *program) signIn(account, name string) uploader {
 	s.t.Helper()
 	email := strings.ToLower(name) + "@example.org"
 	password := s.Run("user", "create", "--account", account, "--name", name, "--email", email, "--role", "owner")
-	response, _ := rig.Must2(rig.Send(direct, "", http.MethodPost, "http://"+s.Address+"/console/signin",
+	response, _ := assert.Must2(rig.Send(direct, "", http.MethodPost, "http://"+s.Address+"/console/signin",
 		url.Values{"email": {email}, "password": {password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
 		"Sec-Fetch-Site", "same-origin"))(s.t)
 	if len(response.Cookies()) == 0 {
@@ -53,9 +54,9 @@ func (s *program) signIn(account, name string) uploader {
 func (p uploader) upload(name string, file []byte) (status int, location, body string, err error) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
-	part := rig.Must(w.CreateFormFile("file", name))(p.t)
-	rig.Must(part.Write(file))(p.t)
-	rig.Succeed(p.t, w.Close())
+	part := assert.Must(w.CreateFormFile("file", name))(p.t)
+	assert.Must(part.Write(file))(p.t)
+	assert.Succeed(p.t, w.Close())
 	response, text, err := rig.Send(direct, "", http.MethodPost, "http://"+p.Address+p.path, form.String(),
 		"Content-Type", w.FormDataContentType(), "Sec-Fetch-Site", "same-origin", "Cookie", p.cookie)
 	if err != nil {
@@ -88,9 +89,9 @@ func packed(t *testing.T, texts, rows string, others ...[2]string) []byte {
 		if i := slices.IndexFunc(others, func(other [2]string) bool { return other[0] == part[0] }); i >= 0 {
 			part = others[i]
 		}
-		rig.Must(io.WriteString(rig.Must(archive.Create(part[0]))(t), part[1]))(t)
+		assert.Must(io.WriteString(assert.Must(archive.Create(part[0]))(t), part[1]))(t)
 	}
-	rig.Succeed(t, archive.Close())
+	assert.Succeed(t, archive.Close())
 	return file.Bytes()
 }
 

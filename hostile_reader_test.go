@@ -4,6 +4,7 @@ package donorbook_test
 
 import (
 	"bufio"
+	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,8 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"donorbook/internal/rig"
 )
 
 // How long others wait at most, most of the time, while one user reads on many connections. Where the same user reads on a few, they wait a little already.
@@ -29,7 +28,7 @@ func TestOneReaderDelaysNobodyElse(t *testing.T) {
 	s := startProgram(t)
 	hostile := s.uploader("Hostile")
 	var made struct{ ID int64 }
-	rig.Succeed(t, json.Unmarshal(s.Call(hostile.secret, http.StatusCreated, "POST", "/v1/contacts", changedOften(0)), &made))
+	assert.Succeed(t, json.Unmarshal(s.Call(hostile.secret, http.StatusCreated, "POST", "/v1/contacts", changedOften(0)), &made))
 	contact := fmt.Sprintf("/v1/contacts/%d", made.ID)
 	for round := range 100 {
 		s.Call(hostile.secret, http.StatusOK, "PATCH", contact, changedOften(1+round))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // What clients can make the program take, as it is shipped. Other tests say what each gets as an answer.
@@ -24,7 +25,7 @@ func (s *program) attack(connections int, send func(w io.Writer, i int)) {
 	s.t.Helper()
 	var group sync.WaitGroup
 	for i := range connections {
-		conn := rig.Must(net.Dial("tcp", s.Address))(s.t)
+		conn := assert.Must(net.Dial("tcp", s.Address))(s.t)
 		s.t.Cleanup(func() { conn.Close() })
 		_ = conn.SetWriteDeadline(time.Now().Add(5 * time.Second))
 		group.Go(func() {
@@ -176,7 +177,7 @@ func TestFilesThatNoOneReadsCostLittleMemory(t *testing.T) {
 			fmt.Fprintf(w, "GET %s?format=%s HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", strings.Replace(p.path, "/import", "/export", 1), []string{"csv", "xlsx", "jsonl"}[i%3], p.cookie)
 		})
 		time.Sleep(5 * time.Second) // while the files are written as far as anyone reads them
-		_, file := rig.Must2(rig.Send(direct, "", http.MethodGet, "http://"+s.Address+strings.Replace(good.path, "/import", "/export", 1)+"?format=csv",
+		_, file := assert.Must2(rig.Send(direct, "", http.MethodGet, "http://"+s.Address+strings.Replace(good.path, "/import", "/export", 1)+"?format=csv",
 			"", "Cookie", good.cookie))(t)
 		if !strings.Contains(string(file), "Okafor") {
 			t.Errorf("someone else's file: %.200s", file)

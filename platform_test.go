@@ -3,6 +3,7 @@
 package donorbook_test
 
 import (
+	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -15,8 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"donorbook/internal/rig"
 )
 
 // The program is right for every other system, each on one kind of processor: no file of ours depends on that. Its types are checked, which finds what a compiler does, and
@@ -29,7 +28,7 @@ func TestTheProgramIsRightForOtherSystems(t *testing.T) {
 			list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./cmd/donorbook")
 			list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
 			list.Stderr = os.Stderr
-			out := rig.Must(list.Output())(t)
+			out := assert.Must(list.Output())(t)
 			checkTypes(t, json.NewDecoder(strings.NewReader(string(out))), types.SizesFor("gc", processor))
 		})
 	}

@@ -5,6 +5,7 @@ package donorbook_test
 
 import (
 	"bytes"
+	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -18,8 +19,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"donorbook/internal/rig"
 )
 
 // block is a fenced part of a document: a command, or the answer that the command before it gives.
@@ -45,12 +44,12 @@ func TestReadmeCommandsAnswerAsShown(t *testing.T) {
 	w := newWalk(t)
 	w.buildInRepository()
 	for _, name := range []string{"README.md", "docs/api.md"} {
-		document := rig.Must(os.ReadFile(name))(t)
+		document := assert.Must(os.ReadFile(name))(t)
 		updated := w.read(name, string(document))
 		if updated == string(document) {
 			continue
 		}
-		rig.Succeed(t, os.WriteFile(name, []byte(updated), 0o644))
+		assert.Succeed(t, os.WriteFile(name, []byte(updated), 0o644))
 	}
 }
 
@@ -109,12 +108,12 @@ type walk struct {
 
 func newWalk(t *testing.T) *walk {
 	w := &walk{t: t, dir: t.TempDir()}
-	repository := rig.Must(os.Getwd())(t)
+	repository := assert.Must(os.Getwd())(t)
 	// The walk happens in a directory of its own that looks like the repository, so that the test leaves nothing behind.
 	for _, name := range []string{"Makefile", "go.mod", "go.sum", "client", filepath.Dir(built(t))} {
-		rig.Succeed(t, os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)))
+		assert.Succeed(t, os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)))
 	}
-	l := rig.Must(net.Listen("tcp", "localhost:0"))(t)
+	l := assert.Must(net.Listen("tcp", "localhost:0"))(t)
 	_, w.port, _ = net.SplitHostPort(l.Addr().String())
 	l.Close()
 	t.Cleanup(w.stop)
@@ -123,10 +122,10 @@ func newWalk(t *testing.T) *walk {
 
 // buildInRepository sends Go to the repository. In a directory that it has not seen it would compile everything again.
 func (w *walk) buildInRepository() {
-	compiler := rig.Must(exec.LookPath("go"))(w.t)
-	repository := rig.Must(os.Getwd())(w.t)
+	compiler := assert.Must(exec.LookPath("go"))(w.t)
+	repository := assert.Must(os.Getwd())(w.t)
 	script := fmt.Appendf(nil, "#!/bin/sh\ncd '%s' && exec '%s' \"$@\"\n", repository, compiler)
-	rig.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, "go"), script, 0o755))
+	assert.Succeed(w.t, os.WriteFile(filepath.Join(w.dir, "go"), script, 0o755))
 }
 
 func (w *walk) environment() []string {
@@ -147,9 +146,9 @@ func (w *walk) serve(command string) {
 	w.server = exec.Command("sh", "-c", command)
 	w.server.Dir, w.server.Env, w.server.Stderr = w.dir, w.environment(), &stderr
 	w.server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdout := rig.Must(os.Create(filepath.Join(w.dir, "stdout")))(w.t)
+	stdout := assert.Must(os.Create(filepath.Join(w.dir, "stdout")))(w.t)
 	w.server.Stdout = stdout
-	rig.Succeed(w.t, w.server.Start())
+	assert.Succeed(w.t, w.server.Start())
 	w.ended = make(chan error, 1)
 	go func(server *exec.Cmd, ended chan<- error) { ended <- server.Wait() }(w.server, w.ended)
 	for listening := false; !listening; {
@@ -283,6 +282,6 @@ func shorten(got, want any) any {
 
 func indent(t *testing.T, answer string) string {
 	var b bytes.Buffer
-	rig.Succeed(t, json.Indent(&b, []byte(answer), "", "  "))
+	assert.Succeed(t, json.Indent(&b, []byte(answer), "", "  "))
 	return b.String() + "\n"
 }

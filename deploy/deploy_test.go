@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // patience is how long anything may take on a busy machine before a test gives up.
@@ -60,7 +61,7 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 	t.Helper()
 	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	if os.Getuid() == 0 {
-		who := rig.Must(user.Lookup("nobody"))(t)
+		who := assert.Must(user.Lookup("nobody"))(t)
 		uid, _ := strconv.Atoi(who.Uid)
 		gid, _ := strconv.Atoi(who.Gid)
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
@@ -71,22 +72,22 @@ func nobody(t *testing.T) *syscall.SysProcAttr {
 // newDir is a directory for a program that does not run as root.
 func newDir(t *testing.T) string {
 	t.Helper()
-	dir := rig.Must(os.MkdirTemp(shared, ""))(t)
+	dir := assert.Must(os.MkdirTemp(shared, ""))(t)
 	if c := nobody(t).Credential; c != nil {
-		rig.Succeed(t, os.Chown(dir, int(c.Uid), int(c.Gid)))
+		assert.Succeed(t, os.Chown(dir, int(c.Uid), int(c.Gid)))
 	}
 	return dir
 }
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	return string(rig.Must(os.ReadFile(name))(t))
+	return string(assert.Must(os.ReadFile(name))(t))
 }
 
 // writeFile writes a file that everybody may read.
 func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
-	rig.Succeed(t, os.WriteFile(name, []byte(text), 0o644))
+	assert.Succeed(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 

@@ -3,6 +3,7 @@
 package deploy_test
 
 import (
+	"donorbook/internal/rig/assert"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"donorbook/internal/rig"
 )
 
 // unit is a systemd unit: what is set, in order.
@@ -97,7 +96,7 @@ func TestTimesFitTogether(t *testing.T) {
 		if found == nil {
 			t.Fatalf("%s has no %s", file, pattern)
 		}
-		return rig.Must(time.ParseDuration(found[1]))(t)
+		return assert.Must(time.ParseDuration(found[1]))(t)
 	}
 	delay := duration("donorbook.toml", `(?m)^stop-delay = "(.*)"$`)
 	if idle := duration("nginx.conf", `(?m)^ *keepalive_timeout (.*);$`); idle >= delay {
@@ -114,7 +113,7 @@ func TestTimesFitTogether(t *testing.T) {
 func TestSettingsAreThoseThatAreMeant(t *testing.T) {
 	t.Parallel()
 	database := regexp.MustCompile(`(?m)^DONORBOOK_DATABASE=(.*)$`).FindStringSubmatch(readFile(t, "environment"))[1]
-	out := donorbook(t, database, "config", "--config", rig.Must(filepath.Abs("donorbook.toml"))(t))
+	out := donorbook(t, database, "config", "--config", assert.Must(filepath.Abs("donorbook.toml"))(t))
 	for _, want := range []string{
 		`base-url +https://donors\.example\.org`, `tls +off`, `trusted-proxy +127\.0\.0\.1`,
 		`stop-delay +5s`, `data +/var/lib/donorbook`,
@@ -133,7 +132,7 @@ func TestSettingsAreThoseThatAreMeant(t *testing.T) {
 func TestTheReadmeNamesEveryFile(t *testing.T) {
 	t.Parallel()
 	text := readFile(t, "README.md")
-	for _, name := range rig.Must(filepath.Glob("*"))(t) {
+	for _, name := range assert.Must(filepath.Glob("*"))(t) {
 		if !strings.HasSuffix(name, ".go") && name != "README.md" && !strings.Contains(text, "deploy/"+name) {
 			t.Errorf("README.md does not tell what to do with %s", name)
 		}

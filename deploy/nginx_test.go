@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // proxy is an nginx with the example's settings.
@@ -92,7 +93,7 @@ func nginxPath(t *testing.T) string {
 // certificate makes a certificate for the public name.
 func (p *proxy) certificate(t *testing.T) (cert, key string) {
 	t.Helper()
-	private := rig.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	private := assert.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), DNSNames: []string{"donors.example.org"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
@@ -101,10 +102,10 @@ func (p *proxy) certificate(t *testing.T) (cert, key string) {
 	write := func(name, kind string, der []byte) string {
 		return writeFile(t, filepath.Join(p.dir, name), string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})))
 	}
-	der := rig.Must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
+	der := assert.Must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
 	p.roots = x509.NewCertPool()
-	p.roots.AddCert(rig.Must(x509.ParseCertificate(der))(t))
-	secret := rig.Must(x509.MarshalPKCS8PrivateKey(private))(t)
+	p.roots.AddCert(assert.Must(x509.ParseCertificate(der))(t))
+	secret := assert.Must(x509.MarshalPKCS8PrivateKey(private))(t)
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret)
 }
 

@@ -14,15 +14,16 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // query reads rows of a database, past every node.
 func query[T any](t *testing.T, database, sql string, args ...any) []T {
 	t.Helper()
-	conn := rig.Must(pgx.Connect(t.Context(), database))(t)
+	conn := assert.Must(pgx.Connect(t.Context(), database))(t)
 	defer conn.Close(t.Context())
-	rows := rig.Must(conn.Query(t.Context(), sql, args...))(t)
-	return rig.Must(pgx.CollectRows(rows, pgx.RowToStructByPos[T]))(t)
+	rows := assert.Must(conn.Query(t.Context(), sql, args...))(t)
+	return assert.Must(pgx.CollectRows(rows, pgx.RowToStructByPos[T]))(t)
 }
 
 func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // TestBehindNginx looks at the service as the public does.
@@ -161,7 +162,7 @@ func TestBehindNginx(t *testing.T) {
 
 	t.Run("a request that is no HTTP", func(t *testing.T) {
 		config := &tls.Config{ServerName: "donors.example.org", RootCAs: nginx.roots}
-		conn := rig.Must(tls.Dial("tcp", nginx.secure, config))(t)
+		conn := assert.Must(tls.Dial("tcp", nginx.secure, config))(t)
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprint(conn, "GET /v1/contacts HTTP/1.1\r\nHost: a b\r\n\r\n")
@@ -207,11 +208,11 @@ func upload(t *testing.T, nginx *proxy, database, account string) {
 	var session string
 	send := func(path, kind string, body io.Reader) *http.Response {
 		t.Helper()
-		r := rig.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, body))(t)
+		r := assert.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, body))(t)
 		r.Header = http.Header{"Content-Type": {kind}, "Sec-Fetch-Site": {"same-origin"}, "Cookie": {session}}
 		browser := nginx.client(t, "", true).http
 		browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		a := rig.Must(browser.Do(r))(t)
+		a := assert.Must(browser.Do(r))(t)
 		defer a.Body.Close()
 		if text, _ := io.ReadAll(a.Body); a.StatusCode != http.StatusSeeOther {
 			t.Fatalf("%s: %d %s", path, a.StatusCode, text)
@@ -226,8 +227,8 @@ func upload(t *testing.T, nginx *proxy, database, account string) {
 	parts := func(field, name string, content []byte) (string, io.Reader) {
 		var b bytes.Buffer
 		w := multipart.NewWriter(&b)
-		rig.Must(rig.Must(w.CreateFormFile(field, name))(t).Write(content))(t)
-		rig.Succeed(t, errors.Join(w.WriteField("title", "Coats"), w.Close()))
+		assert.Must(assert.Must(w.CreateFormFile(field, name))(t).Write(content))(t)
+		assert.Succeed(t, errors.Join(w.WriteField("title", "Coats"), w.Close()))
 		return w.FormDataContentType(), &b
 	}
 	row := []byte("Ada,Brooks," + strings.Repeat("x", 900) + "\n")

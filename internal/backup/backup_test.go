@@ -17,6 +17,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
 )
 
@@ -24,7 +25,7 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	t.Parallel()
 	s, data, account := filled(t, 20)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
-	_, secret := rig.Must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K"}))(t)
+	_, secret := assert.Must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K"}))(t)
 	before, _ := list(t, s, account)
 	writeTestFile(t, "authority", data, "tls", "ca.pem")
 	writeTestFile(t, "account", data, "acme", "acme_account+key")

@@ -14,6 +14,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
@@ -81,11 +82,11 @@ func wantError(t *testing.T, what string, got, want error) {
 	rig.WantError(t, what, got, want)
 }
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }
 
 // backUp makes a backup and checks that it succeeds.

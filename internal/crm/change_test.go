@@ -5,8 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestChangesSayWhatAMergeDid(t *testing.T) {
@@ -17,7 +17,7 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 		"emails":[{"value":"AMELIA@x.org"},{"value":"new@x.org","type":"work"}],"phones":[{"value":"212-555-0100"}],
 		"addresses":[{"address_1":"1 Main St","city":"Rome","country":"ITA"}],"tags":["a","b"]}`)
 	in.Note = &note
-	after := crmtest.Must(before.Merge(in, hourLater))(t)
+	after := assert.Must(before.Merge(in, hourLater))(t)
 	want := []doc.Change{
 		{Field: "Middle name", Before: "", After: "N"},
 		{Field: "Last name", Before: "Okafor", After: "Okafor-Reyes"},
@@ -32,13 +32,13 @@ func TestChangesSayWhatAMergeDid(t *testing.T) {
 		{Field: "Address added", Before: "", After: "1 Main St, Rome, ITA"},
 		{Field: "Tag added", Before: "", After: "b"},
 	}
-	crmtest.Same(t, want, Changes(before, after))
+	assert.Same(t, want, Changes(before, after))
 }
 
 func TestChangesSayWhatIsGone(t *testing.T) {
 	before := made(t, `{"first_name":"Ana","company":"Acme","dob":"1/2/1980","emails":[{"value":"a@x.org","type":"work"},{"value":"b@x.org"}],
 		"phones":[{"value":"212-555-0100"}],"addresses":[{"city":"Rome"}],"tags":["a","b"]}`)
-	after := crmtest.Must(before.Patch(valid(t, `{"company":null,"dob":"","emails":[{"value":"b@x.org"},{"value":"a@x.org","type":"personal"}],"phones":[],"addresses":[],"tags":["b"]}`), hourLater))(t)
+	after := assert.Must(before.Patch(valid(t, `{"company":null,"dob":"","emails":[{"value":"b@x.org"},{"value":"a@x.org","type":"personal"}],"phones":[],"addresses":[],"tags":["b"]}`), hourLater))(t)
 	want := []doc.Change{
 		{Field: "Date of birth", Before: "Jan 2, 1980", After: ""},
 		{Field: "Company", Before: "Acme", After: ""},
@@ -48,14 +48,14 @@ func TestChangesSayWhatIsGone(t *testing.T) {
 		{Field: "Address removed", Before: "Rome", After: ""},
 		{Field: "Tag removed", Before: "a", After: ""},
 	}
-	crmtest.Same(t, want, Changes(before, after))
+	assert.Same(t, want, Changes(before, after))
 }
 
 // Everything that a merge changes is reported, and nothing is reported if only the time has changed.
 func TestEveryMergeThatChangesSomethingHasChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		merged := crmtest.Must(c.Merge(someInput(t, false), hourLater))(t)
+		merged := assert.Must(c.Merge(someInput(t, false), hourLater))(t)
 		changed := bodyOf(merged) != bodyOf(c)
 		if changes := Changes(c, merged); (len(changes) > 0) != changed {
 			t.Fatalf("from\n%s\nto\n%s\nis told as %v", bodyOf(c), bodyOf(merged), changes)

@@ -1,15 +1,14 @@
 package crm
 
 import (
+	"donorbook/internal/rig/assert"
 	"testing"
-
-	"donorbook/internal/crm/crmtest"
 )
 
 // TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.
 func TestNoChangeIsDatedBeforeTheOneBeforeIt(t *testing.T) {
 	dayBefore := noon.AddDate(0, 0, -1)
-	ana := crmtest.Must(NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon))(t)
+	ana := assert.Must(NewContact(valid(t, `{"first_name":"Ana","last_name":"B","tags":["a"],"addresses":[{"city":"Oslo"}]}`), noon))(t)
 	archived := ana.Archive(noon)
 	for name, change := range map[string]func() (Contact, error){
 		"merge": func() (Contact, error) {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -61,7 +62,7 @@ func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 			first = c.Addresses[0]
 		}
 		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
-		in := crmtest.Must(read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_line1":%s,"city":%s,"state":%s,"country":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone),
+		in := assert.Must(read(fmt.Sprintf(`{"%semail":%s,"%sphone":%s,"address_line1":%s,"city":%s,"state":%s,"country":%s}`, key, crmtest.Quoted(email), key, crmtest.Quoted(phone),
 			crmtest.Quoted(first.Line1), crmtest.Quoted(first.City), crmtest.Quoted(first.State), crmtest.Quoted(first.Country)), false))(t)
 		got, err := c.Patch(in, hourLater)
 		if err != nil || bodyOf(got) != bodyOf(c) || !slices.Equal(got.MatchKeys, c.MatchKeys) {
@@ -76,7 +77,7 @@ func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
 		c := someContact(t)
 		before := bodyOf(c)
 		email, phone := rapid.SampledFrom(crmtest.Emails).Draw(t, "email"), rapid.SampledFrom(crmtest.Phones).Draw(t, "phone")
-		in := crmtest.Must(read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false))(t)
+		in := assert.Must(read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false))(t)
 		got, err := c.Patch(in, hourLater)
 		if err != nil || got.Emails[0].Value != email || got.Phones[0].Value != phone {
 			t.Fatalf("%v: %s", err, bodyOf(got))
@@ -108,7 +109,7 @@ func TestAnEmailThatMovesToTheFrontKeepsItsType(t *testing.T) {
 	if diff := cmp.Diff([]Email{{"work", "B@x.org"}, {"personal", "a@x.org"}}, got.Emails); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	crmtest.Same(t, c.Phones, got.Phones)
+	assert.Same(t, c.Phones, got.Phones)
 }
 
 func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -32,7 +33,7 @@ func someFields() *custom.Fields {
 // sendCustom decodes, validates and applies a body of custom fields to a contact.
 func sendCustom(t *testing.T, c Contact, fields *custom.Fields, custom string) (Contact, error) {
 	t.Helper()
-	in, faults := crmtest.Must2(DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`))))(t)
+	in, faults := assert.Must2(DecodeContact(doc.NewBody([]byte(`{"custom_fields":` + custom + `}`))))(t)
 	in.Fields = fields
 	if err := in.Validate(faults, false, "US", fieldNow); err != nil {
 		return c, err
@@ -126,7 +127,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 // Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
 	fields := someFields()
-	start := crmtest.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
+	start := assert.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
 	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
 	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
@@ -135,7 +136,7 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 		t.Errorf("what was before is now %s", got)
 	}
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
-	crmtest.Succeed(t, in.CheckCustom(fields))
+	assert.Succeed(t, in.CheckCustom(fields))
 	merged, err := start.Merge(in, fieldNow)
 	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
 		t.Errorf("merged: %v, %v", got, err)
@@ -192,7 +193,7 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
 		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
 	}}
-	got := crmtest.Must(AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields))(t)
+	got := assert.Must(AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields))(t)
 	var shown struct {
 		ID     int64  `json:"id"`
 		Note   string `json:"note"`
@@ -224,12 +225,12 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	fields := someFields()
 	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
-	after := crmtest.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
+	after := assert.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
 	text := before.Differences(&after).Text()
 	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
 		t.Errorf("the history says %s", text)
 	}
-	differences := crmtest.Must(doc.ParseDifferences(text))(t)
+	differences := assert.Must(doc.ParseDifferences(text))(t)
 	back, left, err := after.TakeBack(differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
 		t.Errorf("%v, %v: %s", left, err, diff)
@@ -239,7 +240,7 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	if diff := cmp.Diff([]custom.Value{{Field: 1, Value: `"c"`}, {Field: 3, Value: "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
 		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
 	}
-	crmtest.Same(t, []doc.Change{{Field: "Yes or no", Before: "", After: "Yes"}, {Field: "Number", Before: "1", After: ""}, {Field: "Text", Before: "a", After: "b"}}, fields.Changes(before.Custom, after.Custom))
+	assert.Same(t, []doc.Change{{Field: "Yes or no", Before: "", After: "Yes"}, {Field: "Number", Before: "1", After: ""}, {Field: "Text", Before: "a", After: "b"}}, fields.Changes(before.Custom, after.Custom))
 }
 
 // A contact with custom fields keeps to its size, and the fault names them.

@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -44,7 +45,7 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"created_at":"2026-01-31T12:00:00+00:00","updated_at":"2026-01-31T12:01:01+00:00","type":"company","prefix":"Dr.","suffix":"Jr.","salutation":"Dear Ada",` +
 		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`
-	crmtest.Same(t, want, string(AppendContact(nil, c.ID, c.AppendBody(nil))))
+	assert.Same(t, want, string(AppendContact(nil, c.ID, c.AppendBody(nil))))
 }
 
 func TestWireFormOfAnEmptyContact(t *testing.T) {
@@ -68,8 +69,8 @@ func TestStoredContactsReadBackEqual(t *testing.T) {
 		if !json.Valid(append([]byte(`{"id":1`), body...)) || !utf8.Valid(body) {
 			t.Fatalf("not UTF-8 JSON: %s", body)
 		}
-		got := crmtest.Must(ParseContact(c.ID, body, c.MatchKeys))(t)
-		crmtest.Same(t, c, got, sameContact...)
+		got := assert.Must(ParseContact(c.ID, body, c.MatchKeys))(t)
+		assert.Same(t, c, got, sameContact...)
 		if again := string(got.AppendBody(nil)); again != string(body) {
 			t.Fatalf("wrote\n%s\nand after reading it\n%s", body, again)
 		}
@@ -124,7 +125,7 @@ func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 			for _, fault := range err.(*doc.Invalid).Faults {
 				fields = append(fields, fault.Field)
 			}
-			crmtest.Same(t, []string{"dob"}, fields)
+			assert.Same(t, []string{"dob"}, fields)
 			in, err = read(strings.Replace(string(AppendContact(nil, c.ID, c.AppendBody(nil))),
 				`"dob":"`+c.DOB.Format(text.MicroTimeForm)+`"`, `"dob":"`+c.DOB.Format("1/2/2006")+`"`, 1), false)
 		}
@@ -188,7 +189,7 @@ func FuzzDecodeContact(f *testing.F) {
 			}
 			return
 		}
-		c := crmtest.Must(NewContact(in, noon))(t)
+		c := assert.Must(NewContact(in, noon))(t)
 		stored := c.AppendBody(nil)
 		document := AppendContact(nil, 7, stored)
 		if !utf8.Valid(document) || !json.Valid(document) {

@@ -10,12 +10,13 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 // keptOf are the differences of two contacts as the history keeps them.
 func keptOf(t rapid.TB, before, after Contact) doc.Differences {
 	t.Helper()
-	d := crmtest.Must(doc.ParseDifferences(before.Differences(&after).Text()))(t)
+	d := assert.Must(doc.ParseDifferences(before.Differences(&after).Text()))(t)
 	return d
 }
 
@@ -85,9 +86,9 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 // What others have changed since is left alone and named.
 func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 	before := made(t, `{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["a"]}`)
-	after := crmtest.Must(before.Patch(valid(t, `{"last_name":"Jones","company":"Acme","emails":[{"value":"a@x.org","type":"work"},{"value":"b@x.org"}],"phones":[],"tags":["b"]}`), hourLater))(t)
+	after := assert.Must(before.Patch(valid(t, `{"last_name":"Jones","company":"Acme","emails":[{"value":"a@x.org","type":"work"},{"value":"b@x.org"}],"phones":[],"tags":["b"]}`), hourLater))(t)
 	d := keptOf(t, before, after)
-	since := crmtest.Must(after.Patch(valid(t, `{"last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"},{"value":"b@x.org"}],"tags":["b","c"]}`), hourLater))(t)
+	since := assert.Must(after.Patch(valid(t, `{"last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"},{"value":"b@x.org"}],"tags":["b","c"]}`), hourLater))(t)
 	undone, left, err := since.TakeBack(d, "US", hourLater)
 	if err != nil || !slices.Equal(left, []string{"last_name", "emails"}) {
 		t.Errorf("left alone: %v, %v", left, err)

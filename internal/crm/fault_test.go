@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
@@ -18,7 +18,7 @@ func TestAFaultNamesItsFieldRuleAndLimit(t *testing.T) {
 		{Field: "phones.0.value", Rule: doc.PhoneForm, Args: []any{"US"}},
 		{Field: "tags", Rule: doc.Array},
 	}
-	crmtest.Same(t, want, err.(*doc.Invalid).Faults)
+	assert.Same(t, want, err.(*doc.Invalid).Faults)
 }
 
 func TestAFaultInWordsForPrograms(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -38,7 +39,7 @@ func valid(t testing.TB, body string) ContactInput {
 // made is the contact that a body describes.
 func made(t testing.TB, body string) Contact {
 	t.Helper()
-	c := crmtest.Must(NewContact(valid(t, body), noon))(t)
+	c := assert.Must(NewContact(valid(t, body), noon))(t)
 	return c
 }
 
@@ -46,7 +47,7 @@ func made(t testing.TB, body string) Contact {
 var sameContact = []cmp.Option{cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 
 func TestCreateTakesEveryField(t *testing.T) {
-	in := crmtest.Must(read(`{
+	in := assert.Must(read(`{
 		"first_name":" Ada ", "middle_name":"Augusta", "last_name":"Lovelace", "dob":"12/10/1815", "company":"Analytical Engines",
 		"title":"Countess", "twitter_url":"https://twitter.com/ada", "linkedin_url":"http://linkedin.com/in/ada",
 		"facebook_url":"https://facebook.com/ada",
@@ -54,7 +55,7 @@ func TestCreateTakesEveryField(t *testing.T) {
 		"phones":[{"value":"(212) 555-0100","type":"home"},{"value":"+44 20 7946 0958","type":"work"},{"value":"212-555-0101","type":"cell"}],
 		"addresses":[{"address_1":"12 St James's Square","address_2":"Flat 1","city":"London","state":"LN","zipcode":"SW1Y","country":"GBR"}],
 		"tags":["Major donor","major donor"]}`, true))(t)
-	got := crmtest.Must(NewContact(in, noon.Add(time.Millisecond)))(t)
+	got := assert.Must(NewContact(in, noon.Add(time.Millisecond)))(t)
 	want := Contact{
 		FirstName: "Ada", MiddleName: "Augusta", LastName: "Lovelace", DOB: time.Date(1815, 12, 10, 0, 0, 0, 0, time.UTC),
 		Company: "Analytical Engines", Title: "Countess", TwitterURL: "https://twitter.com/ada",
@@ -66,7 +67,7 @@ func TestCreateTakesEveryField(t *testing.T) {
 		Tags: []string{"Major donor", "major donor"}, CreatedAt: noon, UpdatedAt: noon,
 		MatchKeys: []string{"e:ada@example.org", "e:ada@work.example", "p:+12125550100", "p:+12125550101", "p:+442079460958"},
 	}
-	crmtest.Same(t, want, got, sameContact...)
+	assert.Same(t, want, got, sameContact...)
 }
 
 func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
@@ -125,11 +126,11 @@ func TestUnknownAndReadOnlyKeysAreIgnored(t *testing.T) {
 		"archived_at":"now","created_at":1,"updated_at":false,"First_Name":"X","whatever":{"deep":[[[{}]]]},"":0,
 		"emails":[{"value":"a@b.co","primary":true,"Type":9}],"phones":[{"value":"+12125550100","ext":[1]}],
 		"addresses":[{"city":"X","is_primary":"yes","type":4,"created_at":{},"updated_at":[],"line":1}]}`)
-	got := crmtest.Must(c.Patch(in, noon))(t)
+	got := assert.Must(c.Patch(in, noon))(t)
 	c.Emails, c.Phones = []Email{{"", "a@b.co"}}, []Phone{{"", "+12125550100"}}
 	c.Addresses = []Address{{City: "X", CreatedAt: noon, UpdatedAt: noon}}
 	c.MatchKeys = []string{"e:a@b.co", "p:+12125550100"}
-	crmtest.Same(t, c, got, sameContact...)
+	assert.Same(t, c, got, sameContact...)
 }
 
 func TestRepeatedValuesInOneRequestCountOnce(t *testing.T) {
@@ -143,7 +144,7 @@ func TestRepeatedValuesInOneRequestCountOnce(t *testing.T) {
 		Addresses: []Address{{City: "New York"}, {City: "New York", Zipcode: "1"}}, Tags: []string{"b", "a", "B"},
 		MatchKeys: []string{"e:a@b.co", "e:c@b.co", "p:+12125550100"},
 	}
-	crmtest.Same(t, want, c, append(sameContact, cmpopts.IgnoreTypes(time.Time{}))...)
+	assert.Same(t, want, c, append(sameContact, cmpopts.IgnoreTypes(time.Time{}))...)
 }
 
 func TestPhonesWithoutPlusAreReadInTheDefaultRegion(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -22,7 +23,7 @@ func TestMergeAddsAndOverwrites(t *testing.T) {
 		"twitter_url":"https://t.example","emails":[{"value":"ana@x.org","type":"work"}],"phones":[{"value":"212-555-0100","type":"cell"}],
 		"addresses":[{"city":"Rome","state":"RM"}],"tags":["a","b"]}`)
 	c.Note, c.Stats = "kept", Stats{1, 2}
-	got := crmtest.Must(c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
+	got := assert.Must(c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
 		"linkedin_url":"https://l.example","emails":[{"value":"new@x.org","type":"personal"},{"value":"ANA@X.ORG","type":"personal"}],
 		"phones":[{"value":"+1 212 555 0100"},{"value":"+1 212 555 0101","type":"home"}],
 		"addresses":[{"city":"rome","state":"rm"},{"city":"Rome"}],"tags":["c","a"]}`), hourLater))(t)
@@ -35,7 +36,7 @@ func TestMergeAddsAndOverwrites(t *testing.T) {
 	want.Tags = []string{"a", "b", "c"}
 	want.UpdatedAt = hourLater
 	want.MatchKeys = []string{"e:ana@x.org", "e:new@x.org", "p:+12125550100", "p:+12125550101"}
-	crmtest.Same(t, want, got, sameContact...)
+	assert.Same(t, want, got, sameContact...)
 }
 
 func TestANoteIsATextLikeTheOthers(t *testing.T) {
@@ -63,7 +64,7 @@ func TestANoteIsATextLikeTheOthers(t *testing.T) {
 func TestMergingTwiceIsMergingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
-		once := crmtest.Must(c.Merge(in, hourLater))(t)
+		once := assert.Must(c.Merge(in, hourLater))(t)
 		twice, err := once.Merge(in, hourLater.Add(time.Hour))
 		if diff := cmp.Diff(once, twice, sameContact...); err != nil || diff != "" {
 			t.Fatalf("%v\n%s", err, diff)
@@ -75,7 +76,7 @@ func TestMergeDropsNothingAndKeepsThePrimaryOnes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
 		before := bodyOf(c)
-		m := crmtest.Must(c.Merge(in, hourLater))(t)
+		m := assert.Must(c.Merge(in, hourLater))(t)
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was merged into has changed in place")
 		}
@@ -216,8 +217,8 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, true)
 		before := bodyOf(c)
-		patched := crmtest.Must(c.Patch(in, noon))(t)
-		fresh := crmtest.Must(NewContact(in, noon))(t)
+		patched := assert.Must(c.Patch(in, noon))(t)
+		fresh := assert.Must(NewContact(in, noon))(t)
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was patched has changed in place")
 		}
@@ -225,7 +226,7 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 		for i := range fresh.Addresses {
 			fresh.Addresses[i].CreatedAt, fresh.Addresses[i].UpdatedAt = patched.Addresses[i].CreatedAt, patched.Addresses[i].UpdatedAt
 		}
-		crmtest.Same(t, fresh, patched, sameContact...)
+		assert.Same(t, fresh, patched, sameContact...)
 	})
 }
 
@@ -233,8 +234,8 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 func TestAnInputServesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
-		first := crmtest.Must(c.Merge(in, hourLater))(t)
-		grown := crmtest.Must(first.Merge(someInput(t, false), hourLater))(t)
+		first := assert.Must(c.Merge(in, hourLater))(t)
+		grown := assert.Must(first.Merge(someInput(t, false), hourLater))(t)
 		grown.AddTags([]string{"x", "y"}, hourLater) //nolint:errcheck // only its traces matter
 		second, err := c.Merge(in, hourLater)
 		if err != nil || bodyOf(first) != bodyOf(second) {

@@ -7,10 +7,11 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func someInput(t *rapid.T, whole bool) ContactInput {
-	in := crmtest.Must(read(crmtest.SomeBody(t, whole), false))(t)
+	in := assert.Must(read(crmtest.SomeBody(t, whole), false))(t)
 	return in
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -123,7 +124,7 @@ func FuzzDecodeTags(f *testing.F) {
 			}
 			seen[tag] = true
 		}
-		c := crmtest.Must(Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon))(t)
+		c := assert.Must(Contact{FirstName: "A", LastName: "B"}.SyncTags(tags, noon))(t)
 		stored := c.AppendBody(nil)
 		got, err := ParseContact(7, stored, nil)
 		if err != nil || !json.Valid(AppendContact(nil, 7, stored)) || !slices.Equal(got.Tags, tags) {

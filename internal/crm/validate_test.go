@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -232,7 +233,7 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 		emails.0.type  emails.0.value  emails.1.value  emails.2  phones.0.value  phones.1.value  addresses.0.state
 		addresses.0.country  tags.0  tags.1  tags.2
 	`)
-	crmtest.Same(t, want, got)
+	assert.Same(t, want, got)
 	if err.Error() != "The first_name field must be a string. (and 19 more errors)" {
 		t.Errorf("the message is %q", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pgtest"
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
@@ -162,11 +163,11 @@ func waitUntil(t *testing.T, url, question string, least int64) {
 // blocked counts who waits for a lock in a database: pg_locks also has the locks of other tests.
 const blocked = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+func must2[T, U any](v T, u U, err error) func(assert.Failer) (T, U) { return assert.Must2(v, u, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 func TestMain(m *testing.M) { rig.Main(m) }
@@ -146,9 +147,9 @@ func (d *DB) readAll(t testing.TB, sql string, args ...any) (list []int64, err e
 
 // must and succeed are for calls that must succeed.
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }

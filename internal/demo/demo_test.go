@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
@@ -32,9 +32,9 @@ func TestTheGiftsAgreeWithPlansTagsAndPeople(t *testing.T) {
 		t.Run(now.Format(time.DateOnly), func(t *testing.T) {
 			t.Parallel()
 			clock, quiet := NewClock(now), slog.New(slog.DiscardHandler)
-			s := rig.Must(book.Open(t.Context(), store.Options{Data: t.TempDir(), Now: clock.Now}))(t)
+			s := assert.Must(book.Open(t.Context(), store.Options{Data: t.TempDir(), Now: clock.Now}))(t)
 			defer s.Close()
-			rig.Must(Fill(t.Context(), s, clock, quiet))(t)
+			assert.Must(Fill(t.Context(), s, clock, quiet))(t)
 			clock.at = now
 			given := checkGifts(t, s, now.In(text.Location(timezone)))
 			checkDuplicates(t, s, given)
@@ -63,8 +63,8 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) (given map[int64]int6
 	total, methods, states, months := 0, map[string]int{}, map[giving.GiftStatus]int{}, map[int64]int64{}
 	refunded, covered, atGala, overdue, sum, galaSum := 0, 0, 0, int64(0), int64(0), int64(0)
 	gala := fmt.Sprintf("lighthouse-gala-%d", galaDay(now, 0).Year())
-	for _, account := range rig.Must(s.Accounts(t.Context()))(t) {
-		if zone := rig.Must(s.AccountSettings(t.Context(), account.Number))(t).Timezone; zone != "America/New_York" {
+	for _, account := range assert.Must(s.Accounts(t.Context()))(t) {
+		if zone := assert.Must(s.AccountSettings(t.Context(), account.Number))(t).Timezone; zone != "America/New_York" {
 			t.Errorf("the clocks of %s are those of %s", account.Name, zone)
 		}
 		for _, p := range people(t, s, account.Number) {
@@ -88,7 +88,7 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) (given map[int64]int6
 				}
 			}
 		}
-		_, late := rig.Must2(s.OverduePlans(t.Context(), account.Number, 10))(t)
+		_, late := assert.Must2(s.OverduePlans(t.Context(), account.Number, 10))(t)
 		overdue += late
 	}
 	if total < 1200 || total > 2000 || len(methods) < 7 || refunded < 5 || covered < total/20 || overdue < 2 || overdue > 4 {
@@ -107,16 +107,16 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) (given map[int64]int6
 // checkDuplicates looks at what the page of duplicates shows at once: someone at each level, and both of a pair who gave.
 func checkDuplicates(t *testing.T, s *book.Book, given map[int64]int64) {
 	t.Helper()
-	accounts := rig.Must(s.Accounts(t.Context()))(t)
+	accounts := assert.Must(s.Accounts(t.Context()))(t)
 	for i, account := range accounts {
-		n := rig.Must(s.DuplicateCounts(t.Context(), account.Number))(t)
+		n := assert.Must(s.DuplicateCounts(t.Context(), account.Number))(t)
 		twins := int64(len(readContent().Branches[0].Twins))
 		if n.At.IsZero() || i == 0 && (n.Sure == 0 || n.Likely == 0 || n.Possible == 0 || n.Sure+n.Likely+n.Possible != twins) {
 			t.Errorf("the duplicates of %s are %+v", account.Name, n)
 		}
 	}
 	request := crm.PageRequest{Page: 1, PerPage: 10}
-	pairs, _ := rig.Must2(s.Pairs(t.Context(), accounts[0].Number, duplicates.Filter{}, request))(t)
+	pairs, _ := assert.Must2(s.Pairs(t.Context(), accounts[0].Number, duplicates.Filter{}, request))(t)
 	if !slices.ContainsFunc(pairs, func(p duplicates.Pair) bool {
 		return p.Level == duplicate.Sure && given[p.A] > 0 && given[p.B] > 0
 	}) {
@@ -127,11 +127,11 @@ func checkDuplicates(t *testing.T, s *book.Book, given map[int64]int64) {
 func people(t *testing.T, s *book.Book, account int64) (people []*person) {
 	t.Helper()
 	all := crm.PageRequest{Page: 1, PerPage: 1000}
-	list, _ := rig.Must2(s.Contacts(t.Context(), account, crm.All, all, []byte{'['}, nil))(t)
-	rig.Succeed(t, json.Unmarshal(append(list, ']'), &people))
+	list, _ := assert.Must2(s.Contacts(t.Context(), account, crm.All, all, []byte{'['}, nil))(t)
+	assert.Succeed(t, json.Unmarshal(append(list, ']'), &people))
 	for _, p := range people {
-		p.plans = rig.Must(s.ContactPlans(t.Context(), account, p.ID, 10))(t)
-		records, _ := rig.Must2(s.GiftPage(t.Context(), account, giving.GiftFilter{Contact: p.ID}, all))(t)
+		p.plans = assert.Must(s.ContactPlans(t.Context(), account, p.ID, 10))(t)
+		records, _ := assert.Must2(s.GiftPage(t.Context(), account, giving.GiftFilter{Contact: p.ID}, all))(t)
 		for _, record := range records {
 			p.gifts, p.slugs = append(p.gifts, record.Gift), append(p.slugs, record.Slug)
 		}
@@ -191,7 +191,7 @@ func TestTheFileIsRead(t *testing.T) {
 	reader := json.NewDecoder(bytes.NewReader(file))
 	reader.DisallowUnknownFields()
 	var d content
-	rig.Succeed(t, reader.Decode(&d))
+	assert.Succeed(t, reader.Decode(&d))
 	if len(d.Branches) != 3 || d.Branches[0].Name != Name {
 		t.Errorf("the branches are %+v", d.Branches)
 	}

@@ -18,7 +18,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/pay"
 	"donorbook/internal/pay/stripetest"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // open is a Stripe, and a connection to it.
@@ -577,9 +577,9 @@ func TestRegister(t *testing.T) {
 
 // must and succeed are for calls that must succeed.
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }

@@ -22,7 +22,7 @@ import (
 
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/relay"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // postOffice is a real SMTP server that keeps what it takes. Recipients say what it does with their mail.
@@ -291,9 +291,9 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 
 // must and succeed are for calls that must succeed.
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }

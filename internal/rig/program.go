@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"donorbook/internal/pgtest"
+	"donorbook/internal/rig/assert"
 )
 
 // Patience is how long anything may take on a busy machine before a test gives up.
@@ -125,7 +126,7 @@ func (p *Program) MemoryPeak() int { return p.told("status", `VmHWM:\s+(\d+) kB`
 // ForgetMemoryPeak begins to look for the most memory anew.
 func (p *Program) ForgetMemoryPeak() {
 	p.t.Helper()
-	Succeed(p.t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0))
+	assert.Succeed(p.t, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0))
 }
 
 // Slowed begins to measure by how much the program is slowed down because others have the processors. What it returns ends that: 3 is that for each second of work, the program waited for two.

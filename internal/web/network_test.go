@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/web/certs"
 )
 
@@ -220,9 +220,9 @@ func newCertificate(t *testing.T, dir, name string) (cert, key string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 }
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }

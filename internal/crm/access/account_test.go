@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -16,7 +16,7 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	parent := Account{Number: 1_234_567, ID: "parent"}
 	ids := map[string]bool{}
 	for range 200 {
-		a := crmtest.Must(NewAccount("  Red Cross ", parent, noon))(t)
+		a := assert.Must(NewAccount("  Red Cross ", parent, noon))(t)
 		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noon) {
 			t.Fatalf("%+v", a)
 		}

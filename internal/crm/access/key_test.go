@@ -12,12 +12,13 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
 	t.Helper()
-	key, secret := crmtest.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
+	key, secret := assert.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
 	return key, secret
 }
 

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -21,12 +22,9 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 var rose = access.Account{ID: "A1b2C3d4E5f6G7h8"}
 
 // oneCampaign decodes a file with one row.
-func oneCampaign(t interface {
-	Helper()
-	Fatal(args ...any)
-}, row string) Input {
+func oneCampaign(t assert.Failer, row string) Input {
 	t.Helper()
-	rows := crmtest.Must(DecodeAll([]byte("[" + row + "]")))(t)
+	rows := assert.Must(DecodeAll([]byte("[" + row + "]")))(t)
 	return rows[0]
 }
 
@@ -75,7 +73,7 @@ func TestCampaignWithEverything(t *testing.T) {
 	if got := campaignText(c); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	crmtest.Same(t, []string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries)
+	assert.Same(t, []string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries)
 }
 
 // Clients of other services write times in other forms, and call types and states by other names.
@@ -156,7 +154,7 @@ func TestUpdateCampaign(t *testing.T) {
 	changed := old.Update(oneCampaign(t, `{"slug":"run-2026","raised":99.9}`), later)
 	want := old
 	want.OpeningRaised, want.UpdatedAt = 9990, later
-	crmtest.Same(t, want, changed)
+	assert.Same(t, want, changed)
 
 	cleared := old.Update(oneCampaign(t, `{"slug":"run-2026","type":null,"subtitle":"","description":null,"goal":null,"raised":null,
 		"donors":null,"currency":null,"logo":" ","cover":null,"end_at":null,"created_at":null,"updated_at":null,"event":null}`), later)
@@ -164,7 +162,7 @@ func TestUpdateCampaign(t *testing.T) {
 		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD", Status: Published,
 		CreatedAt: old.CreatedAt, UpdatedAt: later, ListedAt: old.ListedAt,
 	}
-	crmtest.Same(t, want, cleared)
+	assert.Same(t, want, cleared)
 
 	dated := old.Update(oneCampaign(t, `{"slug":"run-2026","donors":4,"updated_at":"2026-01-01 00:00:00"}`), later)
 	if got := dated.UpdatedAt; !got.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
@@ -250,8 +248,8 @@ func TestStoredCampaignComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCampaign(t)
 		body, urlAt := c.AppendBody(nil)
-		back := crmtest.Must(Parse(c.ID, body))(t)
-		crmtest.Same(t, c, back)
+		back := assert.Must(Parse(c.ID, body))(t)
+		assert.Same(t, c, back)
 		document := Append(nil, c.ID, body, urlAt, "https://give.example", Given{}, c.Status)
 		if !json.Valid(document) || !strings.Contains(string(document), fmt.Sprintf(`"url":"https://give.example/%s"`, c.Slug)) {
 			t.Fatalf("%s", document)
@@ -262,7 +260,7 @@ func TestStoredCampaignComesBack(t *testing.T) {
 // A campaign that is sent back as it was shown does not change.
 func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		row := crmtest.Must(json.Marshal(map[string]any{
+		row := assert.Must(json.Marshal(map[string]any{
 			"title": "t" + drawText(t, "title"), "description": drawText(t, "description") + "<p>a<b>b<img src=https://a.example/>",
 			"goal": rapid.IntRange(0, 1000).Draw(t, "goal"), "slug": "a", "donors": 5,
 			"event": map[string]any{"details": drawText(t, "details"), "timezone": "Europe/Berlin", "private": rapid.Bool().Draw(t, "private")},
@@ -270,7 +268,7 @@ func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 		in := oneCampaign(t, string(row))
 		c := New(in, rose, 7, "a", noon)
 		again := c.Update(oneCampaign(t, campaignText(c)), noon.Add(time.Hour))
-		crmtest.Same(t, c, again)
+		assert.Same(t, c, again)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -107,9 +108,9 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 		New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon),
 		New(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noon),
 	} {
-		in := crmtest.Must(readForm(filled(c, *full.Beneficiaries...), c))(t)
-		crmtest.Same(t, c, c.Update(in, noon.Add(time.Hour)))
-		crmtest.Same(t, full.Beneficiaries, in.Beneficiaries)
+		in := assert.Must(readForm(filled(c, *full.Beneficiaries...), c))(t)
+		assert.Same(t, c, c.Update(in, noon.Add(time.Hour)))
+		assert.Same(t, full.Beneficiaries, in.Beneficiaries)
 	}
 }
 
@@ -120,8 +121,8 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
-		in := crmtest.Must(readForm(filled(c), c))(t)
-		crmtest.Same(t, c, c.Update(in, noon.Add(time.Hour)))
+		in := assert.Must(readForm(filled(c), c))(t)
+		assert.Same(t, c, c.Update(in, noon.Add(time.Hour)))
 	})
 }
 
@@ -143,9 +144,9 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
-	in := crmtest.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
+	in := assert.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
 	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
-	crmtest.Same(t, want, c.Update(in, noon))
+	assert.Same(t, want, c.Update(in, noon))
 	if in.Beneficiaries == nil || len(*in.Beneficiaries) != 0 {
 		t.Errorf("beneficiaries %v", in.Beneficiaries)
 	}
@@ -179,7 +180,7 @@ func TestACampaignFormTellsAllFaultsInOrder(t *testing.T) {
 		title  slug  goal  donors  currency  cover.url  end_at  event.start_at  event.timezone  event.livestream.url
 		beneficiaries.1
 	`)
-	crmtest.Same(t, want, fields)
+	assert.Same(t, want, fields)
 }
 
 func TestACampaignFormHasNoMoreBeneficiariesThanAFile(t *testing.T) {
@@ -205,7 +206,7 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 		<p id=main class=button hx-get=/x data-x=1>x</p>
 	`)
 	for _, text := range hostile {
-		in := crmtest.Must(readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{}))(t)
+		in := assert.Must(readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{}))(t)
 		for _, clean := range []string{*in.Description, (*in.Event).Details} {
 			lower := strings.ToLower(clean)
 			for _, bad := range rows.All(`

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -83,7 +83,7 @@ func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
 	next := c.Update(oneCampaign(t, `{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/gala?x=1"}`), noon.Add(time.Hour))
 	want := c
 	want.Status, want.PaymentLink, want.UpdatedAt = Draft, "https://pay.example.org/gala?x=1", noon.Add(time.Hour)
-	crmtest.Same(t, want, next)
+	assert.Same(t, want, next)
 	if text := campaignText(next); !strings.HasSuffix(text, `"event":null,"code":"gala","status":"draft"}`) || strings.Contains(text, "pay.example.org") {
 		t.Errorf("the wire form has become %s", text)
 	}
@@ -157,7 +157,7 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 		in.Title = &title
 		want := c
 		want.Title, want.UpdatedAt = "Ball", noon.Add(time.Hour)
-		crmtest.Same(t, want, c.Update(in, noon.Add(time.Hour)))
+		assert.Same(t, want, c.Update(in, noon.Add(time.Hour)))
 	})
 }
 

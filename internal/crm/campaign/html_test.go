@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -95,7 +95,7 @@ func FuzzSanitizeHTML(f *testing.F) {
 		if again := sanitizeHTML(clean); again != clean {
 			t.Fatalf("%q becomes %q, and then %q", text, clean, again)
 		}
-		nodes := crmtest.Must(html.Parse(strings.NewReader(clean)))(t)
+		nodes := assert.Must(html.Parse(strings.NewReader(clean)))(t)
 		for node := range nodes.Descendants() {
 			checkClean(t, text, node)
 		}

@@ -13,6 +13,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -274,9 +275,9 @@ func FuzzDecodeCampaigns(f *testing.F) {
 				}
 				c := New(in, rose, int64(i), slug, noon)
 				body, _ := c.AppendBody(nil)
-				back := crmtest.Must(Parse(c.ID, body))(t)
+				back := assert.Must(Parse(c.ID, body))(t)
 				back.Status, back.PaymentLink, back.ListedAt = c.Status, c.PaymentLink, c.ListedAt // which are kept beside the document
-				crmtest.Same(t, c, back)
+				assert.Same(t, c, back)
 				if again := c.Update(in, noon.Add(time.Hour)); again.UpdatedAt != c.UpdatedAt && in.Slug == nil {
 					t.Fatal("the same input changed the campaign: " + strconv.Quote(document))
 				}

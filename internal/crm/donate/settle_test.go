@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm/crmtest"
 	. "donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 )
 
@@ -259,7 +259,7 @@ func TestDebitFromPromiseToFailedRefund(t *testing.T) {
 	if g.Net() != 50_00 || len(g.Entries) != 3 || !g.Payment().RefundedAt.IsZero() || o.Doubt != "" {
 		t.Fatalf("a refund that failed makes %+v", g)
 	}
-	byHand := crmtest.Must(g.Refund(nil, day))(t)
+	byHand := assert.Must(g.Refund(nil, day))(t)
 	if _, o = settle(&byHand, order(), s); o.Doubt != WrongAmount {
 		t.Errorf("a refund that the provider does not know is %+v", o)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -109,7 +110,7 @@ func TestFinderTellsPeopleApart(t *testing.T) {
 		f.Add(n+int64(2*i)+1, &pairs[i][1])
 	}
 	found := make(map[int64]Found)
-	model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
+	model := assert.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
 		if a := min(x.A, x.B); a >= n && (a-n)%2 == 0 && max(x.A, x.B) == a+1 {
 			found[(a-n)/2] = x
 		}

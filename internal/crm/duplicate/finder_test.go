@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -32,7 +33,7 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 	f, who, truePairs := account(1, 4000)
 	var right, all, rightSure, allSure, last float64
 	last = 1
-	crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
+	assert.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error {
 		if x.A == x.B || x.Probability > last || len(x.Reasons) == 0 || x.Level != levelOf(x.Probability) {
 			t.Errorf("found %+v after a probability of %f", x, last)
 		}
@@ -111,7 +112,7 @@ func TestFinderStopsWhenItIsToldTo(t *testing.T) {
 func TestFinderNeedsNoContacts(t *testing.T) {
 	for _, people := range []int{0, 1} {
 		f, _, _ := account(3, people)
-		model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(Found) error { return nil }))(t)
+		model := assert.Must(f.Run(context.Background(), func(float64) {}, func(Found) error { return nil }))(t)
 		if kept, err := model.Encode(); err != nil {
 			t.Errorf("the model of %d people cannot be kept: %v", people, err)
 		} else if _, err := Decode(kept); err != nil {
@@ -142,9 +143,9 @@ func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 func TestModelIsKept(t *testing.T) {
 	f, _, _ := account(4, 1000)
 	var all []Found
-	model := crmtest.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error { all = append(all, x); return nil }))(t)
-	kept := crmtest.Must(model.Encode())(t)
-	again := crmtest.Must(Decode(kept))(t)
+	model := assert.Must(f.Run(context.Background(), func(float64) {}, func(x Found) error { all = append(all, x); return nil }))(t)
+	kept := assert.Must(model.Encode())(t)
+	again := assert.Must(Decode(kept))(t)
 	for _, x := range all {
 		var a, b Record
 		f.read(&a, int(x.A))

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -29,7 +30,7 @@ func valid(t rapid.TB, body string) crm.ContactInput {
 // made is the contact that a body describes.
 func made(t rapid.TB, body string) crm.Contact {
 	t.Helper()
-	c := crmtest.Must(crm.NewContact(valid(t, body), noon))(t)
+	c := assert.Must(crm.NewContact(valid(t, body), noon))(t)
 	return c
 }
 
@@ -61,6 +62,6 @@ func someContact(t *rapid.T) crm.Contact {
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	moment := crmtest.Must(time.Parse(time.RFC3339, text))(t)
+	moment := assert.Must(time.Parse(time.RFC3339, text))(t)
 	return moment
 }

@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -140,7 +140,7 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
 	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
-		_, f := crmtest.Must2(ParseQuery(query, "US"))(t)
+		_, f := assert.Must2(ParseQuery(query, "US"))(t)
 		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
 			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
 		}
@@ -172,7 +172,7 @@ func TestCommonWords(t *testing.T) {
 	want := rows.All(`
 		".cnew\uf820york"  .f1  ".f1=grosse\uf820l"  .f2  .f2=yes  .f3  .f3=2019  .f4  .f5  .f6  .f7  .z1  .z100
 	`)
-	crmtest.Same(t, want, CommonWords(&c))
+	assert.Same(t, want, CommonWords(&c))
 	words := strings.Join(SearchWords(&c), " ")
 	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
 		if !strings.Contains(words, other) {

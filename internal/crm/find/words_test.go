@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -32,7 +32,7 @@ func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := crmtest.Must(crm.NewContact(in, noon))(t)
+		c := assert.Must(crm.NewContact(in, noon))(t)
 		c.AppendBody(document)
 		SearchWords(&c)
 	})
@@ -57,7 +57,7 @@ func TestSearchWords(t *testing.T) {
 		"#vip\uf820list"  +12125550100  -b@x.org  .h12-10001  .nlucja  .z100012345  10001  2345
 		"=\uf856ip\uf820list"  @x.org  ana  co  list  lucja  maria  new  ny  obrien  smith  vip  york  ~00105552121
 	`)
-	crmtest.Same(t, want, SearchWords(&c))
+	assert.Same(t, want, SearchWords(&c))
 }
 
 func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
@@ -72,7 +72,7 @@ func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
 				t.Fatalf("%q is no word", word)
 			}
 		}
-		read := crmtest.Must(crm.ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys))(t)
+		read := assert.Must(crm.ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys))(t)
 		if diff := cmp.Diff(have, SearchWords(&read)); diff != "" {
 			t.Fatalf("after it was stored and read:\n%s", diff)
 		}
@@ -83,8 +83,8 @@ func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
 func TestWordsForgetWhatAContactWasBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, true)
-		patched := crmtest.Must(c.Patch(in, noon))(t)
-		fresh := crmtest.Must(crm.NewContact(in, noon))(t)
+		patched := assert.Must(c.Patch(in, noon))(t)
+		fresh := assert.Must(crm.NewContact(in, noon))(t)
 		if diff := cmp.Diff(SearchWords(&fresh), SearchWords(&patched)); diff != "" {
 			t.Fatalf("the same contact has other words when it was something else before:\n%s", diff)
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 )
 
 // typedForm is a form that has all fields that were filled in, and those that a test has typed.
@@ -42,8 +42,8 @@ func savedForm(t *testing.T, g Gift, typed typedForm) Gift {
 	for name, value := range typed {
 		form[name] = value
 	}
-	in := crmtest.Must(ReadGiftForm(form, g.Currency, &g, "US", formToday))(t)
-	saved := crmtest.Must(g.Change(&in, &crm.Contact{ID: 7}, formToday))(t)
+	in := assert.Must(ReadGiftForm(form, g.Currency, &g, "US", formToday))(t)
+	saved := assert.Must(g.Change(&in, &crm.Contact{ID: 7}, formToday))(t)
 	return saved
 }
 
@@ -71,7 +71,7 @@ func TestTheFormOfAPlanChangesOnlyWhatWasTyped(t *testing.T) {
 	form := typedForm{}
 	p.FillForm(func(name, value string) { form[name] = value })
 	form["amount"] = "25"
-	in := crmtest.Must(ReadPlanForm(form, p.Currency, &p, "US", formToday))(t)
+	in := assert.Must(ReadPlanForm(form, p.Currency, &p, "US", formToday))(t)
 	saved, err := p.Change(&in, formToday)
 	if p.Amount = 25_00; err != nil || saved != p {
 		t.Errorf("%+v, %v", saved, err)

@@ -4,15 +4,15 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
 func at(t *testing.T, text string) time.Time {
 	t.Helper()
-	moment := crmtest.Must(time.Parse(time.RFC3339, text))(t)
+	moment := assert.Must(time.Parse(time.RFC3339, text))(t)
 	return moment
 }
 

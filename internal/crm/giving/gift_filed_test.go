@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 )
 
 // TestRowsTellThePartsOfARefund: a column has told their sum. The covered fee goes back with them, and the ledger stays one that could be imported.
@@ -13,7 +13,7 @@ func TestRowsTellThePartsOfARefund(t *testing.T) {
 	t.Parallel()
 	amount, covered, back, method := int64(100_0000), int64(60_0100), int64(99_9900), "card"
 	in := GiftInput{Amount: &amount, FeeCovered: &covered, Method: &method, Filed: &Filed{Back: &GivenBack{Amount: &back}}, at: time.Now().Add(-time.Hour)}
-	g := crmtest.Must(NewGift(&in, &crm.Contact{ID: 7, FirstName: "Ada", LastName: "Byron"}, "USD", "", time.Now()))(t)
+	g := assert.Must(NewGift(&in, &crm.Contact{ID: 7, FirstName: "Ada", LastName: "Byron"}, "USD", "", time.Now()))(t)
 	before := g.Net()
 	for i, part := range []int64{33_3300, 33_3300, 33_3300} {
 		after, isKnown, err := g.RefundFiled(string(rune('a'+i)), &GiftInput{Amount: &part, at: in.at})
@@ -38,7 +38,7 @@ func TestAGiftOfTodayIsTakenOverInTheMorning(t *testing.T) {
 	morning := time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)
 	for days, fits := range map[int]bool{0: true, 2: false} {
 		amount, method := int64(50_0000), "check"
-		g := crmtest.Must(NewGift(&GiftInput{Amount: &amount, Method: &method, at: morning.AddDate(0, 0, days).Add(11 * time.Hour)}, &crm.Contact{ID: 7, FirstName: "Ada", LastName: "Byron"}, "USD", "", morning))(t)
+		g := assert.Must(NewGift(&GiftInput{Amount: &amount, Method: &method, at: morning.AddDate(0, 0, days).Add(11 * time.Hour)}, &crm.Contact{ID: 7, FirstName: "Ada", LastName: "Byron"}, "USD", "", morning))(t)
 		if err := g.CheckImported(morning); (err == nil) != fits {
 			t.Errorf("a gift of the day %d days from now: %v", days, err)
 		}

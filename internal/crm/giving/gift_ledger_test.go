@@ -1,10 +1,9 @@
 package giving
 
 import (
+	"donorbook/internal/rig/assert"
 	"testing"
 	"time"
-
-	"donorbook/internal/crm/crmtest"
 )
 
 // TestARefundThatWasUndoneIsNotTheLastOne: the day of a refund is that of the last one that stayed.
@@ -23,7 +22,7 @@ func TestARefundThatWasUndoneIsNotTheLastOne(t *testing.T) {
 	}
 	undo := func(g Gift, dollars int64) Gift {
 		sent := dollars * 1_0000
-		after := crmtest.Must(g.UndoRefund(&sent, day(10)))(t)
+		after := assert.Must(g.UndoRefund(&sent, day(10)))(t)
 		return after
 	}
 	for what, c := range map[string]struct {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 )
 
 // What a gift is called follows from its ledger: whatever was refunded and undone.
@@ -21,7 +21,7 @@ func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
 	}
 	refund := func(dollars int64) {
 		t.Helper()
-		made := crmtest.Must(g.Refund(new(dollars*text.ScaleOf(text.SentDecimals)), now))(t)
+		made := assert.Must(g.Refund(new(dollars*text.ScaleOf(text.SentDecimals)), now))(t)
 		g = made
 	}
 	called("Pledged")
@@ -31,7 +31,7 @@ func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
 	called("Partly refunded")
 	refund(30)
 	called("Refunded")
-	made := crmtest.Must(g.UndoRefund(nil, now))(t)
+	made := assert.Must(g.UndoRefund(nil, now))(t)
 	g = made
 	called("Received")
 	g = g.Withdraw()

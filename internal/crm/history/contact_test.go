@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 var (
@@ -24,6 +24,6 @@ func made(t testing.TB, body string) crm.Contact {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := crmtest.Must(crm.NewContact(in, noon))(t)
+	c := assert.Must(crm.NewContact(in, noon))(t)
 	return c
 }

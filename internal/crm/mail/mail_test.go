@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -48,7 +48,7 @@ func TestTypedTextIsNeverALink(t *testing.T) {
 
 func TestALineStaysALineInTheOutbox(t *testing.T) {
 	var m Message
-	crmtest.Succeed(t, json.Unmarshal([]byte(`{"subject":"a\r\nBcc: b","says":["x\u2028y"]}`), &m))
+	assert.Succeed(t, json.Unmarshal([]byte(`{"subject":"a\r\nBcc: b","says":["x\u2028y"]}`), &m))
 	if m.Subject.String() != "a Bcc: b" || m.Says[0].String() != "x y" {
 		t.Errorf("%q %q", m.Subject, m.Says)
 	}

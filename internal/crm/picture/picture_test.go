@@ -18,8 +18,8 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 // quarters is a picture with a color in each corner: red, green, blue and white, from the top left on.
@@ -45,22 +45,22 @@ func quarters(width, height int) *image.RGBA {
 func asPNG(t testing.TB, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	crmtest.Succeed(t, png.Encode(&b, m))
+	assert.Succeed(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
 func asJPEG(t testing.TB, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	crmtest.Succeed(t, jpeg.Encode(&b, m, &jpeg.Options{Quality: 95}))
+	assert.Succeed(t, jpeg.Encode(&b, m, &jpeg.Options{Quality: 95}))
 	return b.Bytes()
 }
 
 // made makes a picture of a file.
 func made(t testing.TB, data []byte, kind Kind) Picture {
 	t.Helper()
-	s := crmtest.Must(Open(data, "cover"))(t)
-	p := crmtest.Must(s.Make(t.Context(), kind, "cover"))(t)
+	s := assert.Must(Open(data, "cover"))(t)
+	p := assert.Must(s.Make(t.Context(), kind, "cover"))(t)
 	return p
 }
 
@@ -192,7 +192,7 @@ var smallWebPs = map[string]string{
 
 func smallWebP(t testing.TB, name string) []byte {
 	t.Helper()
-	data := crmtest.Must(base64.StdEncoding.DecodeString(smallWebPs[name]))(t)
+	data := assert.Must(base64.StdEncoding.DecodeString(smallWebPs[name]))(t)
 	return data
 }
 
@@ -222,7 +222,7 @@ func TestProgramsMayWriteAsManyScansAsTheyDo(t *testing.T) {
 
 func TestWhatIsNoPictureIsRefused(t *testing.T) {
 	var moving bytes.Buffer
-	crmtest.Succeed(t, gif.Encode(&moving, quarters(8, 8), nil))
+	assert.Succeed(t, gif.Encode(&moving, quarters(8, 8), nil))
 	good, whole := asJPEG(t, quarters(640, 480)), asPNG(t, noise(300, 300))
 	huge := bytes.Clone(good)
 	sof := bytes.Index(huge, []byte{0xff, 0xc0})
@@ -315,7 +315,7 @@ func hasRule(err error, rule doc.Rule) bool {
 }
 
 func TestADecodeEndsWithItsContext(t *testing.T) {
-	s := crmtest.Must(Open(asJPEG(t, quarters(640, 480)), "cover"))(t)
+	s := assert.Must(Open(asJPEG(t, quarters(640, 480)), "cover"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Make(ctx, Cover, "cover"); !errors.Is(err, context.Canceled) {
@@ -332,7 +332,7 @@ func TestTheMemoryOfADecodeIsWhatWasReckoned(t *testing.T) {
 		"jpeg":        asJPEG(t, image.NewYCbCr(image.Rect(0, 0, 3000, 2000), image.YCbCrSubsampleRatio420)),
 		"jpeg gray":   asJPEG(t, image.NewGray(image.Rect(0, 0, 3000, 2000))),
 	} {
-		s := crmtest.Must(Open(data, "cover"))(t)
+		s := assert.Must(Open(data, "cover"))(t)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		if _, err := s.Make(t.Context(), Cover, "cover"); err != nil {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 	"donorbook/internal/table"
 )
@@ -39,7 +39,7 @@ func TestFilesOfOtherSystems(t *testing.T) {
 		got := importFile(t, name, region)
 		golden := strings.TrimSuffix(name, ".csv") + ".golden"
 		if *update {
-			crmtest.Succeed(t, os.WriteFile(golden, got, 0o644))
+			assert.Succeed(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(got, want) {
@@ -51,11 +51,11 @@ func TestFilesOfOtherSystems(t *testing.T) {
 // importFile is what becomes of a file: the columns and their targets, then the contacts.
 func importFile(t *testing.T, name, region string) []byte {
 	t.Helper()
-	file := crmtest.Must(os.Open(name))(t)
+	file := assert.Must(os.Open(name))(t)
 	defer file.Close()
-	info := crmtest.Must(file.Stat())(t)
-	rows := crmtest.Must(table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader}))(t)
-	data := crmtest.Must(os.ReadFile(name))(t)
+	info := assert.Must(file.Stat())(t)
+	rows := assert.Must(table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader}))(t)
+	data := assert.Must(os.ReadFile(name))(t)
 	mapping := Contacts.Recognize(rows.Header(), nil, lookAt(data, name))
 	if err := Contacts.Check(mapping); err != nil {
 		t.Errorf("%s: %v", name, err)
@@ -84,7 +84,7 @@ func importFile(t *testing.T, name, region string) []byte {
 			continue
 		}
 		var pretty bytes.Buffer
-		crmtest.Succeed(t, json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "))
+		assert.Succeed(t, json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "))
 		told.WriteString("\n" + pretty.String() + "\n")
 	}
 }

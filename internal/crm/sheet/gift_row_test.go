@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 	tables "donorbook/internal/table"
 )
 
@@ -180,8 +180,8 @@ func TestFilesThatAreNotOfGifts(t *testing.T) {
 
 func firstRow(t testing.TB, file string) (*giftFile, *GiftRow) {
 	t.Helper()
-	f := crmtest.Must(openGifts(file))(t)
-	row := crmtest.Must(f.next())(t)
+	f := assert.Must(openGifts(file))(t)
+	row := assert.Must(f.next())(t)
 	return f, row
 }
 

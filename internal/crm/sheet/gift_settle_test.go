@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -71,7 +71,7 @@ func whatIsSaid(t *testing.T, file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	row := crmtest.Must(f.next())(t)
+	row := assert.Must(f.next())(t)
 	if err := row.Validate("US", importDay.AddDate(0, 6, 0)); err != nil {
 		return err.Error()
 	}
@@ -102,8 +102,8 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m := crmtest.Must(Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other"))(t)
-	f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
+	m := assert.Must(Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other"))(t)
+	f := assert.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
 	row, err := f.next()
 	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" || value(row.Note) != "Method: Beads" {
 		t.Errorf("%v: %s, %s", err, value(row.Method), value(row.Note))

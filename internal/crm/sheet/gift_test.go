@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 	tables "donorbook/internal/table"
 )
@@ -24,7 +24,7 @@ import (
 // giftsOf is what becomes of a file of gifts: the columns and their targets, then the gifts.
 func giftsOf(t *testing.T, name, region string) []byte {
 	t.Helper()
-	data := crmtest.Must(os.ReadFile(name))(t)
+	data := assert.Must(os.ReadFile(name))(t)
 	file, err := openGiftFile(data, name, nil, region)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -56,7 +56,7 @@ func giftsOf(t *testing.T, name, region string) []byte {
 		}
 		gift.Entries[0].ID = "entry"
 		var pretty bytes.Buffer
-		crmtest.Succeed(t, json.Indent(&pretty, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "))
+		assert.Succeed(t, json.Indent(&pretty, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil)), "", " "))
 		told.WriteString("\n" + pretty.String() + "\n")
 	}
 }
@@ -76,7 +76,7 @@ func TestGiftsOfOtherSystems(t *testing.T) {
 		got := giftsOf(t, name, region)
 		golden := strings.TrimSuffix(name, ".csv") + ".golden"
 		if f := flag.Lookup("update"); f != nil && f.Value.String() == "true" {
-			crmtest.Succeed(t, os.WriteFile(golden, got, 0o644))
+			assert.Succeed(t, os.WriteFile(golden, got, 0o644))
 		}
 		want, err := os.ReadFile(golden)
 		if err != nil || !bytes.Equal(got, want) {
@@ -201,8 +201,8 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 		0,00 €                  ""   DE  must be a number above 0
 	`) {
 		file := fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.Text, c.Currency)
-		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
-		row := crmtest.Must(f.next())(t)
+		f := assert.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
+		row := assert.Must(f.next())(t)
 		got := ""
 		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
@@ -271,8 +271,8 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 		date   soon                         US  must be a date
 	`) {
 		file := fmt.Sprintf("amount\t%s\tcontact_id\n5\t%s\t7\n", c.Column, c.Text)
-		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
-		row := crmtest.Must(f.next())(t)
+		f := assert.Must(openGiftFile([]byte(file), "gifts.csv", nil, c.Region))(t)
+		row := assert.Must(f.next())(t)
 		got := ""
 		if err := row.Validate(c.Region, importDay); err != nil {
 			got = err.Error()
@@ -288,8 +288,8 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 // TestWhatValuesAColumnOfIDsHas: texts are no ids, and ids that begin with a word which means something are ids.
 func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
 	t.Parallel()
-	f := crmtest.Must(openGiftFile([]byte("Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n6,2026-02-01,b@example.org,,don_2,false\n"), "gifts.csv", nil, "US"))(t)
-	row := crmtest.Must(f.next())(t)
+	f := assert.Must(openGiftFile([]byte("Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n6,2026-02-01,b@example.org,,don_2,false\n"), "gifts.csv", nil, "US"))(t)
+	row := assert.Must(f.next())(t)
 	if ids := fmt.Sprint(row.Filed.IDs); ids != "[{id don_1}]" || row.Filed.Plan != "" || row.kind != "" {
 		t.Errorf("the ids are %s, of the plan %q, of the kind %q", ids, row.Filed.Plan, row.kind)
 	}
@@ -370,8 +370,8 @@ func TestWordsOfGifts(t *testing.T) {
 	`) {
 		file := "amount,date,contact_id,Stage,Paid by,Amount Refunded,Opt-in\n5,2026-01-31,7," + row + "\n"
 		header, _, _ := strings.Cut(file, "\n")
-		mapping := crmtest.Must(Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method"))(t)
-		f := crmtest.Must(openGiftFile([]byte(file), "gifts.csv", mapping, "US"))(t)
+		mapping := assert.Must(Gifts.With(Gifts.Recognize(strings.Split(header, ","), nil, nil), "Paid by=method"))(t)
+		f := assert.Must(openGiftFile([]byte(file), "gifts.csv", mapping, "US"))(t)
 		got, err := f.next()
 		if err != nil {
 			t.Fatal(err)
@@ -399,15 +399,15 @@ func leftOutOf(g *GiftRow) (said string) {
 func TestRefundsAreNotLost(t *testing.T) {
 	t.Parallel()
 	in, faults, err := giving.DecodeGift(doc.NewBody([]byte(`{"amount": 5, "method": "cash", "transacted_at": "2026-01-31", "contact_id": 7}`)))
-	crmtest.Succeed(t, errors.Join(err, in.Validate(faults, true, "US", importDay)))
-	whole := crmtest.Must(giving.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay))(t)
+	assert.Succeed(t, errors.Join(err, in.Validate(faults, true, "US", importDay)))
+	whole := assert.Must(giving.NewGift(&in, &crm.Contact{ID: 7}, "USD", "", importDay))(t)
 	two := int64(20000)
-	part := crmtest.Must(whole.Refund(&two, importDay))(t)
-	all := crmtest.Must(whole.Refund(nil, importDay))(t)
-	undone := crmtest.Must(part.UndoRefund(nil, importDay))(t)
+	part := assert.Must(whole.Refund(&two, importDay))(t)
+	all := assert.Must(whole.Refund(nil, importDay))(t)
+	undone := assert.Must(part.UndoRefund(nil, importDay))(t)
 	seven, cash := int64(70000), "check"
-	corrected := crmtest.Must(undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay))(t)
-	again := crmtest.Must(corrected.Refund(&two, importDay))(t)
+	corrected := assert.Must(undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &cash}, nil, importDay))(t)
+	again := assert.Must(corrected.Refund(&two, importDay))(t)
 	for i, g := range []giving.Gift{whole, undone, corrected, part, all, again} {
 		_, row := firstRow(t, string(giving.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))
 		if err := row.Validate("US", importDay); err != nil {
@@ -472,15 +472,15 @@ func TestExportedGiftsComeBack(t *testing.T) {
 				}
 				err = errors.Join(err, w.Row(cells))
 			}
-			crmtest.Succeed(t, errors.Join(err, w.Close()))
-			mapping := crmtest.Must(Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip"))(t)
-			f := crmtest.Must(openGiftFile(file.Bytes(), "gifts."+format, mapping, region))(t)
+			assert.Succeed(t, errors.Join(err, w.Close()))
+			mapping := assert.Must(Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip"))(t)
+			f := assert.Must(openGiftFile(file.Bytes(), "gifts."+format, mapping, region))(t)
 			for _, want := range []*giving.Gift{&whole, &small, &yen} {
-				row := crmtest.Must(f.next())(t)
+				row := assert.Must(f.next())(t)
 				if err := row.Validate(region, importDay); err != nil {
 					t.Fatalf("%s, %s: %v", format, region, err)
 				}
-				got := crmtest.Must(giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay))(t)
+				got := assert.Must(giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay))(t)
 				got.Entries[0].ID = "entry"
 				if string(got.AppendBody(nil)) != string(want.AppendBody(nil)) || row.CampaignName != "gala" {
 					t.Errorf("%s, %s: came back as\n%s\nfrom\n%s", format, region, got.AppendBody(nil), want.AppendBody(nil))

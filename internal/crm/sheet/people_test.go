@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	tables "donorbook/internal/table"
 )
 
 // peopleSaid is each row of a file of people: who, how they are reached, and how not.
 func peopleSaid(t *testing.T, file, region string) (said []string) {
 	t.Helper()
-	r := crmtest.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "people.csv", tables.Options{Header: FindHeader}))(t)
+	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "people.csv", tables.Options{Header: FindHeader}))(t)
 	m := Contacts.Recognize(r.Header(), nil, lookAt([]byte(file), "people.csv"))
 	for cells, _, err := r.Next(); err == nil; cells, _, err = r.Next() {
 		rows := Contacts.Rows(m, region)
@@ -27,7 +27,7 @@ func peopleSaid(t *testing.T, file, region string) (said []string) {
 			said = append(said, "rejected: "+err.Error())
 			continue
 		}
-		c := crmtest.Must(crm.NewContact(in, today))(t)
+		c := assert.Must(crm.NewContact(in, today))(t)
 		said = append(said, personSaid(&c))
 	}
 	return said

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 	tables "donorbook/internal/table"
 )
@@ -120,7 +120,7 @@ func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 // tableOf is what a file has: its headings, and its rows.
 func tableOf(t *testing.T, file string) (header []string, rows [][]string) {
 	t.Helper()
-	r := crmtest.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv", tables.Options{Header: FindHeader}))(t)
+	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv", tables.Options{Header: FindHeader}))(t)
 	for {
 		cells, _, err := r.Next()
 		if errors.Is(err, io.EOF) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // giftsSaid is each row of a file of gifts: who, how much, when, what became of it, how, for what, and by which ids; or why it is not recorded.
@@ -97,11 +97,11 @@ type judged struct {
 func judgedFiles(t *testing.T) map[string]judged {
 	all := map[string]judged{}
 	for of, said := range map[string]func(*testing.T, string, string) []string{"gifts": giftsSaid, "people": peopleSaid} {
-		for _, path := range rig.Must(filepath.Glob("testdata/systems/" + of + "/*.csv"))(t) {
+		for _, path := range assert.Must(filepath.Glob("testdata/systems/" + of + "/*.csv"))(t) {
 			name := strings.TrimSuffix(path, ".csv")
-			want := strings.TrimSuffix(string(rig.Must(os.ReadFile(name+".want"))(t)), "\n")
+			want := strings.TrimSuffix(string(assert.Must(os.ReadFile(name+".want"))(t)), "\n")
 			region := strings.ToUpper(strings.TrimPrefix(filepath.Ext(name), "."))
-			all[path] = judged{string(rig.Must(os.ReadFile(path))(t)), region, said, strings.Split(want, "\n")}
+			all[path] = judged{string(assert.Must(os.ReadFile(path))(t)), region, said, strings.Split(want, "\n")}
 		}
 	}
 	if len(all) < 140 {

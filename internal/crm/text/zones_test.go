@@ -18,15 +18,15 @@ import (
 	"time"
 
 	"donorbook/internal/crm/text"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // The time zones are those of the Go that builds the program, which a release of it may change. make zones writes them anew.
 func TestTimezonesAreThoseOfGo(t *testing.T) {
-	root := rig.Must(exec.Command("go", "env", "GOROOT").Output())(t)
+	root := assert.Must(exec.Command("go", "env", "GOROOT").Output())(t)
 	want := zonesOfGo(t, filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip"))
 	if os.Getenv("UPDATE") == "1" {
-		rig.Succeed(t, os.WriteFile("zones.tar.gz", tarred(t, want), 0o644))
+		assert.Succeed(t, os.WriteFile("zones.tar.gz", tarred(t, want), 0o644))
 		return
 	}
 	for name := range want {
@@ -46,11 +46,11 @@ func TestTimezonesAreThoseOfGo(t *testing.T) {
 }
 
 func zonesOfGo(t *testing.T, path string) map[string][]byte {
-	archive := rig.Must(zip.OpenReader(path))(t)
+	archive := assert.Must(zip.OpenReader(path))(t)
 	defer archive.Close()
 	all := map[string][]byte{}
 	for _, file := range archive.File {
-		if rules := rig.Must(io.ReadAll(rig.Must(file.Open())(t)))(t); len(rules) > 0 { // not a directory
+		if rules := assert.Must(io.ReadAll(assert.Must(file.Open())(t)))(t); len(rules) > 0 { // not a directory
 			all[file.Name] = rules
 		}
 	}
@@ -62,10 +62,10 @@ func tarred(t *testing.T, files map[string][]byte) []byte {
 	zipped, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	archive := tar.NewWriter(zipped)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		rig.Succeed(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
-		rig.Must(archive.Write(files[name]))(t)
+		assert.Succeed(t, archive.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name]))}))
+		assert.Must(archive.Write(files[name]))(t)
 	}
-	rig.Succeed(t, archive.Close())
-	rig.Succeed(t, zipped.Close())
+	assert.Succeed(t, archive.Close())
+	assert.Succeed(t, zipped.Close())
 	return out.Bytes()
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 )
 
 func facts(c crm.Contact, g giving.Gift) *Facts {
@@ -27,7 +27,7 @@ func said(n Note) string {
 func TestATextIsFilledInAndNothingTypedIsALink(t *testing.T) {
 	f := facts(crm.Contact{FirstName: "Ada\r\nBcc: x@example.org", LastName: "https://evil.example/{amount}"}, giving.Gift{})
 	template := Template{Occasion: First, Subject: "Thanks, {first_name}", Body: "Dear {name},\r\n\r\n{amount} on {date} for {campaign}.\nhttps://harbor.example"}
-	crmtest.Succeed(t, template.Check())
+	assert.Succeed(t, template.Check())
 	n := template.Write(f)
 	text := said(n)
 	if strings.ContainsAny(n.Subject.String(), "\r\n") || strings.Contains(text, "evil.example") || strings.Contains(n.Subject.String(), "@example") {

@@ -21,6 +21,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 )
@@ -367,13 +368,13 @@ func TestOpenMakesTheDataDirectoryForTheOwnerAlone(t *testing.T) {
 
 // must, must2 and succeed are for calls that must succeed.
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func must2[T, U any](v T, u U, err error) func(rig.Failer) (T, U) { return rig.Must2(v, u, err) }
+func must2[T, U any](v T, u U, err error) func(assert.Failer) (T, U) { return assert.Must2(v, u, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }
 
 // await waits until something has come about, for as long as a busy machine may need.

@@ -3,7 +3,7 @@ package certs
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -241,9 +241,9 @@ func TestNamesOfTheCertificate(t *testing.T) {
 
 // must and succeed are for calls that must succeed.
 
-func must[T any](v T, err error) func(rig.Failer) T { return rig.Must(v, err) }
+func must[T any](v T, err error) func(assert.Failer) T { return assert.Must(v, err) }
 
-func succeed(t rig.Failer, err error) {
+func succeed(t assert.Failer, err error) {
 	t.Helper()
-	rig.Succeed(t, err)
+	assert.Succeed(t, err)
 }
