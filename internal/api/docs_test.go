@@ -216,3 +216,13 @@ func succeed(t assert.Failer, err error) {
 	t.Helper()
 	assert.Succeed(t, err)
 }
+
+func equal[T any](t assert.Failer, got, want T, what ...any) {
+	t.Helper()
+	assert.Equal(t, got, want, what...)
+}
+
+func contains(t assert.Failer, text, part string, what ...any) {
+	t.Helper()
+	assert.Contains(t, text, part, what...)
+}

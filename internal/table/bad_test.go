@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 	"donorbook/internal/table"
 )
@@ -293,4 +294,14 @@ func succeed(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func equal[T any](t assert.Failer, got, want T, what ...any) {
+	t.Helper()
+	assert.Equal(t, got, want, what...)
+}
+
+func contains(t assert.Failer, text, part string, what ...any) {
+	t.Helper()
+	assert.Contains(t, text, part, what...)
 }

@@ -7,14 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -388,19 +384,17 @@ func await(t testing.TB, what string, reached func() bool) {
 	}
 }
 
-// equal tells how what a test has got differs from what it wants; what says what that is, and may have a format.
-func equal[T any](t testing.TB, got, want T, what ...any) {
+func equal[T any](t assert.Failer, got, want T, what ...any) {
 	t.Helper()
-	all := gocmp.Exporter(func(reflect.Type) bool { return true })
-	if diff := gocmp.Diff(want, got, all, cmpopts.EquateEmpty()); diff != "" {
-		if len(what) == 0 {
-			what = append(what, "it differs")
-		}
-		t.Errorf(what[0].(string)+" (-want +got):\n%s", append(what[1:], diff)...)
-	}
+	assert.Equal(t, got, want, what...)
 }
 
 // errOf and errOf2 are the errors of calls whose other results do not matter.
 func errOf[T any](_ T, err error) error { return err }
 
 func errOf2[T, U any](_ T, _ U, err error) error { return err }
+
+func contains(t assert.Failer, text, part string, what ...any) {
+	t.Helper()
+	assert.Contains(t, text, part, what...)
+}
