@@ -95,8 +95,9 @@ internal/pay/stripetest:
 # for tests, and for bench
 internal/pgtest:
 # for tests alone
-internal/rig: crm crm/access crm/doc crm/text pgtest rig/drill
+internal/rig: crm crm/access crm/doc crm/text pgtest rig/assert rig/drill
 # for tests alone
+internal/rig/assert:
 internal/rig/drill:
 internal/rig/rows:
 tools/drill:
@@ -199,9 +200,7 @@ func TestNounsAndEnginesStayApart(t *testing.T) {
 		for path, source := range sources(t) {
 			if strings.HasPrefix(path, below) {
 				seen[below]++
-				if word := foreign.FindString(source); word != "" {
-					t.Errorf("%s names %q", path, word)
-				}
+				assert.Equal(t, foreign.FindString(source), "", "%s names", path)
 			}
 		}
 	}
@@ -237,9 +236,7 @@ func TestOnlyPutWritesDerivedRows(t *testing.T) {
 				found++
 			}
 		}
-		if match := writesTable.FindString(source); match != "" {
-			t.Errorf("%s has the statement %q: put the record", path, match)
-		}
+		assert.Equal(t, writesTable.FindString(source), "", "%s has the statement", path)
 	}
 	if found < 10 {
 		t.Errorf("only %d writes of such rows were found: the rule no longer sees them", found)

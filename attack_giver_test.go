@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // testers is how many forms a second are sent by someone who tries cards.
@@ -35,9 +36,8 @@ func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 		"POST /winter-coat-drive/donate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 16005\r\n\r\nname=" + strings.Repeat("<", 16_000),
 		"POST /hooks/pretend/A1b2C3d4E5f6G7h8 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 256000\r\n\r\n" + strings.Repeat("<", 256_000),
 	}
-	if led, err := s.give(clientAt(99), new([]time.Duration)); err != nil || !led {
-		t.Fatalf("the first giver is led to the payment page: %t, %v", led, err)
-	}
+	assert.Equal(t, assert.Must(s.give(clientAt(99), new([]time.Duration)))(t), true,
+		"the first giver is led to the payment page")
 	stop, stolen := make(chan struct{}), 0
 	var running sync.WaitGroup
 	for i := range attackers {

@@ -42,9 +42,7 @@ func (w *walk) follow(page string) {
 			w.paste(b.text)
 		case "text":
 			printed = true
-			if w.output != b.text {
-				w.t.Errorf("the program prints\n%s\nand the page says\n%s", w.output, b.text)
-			}
+			assert.Equal(w.t, w.output, b.text, "the program prints")
 		default:
 			names := saved.FindAllStringSubmatch(page[:b.start], -1)
 			if len(names) == 0 {

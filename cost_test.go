@@ -211,9 +211,7 @@ func (u uploader) post(path string, fields ...string) {
 	address := "http://" + u.Address + strings.Replace(u.path, "/contacts/import", path, 1)
 	response, answer := assert.Must2(rig.Send(direct, "", http.MethodPost, address, form.Encode(),
 		"Sec-Fetch-Site", "same-origin", "Content-Type", "application/x-www-form-urlencoded", "Cookie", u.cookie))(u.t)
-	if response.StatusCode != http.StatusSeeOther {
-		u.t.Errorf("the form of %s is answered with %d: %.2000s", path, response.StatusCode, answer)
-	}
+	assert.Equal(u.t, response.StatusCode, http.StatusSeeOther, "the form of %s (%v)", path, answer)
 }
 
 // rest waits until the program has nothing left to do.

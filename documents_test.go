@@ -92,9 +92,7 @@ func TestFilesThatDocumentsNameExist(t *testing.T) {
 func TestTheArchitectureNamesEveryPackage(t *testing.T) {
 	text := documents(t)["ARCHITECTURE.md"]
 	for folder := range arrows {
-		if !strings.Contains(text, "`"+folder+"`") {
-			t.Errorf("ARCHITECTURE.md does not name %s", folder)
-		}
+		assert.Contains(t, text, "`"+folder+"`", "ARCHITECTURE.md does not name %s", folder)
 	}
 }
 
@@ -105,9 +103,8 @@ func TestEveryDecisionIsInTheList(t *testing.T) {
 	for path, text := range texts {
 		if name, found := strings.CutPrefix(path, "docs/decisions/"); found && name != "README.md" {
 			notes++
-			if !strings.Contains(texts["docs/decisions/README.md"], "]("+name+") |") {
-				t.Errorf("docs/decisions/README.md does not list %s", name)
-			}
+			assert.Contains(t, texts["docs/decisions/README.md"], "]("+name+") |",
+				"docs/decisions/README.md does not list %s", name)
 			if !slices.Contains(anchors(text), "#replaced") {
 				t.Errorf("%s does not say what it replaced", path)
 			}
@@ -118,9 +115,7 @@ func TestEveryDecisionIsInTheList(t *testing.T) {
 	}
 	maps.Copy(texts, sources(t))
 	for path, text := range texts {
-		if found := byNumber.FindString(text); found != "" {
-			t.Errorf("%s refers to %q: decisions have no numbers, name the note", path, found)
-		}
+		assert.Equal(t, byNumber.FindString(text), "", "%s refers", path)
 	}
 }
 
@@ -142,9 +137,7 @@ func TestTheReadmeSaysWhatWasMeasured(t *testing.T) {
 	for _, figure := range []string{machine[1], "read a contact " + cell("read a contact", 0) + " times a second",
 		"create " + cell("create a contact", 0) + ";", " " + cell("list 20 contacts, any page", 1) + " what it costs",
 		"common first name " + cell("search for a common first name", 1)} {
-		if !strings.Contains(strings.Join(strings.Fields(said), " ")+" ", figure) {
-			t.Errorf("the README does not say %q, which was measured", figure)
-		}
+		assert.Contains(t, strings.Join(strings.Fields(said), " ")+" ", figure, "the README does not say")
 	}
 }
 

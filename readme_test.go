@@ -71,9 +71,7 @@ func (w *walk) read(name, document string) string {
 				w.t.Errorf("%s\nanswers otherwise than %s says (-document +answer):\n%s", command, name, diff)
 			}
 		case "text":
-			if w.output != b.text {
-				w.t.Errorf("%s\nprints %q, and %s says %q", command, w.output, name, b.text)
-			}
+			assert.Equal(w.t, w.output, b.text, "%s\nprints (%v)", command, name)
 		default:
 			w.t.Errorf("block %d of %s has the unknown kind %q", i+1, name, b.kind)
 		}

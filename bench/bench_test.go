@@ -17,15 +17,12 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 )
 
 func TestTheMedianAndTheEdges(t *testing.T) {
-	if got := spreadOf([]float64{3, 1, 2}); got != (spread{2, 1, 3}) {
-		t.Errorf("three rounds: %+v", got)
-	}
-	if got := spreadOf([]float64{4, 1, 2, 3}); got != (spread{2.5, 1, 4}) {
-		t.Errorf("four rounds: %+v", got)
-	}
+	assert.Equal(t, spreadOf([]float64{3, 1, 2}), (spread{2, 1, 3}), "three rounds")
+	assert.Equal(t, spreadOf([]float64{4, 1, 2, 3}), (spread{2.5, 1, 4}), "four rounds")
 	times := make([]time.Duration, 100)
 	for i := range times {
 		times[i] = time.Duration(i + 1)
@@ -74,9 +71,7 @@ func TestEveryGoalHasItsFigures(t *testing.T) {
 			t.Errorf("goal %s, %s, is not measured", g.number, g.words)
 		}
 	}
-	if len(seen) != 12 {
-		t.Errorf("there are %d goals", len(seen))
-	}
+	assert.Equal(t, len(seen), 12)
 	for _, line := range strings.Split(b.workTable(), "\n") {
 		if strings.Contains(line, "| - | -") || strings.HasPrefix(line, "| read") && strings.Contains(line, "| - |") {
 			t.Errorf("the opening table lacks figures: %s", line)
@@ -129,9 +124,8 @@ func TestARunThatMeasuredNotEverythingFails(t *testing.T) {
 		t.Errorf("%v, and the README says %s", err, text)
 	}
 	b.failed = nil
-	if err := b.write(); err != nil || !strings.Contains(string(must(os.ReadFile(readme))), "1,234 times") {
-		t.Errorf("%v, and the README says %s", err, must(os.ReadFile(readme)))
-	}
+	assert.Succeed(t, b.write())
+	assert.Contains(t, string(must(os.ReadFile(readme))), "1,234 times", "%v", must(os.ReadFile(readme)))
 }
 
 // made is a small dataset, on which nothing runs.

@@ -17,9 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/client"
+	"donorbook/internal/rig/assert"
 )
 
 const secret = "dbk_secret"
@@ -148,12 +147,9 @@ func TestWhatIsRepeated(t *testing.T) {
 					t.Errorf("it was repeated after %s", wait)
 				}
 				s.seen[1].at = 0
-				if s.seen[0] != s.seen[1] {
-					t.Errorf("it was sent as %+v and then as %+v", s.seen[0], s.seen[1])
-				}
-				if changes := s.seen[0].method == "POST" || s.seen[0].method == "PATCH"; changes != (s.seen[0].key != "") {
-					t.Errorf("the request has the Idempotency-Key %q", s.seen[0].key)
-				}
+				assert.Equal(t, s.seen[0], s.seen[1], "it was sent")
+				assert.Equal(t, s.seen[0].method == "POST" || s.seen[0].method == "PATCH", (s.seen[0].key != ""),
+					"the request has the Idempotency-Key %q", s.seen[0].key)
 			})
 		})
 	}
@@ -223,9 +219,10 @@ func TestAChangeCanBeConditional(t *testing.T) {
 	}
 	_, err := c.Contacts.Update(client.WithIfMatch(t.Context(), tag), 7, client.ContactChange{})
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Status != 412 || s.seen[0].ifMatch != "" || s.seen[1].ifMatch != tag {
-		t.Errorf("%v, sent %q and %q", err, s.seen[0].ifMatch, s.seen[1].ifMatch)
-	}
+	assert.Equal(t, errors.As(err, &refused), true)
+	assert.Equal(t, refused.Status, 412)
+	assert.Equal(t, s.seen[0].ifMatch, "")
+	assert.Equal(t, s.seen[1].ifMatch, tag)
 }
 
 func TestAnErrorTellsWhatIsWrong(t *testing.T) {
@@ -242,9 +239,8 @@ func TestAnErrorTellsWhatIsWrong(t *testing.T) {
 	if refused.Status != 422 || refused.RequestID != "r1" || len(refused.Fields) != 2 || refused.Fields["first_name"][0] != "The first_name field is required." {
 		t.Errorf("the error is %+v", refused)
 	}
-	if want := "POST /v1/contacts: 422 The first_name field is required. (and 1 more error) (request r1)"; err.Error() != want {
-		t.Errorf("the error is %q, want %q", err, want)
-	}
+	assert.Equal(t, err.Error(), "POST /v1/contacts: 422 The first_name field is required. (and 1 more error) (request r1)",
+		"the error")
 	if err := get(t.Context(), c); err.Error() != "GET /v1/contacts/7: 404 Not Found" {
 		t.Errorf("an answer of something else is told as %q", err)
 	}
@@ -310,21 +306,17 @@ func TestAChangeSendsWhatWasSet(t *testing.T) {
 		`/v1/campaigns/8 {"end_at":"2027-05-31 23:59:59","event":null}`,
 		`/v1/plans/p1 {}`,
 	}
-	if diff := cmp.Diff(want, bodies); diff != "" {
-		t.Errorf("sent otherwise than wanted (-want +sent):\n%s", diff)
-	}
+	assert.Equal(t, bodies, want, "sent otherwise than wanted (-want +sent)")
 }
 
 // TestMoneyKeepsItsDigits: a float64 would lose the last ones.
 func TestMoneyKeepsItsDigits(t *testing.T) {
 	s := &script{answers: []reply{says(201, `{"amount":98765432109876543.21}`)}}
 	gift, err := newClient(t, s).Transactions.Create(t.Context(), client.TransactionInput{Amount: "12345678901234567.89", Method: "check", TransactedAt: "2026-01-31", ContactID: 7})
-	if err != nil || gift.Amount != "98765432109876543.21" {
-		t.Errorf("received %s, %v", gift.Amount, err)
-	}
-	if want := `{"amount":12345678901234567.89,"method":"check","transacted_at":"2026-01-31","contact_id":7}`; s.seen[0].body != want {
-		t.Errorf("sent %s, want %s", s.seen[0].body, want)
-	}
+	assert.Succeed(t, err)
+	assert.Equal(t, gift.Amount, "98765432109876543.21", "received")
+	assert.Equal(t, s.seen[0].body, `{"amount":12345678901234567.89,"method":"check","transacted_at":"2026-01-31","contact_id":7}`,
+		"sent")
 	if _, err := newClient(t, s).Transactions.Create(t.Context(), client.TransactionInput{Amount: "1,500"}); err == nil || len(s.seen) != 1 {
 		t.Errorf("an amount that is no number was sent: %v", err)
 	}
@@ -349,9 +341,7 @@ func TestTagsHaveAnyName(t *testing.T) {
 		}
 	}
 	for _, wantDone := range []bool{false, true} {
-		if done, err := c.Tags.Delete(t.Context(), "100%"); err != nil || done != wantDone {
-			t.Errorf("deleted, done %v, %v", done, err)
-		}
+		assert.Equal(t, assert.Must(c.Tags.Delete(t.Context(), "100%"))(t), wantDone, "deleted, done")
 	}
 	if s.seen[0].url != "/v1/tags/a%2F%C3%A4%3F" || s.seen[0].body != `{"name":"b"}` || s.seen[2].url != "/v1/tags/100%25" {
 		t.Errorf("sent %+v", s.seen)
@@ -441,7 +431,5 @@ func TestEveryFilterIsSent(t *testing.T) {
 			"&total_contributions_max=9.50&total_contributions_min=0&type=company&updated_after=" + moment + "&updated_before=" + moment + "&zip=021",
 		"/v1/transactions?campaign_code=gala&campaign_id=8&contact_id=7&external_id=e1&method=check&page=1&per_page=100&plan_id=p1&scope=chapters&sort=-amount&status=pending&transacted_after=" + moment + "&transacted_before=" + moment,
 	}
-	if diff := cmp.Diff(want, []string{s.seen[0].url, s.seen[1].url}); diff != "" {
-		t.Errorf("(-want +sent):\n%s", diff)
-	}
+	assert.Equal(t, []string{s.seen[0].url, s.seen[1].url}, want, "(-want +sent)")
 }

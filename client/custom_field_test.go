@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"donorbook/client"
+	"donorbook/internal/rig/assert"
 )
 
 // TestCustomFieldsAreSentAndRead: a value has the type of its field, nil clears it, and a list that was not set is not sent.
@@ -17,9 +18,8 @@ func TestCustomFieldsAreSentAndRead(t *testing.T) {
 	if err != nil || len(contact.CustomFields) != 2 || contact.CustomFields[0].Value != "M" || contact.CustomFields[1].Value != 41.5 || contact.CustomFields[1].Description != "In years" {
 		t.Errorf("%+v, %v", contact.CustomFields, err)
 	}
-	if want := `{"custom_fields":[{"field_id":3,"value":"M"},{"field_id":4,"value":41.5},{"field_id":5,"value":null}]}`; s.seen[0].body != want {
-		t.Errorf("sent %s", s.seen[0].body)
-	}
+	assert.Equal(t, s.seen[0].body, `{"custom_fields":[{"field_id":3,"value":"M"},{"field_id":4,"value":41.5},{"field_id":5,"value":null}]}`,
+		"sent")
 	for field, err := range c.CustomFields.List(t.Context()) {
 		if err != nil || field.ID != 3 || field.Title != "Shirt size" || len(field.Options) != 2 || s.seen[1].url != "/v1/custom-fields?page=1&per_page=100" {
 			t.Errorf("%+v, %v by %s", field, err, s.seen[1].url)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // public is the address that the example files give to the service.
@@ -64,9 +65,7 @@ func (c *client) call(t *testing.T, status int, method, path, body string, heade
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	if a.status != status {
-		t.Fatalf("%s %s: %s, want %d", method, path, a, status)
-	}
+	assert.Equal(t, a.status, status, "%s %s: %s", method, path, a)
 	return a
 }
 

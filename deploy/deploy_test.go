@@ -96,9 +96,7 @@ func example(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	text := readFile(t, name)
 	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(text, pairs[i]) {
-			t.Fatalf("%s does not hold %q any more", name, pairs[i])
-		}
+		assert.Contains(t, text, pairs[i], "%s does not hold", name)
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }

@@ -82,9 +82,7 @@ func TestUnitsDifferWhereTheyMust(t *testing.T) {
 	slices.Sort(differ)
 	// Port 443 takes a capability, which does not work in a user namespace.
 	want := "AmbientCapabilities CapabilityBoundingSet Description EnvironmentFile ExecStart PrivateUsers"
-	if got := strings.Join(differ, " "); got != want {
-		t.Errorf("the units differ in %s, want %s", got, want)
-	}
+	assert.Equal(t, strings.Join(differ, " "), want, "the units differ")
 }
 
 // TestTimesFitTogether: a rolling restart loses nothing as long as these hold.

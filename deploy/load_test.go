@@ -11,6 +11,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // mixture is what a random load has done so far.
@@ -118,9 +119,7 @@ func TestRandomLoadOnTwoNodes(t *testing.T) {
 		document := string(crm.AppendContact(nil, r.ID, []byte(r.Body)))
 		want[scope], want["all"] = append(want[scope], document), append(want["all"], document)
 	}
-	if len(stored) != len(m.ids)+len(m.stay) {
-		t.Errorf("%d contacts are stored, and %d were acknowledged", len(stored), len(m.ids)+len(m.stay))
-	}
+	assert.Equal(t, len(stored), len(m.ids)+len(m.stay))
 	type tally struct{ Seq, Active int64 }
 	counted := query[tally](t, database, "SELECT contact_seq, contact_active FROM account_tally")
 	if there := (tally{int64(len(want["all"])), int64(len(want["active"]))}); !slices.Equal(counted, []tally{there}) {
@@ -137,8 +136,6 @@ func TestRandomLoadOnTwoNodes(t *testing.T) {
 		}
 	}
 	for person, id := range m.stay {
-		if tags := clients[person%2].contact(t, id).Tags; len(tags) != m.posts[person] {
-			t.Errorf("person %d was posted %d times with a tag each, and has %d", person, m.posts[person], len(tags))
-		}
+		assert.Equal(t, len(clients[person%2].contact(t, id).Tags), m.posts[person], "person %d was posted", person)
 	}
 }

@@ -52,14 +52,10 @@ func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
 			merged++
 		}
 	}
-	if merged != posts-1 {
-		t.Errorf("%d of %d posts say that they were merged", merged, posts)
-	}
+	assert.Equal(t, merged, posts-1, "%v", posts)
 	id := decode[contact](t, answers[0].body).ID
 	for i, c := range clients {
-		if all := c.walk(t, "all", 100); len(all) != 1 {
-			t.Errorf("node %d has %d contacts", i+1, len(all))
-		}
+		assert.Equal(t, len(c.walk(t, "all", 100)), 1, "node %d", i+1)
 		tags := c.contact(t, id).Tags
 		slices.Sort(tags)
 		if tags = slices.Compact(tags); len(tags) != posts {
@@ -107,9 +103,7 @@ func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
 	t.Logf("dead on both nodes after %s", time.Since(revoked).Round(time.Millisecond))
 	for range 20 { // and it stays dead
 		for i, c := range clients {
-			if a, err := c.send("GET", "/v1/contacts", ""); err != nil || a.status != 401 {
-				t.Fatalf("node %d answers the dead key with %s, %v", i+1, a, err)
-			}
+			assert.Equal(t, assert.Must(c.send("GET", "/v1/contacts", ""))(t).status, 401, "node %d answers the dead key", i+1)
 		}
 	}
 	close(stop)
@@ -131,9 +125,7 @@ func TestNodesComeAndGo(t *testing.T) {
 	}
 	wantAll := func(n *node) {
 		t.Helper()
-		if all := n.client(t, keys[0]).walk(t, "all", 2); len(all) != made {
-			t.Errorf("%d contacts, want %d", len(all), made)
-		}
+		assert.Equal(t, len(n.client(t, keys[0]).walk(t, "all", 2)), made)
 	}
 	create(nodes[0])
 	create(nodes[1])
@@ -175,8 +167,6 @@ func TestTenNodesStartOnAnEmptyDatabase(t *testing.T) {
 		n.client(t, keys[0]).call(t, 201, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"N","last_name":"%d"}`, i))
 	}
 	for _, n := range nodes {
-		if all := n.client(t, keys[0]).walk(t, "active", 3); len(all) != len(nodes) {
-			t.Errorf("%d contacts, want %d", len(all), len(nodes))
-		}
+		assert.Equal(t, len(n.client(t, keys[0]).walk(t, "active", 3)), len(nodes))
 	}
 }

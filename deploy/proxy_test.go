@@ -56,18 +56,12 @@ func TestBehindNginx(t *testing.T) {
 				t.Errorf("with %q: no Strict-Transport-Security in %v", forged, a.header)
 			}
 		}
-		if all := c.walk(t, "active", 2); len(all) != 5 {
-			t.Errorf("the links lead to %d of 5 contacts", len(all))
-		}
+		assert.Equal(t, len(c.walk(t, "active", 2)), 5, "the links lead")
 	})
 
 	t.Run("both protocols", func(t *testing.T) {
-		if a := c.call(t, 200, "GET", "/v1/contacts", ""); a.proto != 2 {
-			t.Errorf("HTTP/%d", a.proto)
-		}
-		if a := nginx.client(t, keys[0], false).call(t, 200, "GET", "/v1/contacts", ""); a.proto != 1 {
-			t.Errorf("HTTP/%d", a.proto)
-		}
+		assert.Equal(t, c.call(t, 200, "GET", "/v1/contacts", "").proto, 2, "HTTP/")
+		assert.Equal(t, nginx.client(t, keys[0], false).call(t, 200, "GET", "/v1/contacts", "").proto, 1, "HTTP/")
 	})
 
 	t.Run("request ids", func(t *testing.T) {
@@ -235,9 +229,7 @@ func upload(t *testing.T, nginx *proxy, database, account string) {
 	rows := append([]byte("first_name,last_name,note\n"), bytes.Repeat(row, 95<<20/len(row))...)
 	kind, body := parts("file", "people.csv", rows)
 	to := send("/console/o/"+account+"/contacts/import", kind, body).Header.Get("Location")
-	if !strings.Contains(to, "/imports/") {
-		t.Errorf("the import leads to %s", to)
-	}
+	assert.Contains(t, to, "/imports/", "the import leads")
 	noise := image.NewNRGBA(image.Rect(0, 0, 800, 600))
 	random := rand.NewChaCha8([32]byte{})
 	_, _ = random.Read(noise.Pix) // never fails

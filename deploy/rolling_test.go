@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"donorbook/internal/rig"
+	"donorbook/internal/rig/assert"
 )
 
 // load sends requests at a steady rate, whether or not earlier ones were answered.
@@ -138,7 +139,5 @@ func TestRollingRestartLosesNothing(t *testing.T) {
 		}
 	}
 	// Nothing that was acknowledged is lost, and nothing was done twice.
-	if there := int64(len(clients[0].walk(t, "all", 100))); there != l.created.Load() {
-		t.Errorf("%d contacts were acknowledged, and %d are there", l.created.Load(), there)
-	}
+	assert.Equal(t, int64(len(clients[0].walk(t, "all", 100))), l.created.Load())
 }

@@ -17,10 +17,10 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 		ask("POST", "/v1/contacts/"+id+"/tags/remove", `{"tags":["a"]}`)
 		gift := ask("POST", "/v1/transactions", `{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":`+id+`}`)
 		made := ask("POST", "/v1/contacts/"+id+"/activities", `{"note":" Called. ","occurred_at":"2026-01-31"}`)
-		if made.status != http.StatusCreated || !strings.Contains(made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"plan_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `) ||
-			!strings.Contains(made.body, `"occurred_at":"2026-01-31T12:00:00+00:00"`) {
-			t.Errorf("a note: %d %s", made.status, made.body)
-		}
+		equal(t, made.status, http.StatusCreated, "a note")
+		contains(t, made.body, `"type":"note","data":{"changes":[],"note":"Called.","transaction_id":null,"plan_id":null,"amount":null,"currency":null,"status":null,"undoes":null},"created_by":"API key `,
+			"a note")
+		contains(t, made.body, `"occurred_at":"2026-01-31T12:00:00+00:00"`, "a note")
 		list := ask("GET", "/v1/contacts/"+id+"/activities", "")
 		at := 0
 		for _, part := range []string{
@@ -40,35 +40,28 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 			t.Errorf("the newest is %s", newest.body)
 		}
 		for target, field := range map[string]string{"?sort=name": "sort", "?page=0": "page"} {
-			if got := ask("GET", "/v1/contacts/"+id+"/activities"+target, ""); got.status != 422 || !strings.Contains(got.body, `"errors":{"`+field) {
-				t.Errorf("%s: %d %s", target, got.status, got.body)
-			}
+			got := ask("GET", "/v1/contacts/"+id+"/activities"+target, "")
+			equal(t, got.status, 422, "%s", target)
+			contains(t, got.body, `"errors":{"`+field, "%s", target)
 		}
 		for body, field := range map[string]string{`{}`: "note", `{"note":" "}`: "note", `{"note":5}`: "note", `{"note":"` + strings.Repeat("x", 10_001) + `"}`: "note",
 			`{"note":"x","occurred_at":"soon"}`: "occurred_at", `{"note":"x","occurred_at":"2999-01-31"}`: "occurred_at"} {
-			if got := ask("POST", "/v1/contacts/"+id+"/activities", body); got.status != 422 || !strings.Contains(got.body, `"errors":{"`+field) {
-				t.Errorf("%.40s: %d %s", body, got.status, got.body)
-			}
+			got := ask("POST", "/v1/contacts/"+id+"/activities", body)
+			equal(t, got.status, 422, "%.40s", body)
+			contains(t, got.body, `"errors":{"`+field, "%.40s", body)
 		}
-		if after := ask("GET", "/v1/contacts/"+id+"/activities", ""); !strings.Contains(after.body, `"total":5`) {
-			t.Errorf("a refused note was added: %s", after.body)
-		}
+		contains(t, ask("GET", "/v1/contacts/"+id+"/activities", "").body, `"total":5`,
+			"a refused note was added")
 		plan := ask("POST", "/v1/plans", `{"amount":25,"method":"card","frequency":"monthly","start_at":"2026-01-31","contact_id":`+id+`}`)
-		if newest := ask("GET", "/v1/contacts/"+id+"/activities?sort=-id&per_page=1", ""); !strings.Contains(newest.body,
-			`"type":"plan","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":"`+idOf(t, plan.body)+`","amount":25,"currency":"USD","status":"active","undoes":null}`) {
-			t.Errorf("a new plan is told as %s", newest.body)
-		}
+		contains(t, ask("GET", "/v1/contacts/"+id+"/activities?sort=-id&per_page=1", "").body, `"type":"plan","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":"`+idOf(t, plan.body)+`","amount":25,"currency":"USD","status":"active","undoes":null}`,
+			"a new plan")
 		reader, writer := newKey(t, s.store, account, "contacts:read"), newKey(t, s.store, account, "contacts:write")
-		if got := s.ask(t, "POST", "/v1/contacts/"+id+"/activities", reader, `{"note":"x"}`); got.status != http.StatusForbidden {
-			t.Errorf("a reader adds a note: %d", got.status)
-		}
-		if got := s.ask(t, "GET", "/v1/contacts/"+id+"/activities", writer, ""); got.status != http.StatusForbidden {
-			t.Errorf("a writer reads notes: %d", got.status)
-		}
+		equal(t, s.ask(t, "POST", "/v1/contacts/"+id+"/activities", reader, `{"note":"x"}`).status, http.StatusForbidden,
+			"a reader adds a note")
+		equal(t, s.ask(t, "GET", "/v1/contacts/"+id+"/activities", writer, "").status, http.StatusForbidden,
+			"a writer reads notes")
 		ask("DELETE", "/v1/contacts/"+id, "")
-		if got := ask("GET", "/v1/contacts/"+id+"/activities", ""); got.status != http.StatusForbidden {
-			t.Errorf("archived: %d", got.status)
-		}
+		equal(t, ask("GET", "/v1/contacts/"+id+"/activities", "").status, http.StatusForbidden, "archived")
 	})
 }
 
@@ -84,9 +77,7 @@ func TestConditionsOfAContact(t *testing.T) {
 		path, tag := "/v1/contacts/"+idOf(t, created.body), created.header.Get("ETag")
 		want := func(status int, got answer) answer {
 			t.Helper()
-			if got.status != status {
-				t.Errorf("the status is %d, not %d: %s", got.status, status, got.body)
-			}
+			equal(t, got.status, status, "the status (%v)", got.body)
 			return got
 		}
 		changed := want(200, ask("PATCH", path, `{"company":"Acme"}`, "If-Match", tag)).header.Get("ETag")

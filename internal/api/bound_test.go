@@ -57,16 +57,12 @@ func TestALargePageArrivesWhole(t *testing.T) {
 			t.Fatalf("%v: %d contacts, %+v", err, len(page.Data), page.Meta)
 		}
 		for i, contact := range page.Data {
-			if len(contact.Addresses) != 90 {
-				t.Errorf("contact %d has %d addresses", i, len(contact.Addresses))
-			}
+			equal(t, len(contact.Addresses), 90, "contact %d", i)
 		}
-		if a.header.Get("Content-Length") != "" {
-			t.Errorf("a page of %d bytes was kept in memory until its length was known", len(a.body))
-		}
-		if small := s.ask(t, "GET", "/v1/contacts?per_page=2", secret, ""); small.header.Get("Content-Length") != fmt.Sprint(len(small.body)) {
-			t.Errorf("a page of %d bytes has the length %q", len(small.body), small.header.Get("Content-Length"))
-		}
+		equal(t, a.header.Get("Content-Length"), "",
+			"a page of %d bytes was kept in memory until its length was known", len(a.body))
+		small := s.ask(t, "GET", "/v1/contacts?per_page=2", secret, "")
+		equal(t, small.header.Get("Content-Length"), fmt.Sprint(len(small.body)), "a page")
 	})
 }
 
@@ -194,9 +190,7 @@ func TestNothingIsDoneForAClientThatHasLeft(t *testing.T) {
 	r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(departing{strings.NewReader(`{"first_name":1}`), leave}), -1, "127.0.0.1:1"
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, r)
-	if recorder.Code != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", recorder.Code, recorder.Body)
-	}
+	equal(t, recorder.Code, http.StatusServiceUnavailable, "%v", recorder.Body)
 }
 
 func TestAContactThatWouldBeTooLargeIsRefused(t *testing.T) {
@@ -224,9 +218,8 @@ func TestAContactThatWouldBeTooLargeIsRefused(t *testing.T) {
 		refused(s.ask(t, "PATCH", path, secret, `{"title":"Dr","tags":`+many+`}`), "tags")
 		refused(s.ask(t, "POST", path+"/tags/add", secret, `{"tags":`+many+`}`), "tags")
 		refused(s.ask(t, "POST", path+"/tags/sync", secret, `{"tags":`+many+`}`), "tags")
-		if after := s.ask(t, "GET", path, secret, ""); after.body != made.body {
-			t.Error("a change that was refused has changed the contact")
-		}
+		equal(t, s.ask(t, "GET", path, secret, "").body, made.body,
+			"a change that was refused has changed the contact")
 	})
 }
 

@@ -39,9 +39,7 @@ func postManyTimesAtOnce(t *testing.T, s *server, match string) {
 	}
 	var fresh int
 	for i, a := range storm(t, s, requests) {
-		if a.status != http.StatusCreated {
-			t.Errorf("%s: the status is %d: %s", match, a.status, a.body)
-		}
+		equal(t, a.status, http.StatusCreated, "%s: the status (%v)", match, a.body)
 		if !slices.Contains(contactOf(t, a.body).Tags, tags[i]) {
 			t.Errorf("%s: the answer lacks its own tag %q: %s", match, tags[i], a.body)
 		}
@@ -49,18 +47,15 @@ func postManyTimesAtOnce(t *testing.T, s *server, match string) {
 			fresh++
 		}
 	}
-	if fresh != 1 {
-		t.Errorf("%s: %d answers say that they made a new contact", match, fresh)
-	}
+	equal(t, fresh, 1, "%s", match)
 	page := pageOf(t, s.ask(t, "GET", "/v1/contacts?scope=all", key, "").body)
 	if len(page.Data) != 1 || page.Meta.Total != 1 {
 		t.Fatalf("%s: there are %d contacts, total %d", match, len(page.Data), page.Meta.Total)
 	}
 	got := page.Data[0].Tags
 	slices.Sort(got)
-	if !slices.Equal(got, tags) || len(page.Data[0].Addresses) != many {
-		t.Errorf("%s: the contact has %d addresses and the tags %q", match, len(page.Data[0].Addresses), got)
-	}
+	equal(t, slices.Equal(got, tags), true, "%s: the contact", match)
+	equal(t, len(page.Data[0].Addresses), many, "%s: the contact", match)
 }
 
 func TestConcurrentTagsAddedAtOnceAreAllKept(t *testing.T) {
@@ -73,13 +68,9 @@ func TestConcurrentTagsAddedAtOnceAreAllKept(t *testing.T) {
 			requests = append(requests, s.request(t, "POST", "/v1/contacts/"+id+"/tags/add", key, fmt.Sprintf(`{"tags":["tag %d"]}`, i)))
 		}
 		for _, a := range storm(t, s, requests) {
-			if a.status != http.StatusOK {
-				t.Errorf("the status is %d: %s", a.status, a.body)
-			}
+			equal(t, a.status, http.StatusOK, "the status (%v)", a.body)
 		}
-		if tags := contactOf(t, s.ask(t, "GET", "/v1/contacts/"+id, key, "").body).Tags; len(tags) != many {
-			t.Errorf("%d tags are left: %q", len(tags), tags)
-		}
+		equal(t, len(contactOf(t, s.ask(t, "GET", "/v1/contacts/"+id, key, "").body).Tags), many)
 	})
 }
 
@@ -159,14 +150,10 @@ func TestARevokedKeyStopsAtOnce(t *testing.T) {
 		account := newAccount(t, s.store, "main", "")
 		key, secret := makeKey(t, s.store, account, noExpiry)
 		for range 3 {
-			if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusOK {
-				t.Fatalf("the status is %d", a.status)
-			}
+			equal(t, s.ask(t, "GET", "/v1/contacts", secret, "").status, http.StatusOK, "the status")
 		}
 		succeed(t, s.store.RevokeKey(t.Context(), key.ID))
-		if a := s.ask(t, "GET", "/v1/contacts", secret, ""); a.status != http.StatusUnauthorized {
-			t.Errorf("the status is %d after the key was revoked", a.status)
-		}
+		equal(t, s.ask(t, "GET", "/v1/contacts", secret, "").status, http.StatusUnauthorized, "the status")
 	})
 }
 

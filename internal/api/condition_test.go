@@ -35,22 +35,17 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 				target, body := fill.Replace(request.target), fill.Replace(request.body)
 				before := s.everything(t, key)
 				for _, wrong := range []string{`"nonsense"`, `"1-0", W/"2-ff"`, `"abcdef0123456789"`, ""} {
-					if got := s.checked(t, method, target, key, body, "If-Match", wrong); got.status != http.StatusPreconditionFailed || !strings.Contains(got.body, "If-Match") {
-						t.Errorf("%s with If-Match %s: %d %s", name, wrong, got.status, got.body)
-					}
+					got := s.checked(t, method, target, key, body, "If-Match", wrong)
+					equal(t, got.status, http.StatusPreconditionFailed, "%s with If-Match %s", name, wrong)
+					contains(t, got.body, "If-Match", "%s with If-Match %s", name, wrong)
 				}
-				if after := s.everything(t, key); after != before {
-					t.Errorf("%s changed something although it was refused:\n%s\nwas\n%s", name, after, before)
-				}
+				equal(t, s.everything(t, key), before, "%s changed something although it was refused", name)
 				document := documentOf(target)
 				takes := operation.Parameters.GetByInAndName("header", "If-Match") != nil
-				if takes != (document != "") {
-					t.Errorf("%s: that it takes If-Match is %v in the document", name, takes)
-				}
+				equal(t, takes, (document != ""), "%s: that it takes If-Match", name)
 				if document == "" {
-					if got := s.checked(t, method, target, key, body, "If-Match", "*"); got.status != http.StatusPreconditionFailed {
-						t.Errorf("%s with If-Match *: %d %s", name, got.status, got.body)
-					}
+					equal(t, s.checked(t, method, target, key, body, "If-Match", "*").status, http.StatusPreconditionFailed,
+						"%s with If-Match *", name)
 					continue
 				}
 				tag := s.checked(t, "GET", document, key, "").header.Get("ETag")
@@ -106,31 +101,26 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 					t.Errorf("%s with If-None-Match %s: %d %q %s", document, known, got.status, got.body, got.header.Get("ETag"))
 				}
 			}
-			if got := s.checked(t, "GET", path, key, "", "If-None-Match", `"1-0"`); got.status != http.StatusOK {
-				t.Errorf("%s with another tag: %d", document, got.status)
-			}
-			if got := s.checked(t, "GET", path, key, "", "If-Match", `"1-0"`); got.status != http.StatusPreconditionFailed {
-				t.Errorf("%s with another tag in If-Match: %d", document, got.status)
-			}
-			if got := s.checked(t, "GET", path, key, "", "If-Match", tag); got.status != http.StatusOK {
-				t.Errorf("%s with its tag in If-Match: %d", document, got.status)
-			}
+			equal(t, s.checked(t, "GET", path, key, "", "If-None-Match", `"1-0"`).status, http.StatusOK,
+				"%s with another tag", document)
+			equal(t, s.checked(t, "GET", path, key, "", "If-Match", `"1-0"`).status, http.StatusPreconditionFailed,
+				"%s with another tag in If-Match", document)
+			equal(t, s.checked(t, "GET", path, key, "", "If-Match", tag).status, http.StatusOK,
+				"%s with its tag in If-Match", document)
 		}
 		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by the slug.
 		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+time.Now().UTC().Format(time.DateOnly)+`"}`))
 		for document, tag := range tags {
 			got := s.checked(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
-			if want := document != "/v1/transactions/{gift}"; (got.status == http.StatusOK) != want {
-				t.Errorf("%s after a gift: %d", document, got.status)
-			}
+			equal(t, (got.status == http.StatusOK), document != "/v1/transactions/{gift}",
+				"%s after a gift: %d", document, got.status)
 		}
 		gift := "/v1/transactions/" + codeOf(t, created.body)
-		if tag := s.checked(t, "GET", gift, key, "").header.Get("ETag"); tag != created.header.Get("ETag") {
-			t.Errorf("the gift was created as %s and is read as %s", created.header.Get("ETag"), tag)
-		}
+		equal(t, s.checked(t, "GET", gift, key, "").header.Get("ETag"), created.header.Get("ETag"),
+			"the gift was created")
 		s.ask(t, "PATCH", fill.Replace("/v1/campaigns/{campaign}"), key, `{"slug":"another-slug"}`)
-		if got := s.checked(t, "GET", gift, key, "", "If-None-Match", created.header.Get("ETag")); got.status != http.StatusOK || !strings.Contains(got.body, "another-slug") {
-			t.Errorf("the gift after its campaign has got another slug: %d %s", got.status, got.body)
-		}
+		got := s.checked(t, "GET", gift, key, "", "If-None-Match", created.header.Get("ETag"))
+		equal(t, got.status, http.StatusOK, "the gift after its campaign has got another slug")
+		contains(t, got.body, "another-slug", "the gift after its campaign has got another slug")
 	})
 }

@@ -63,18 +63,15 @@ func TestContactsCarryCustomFields(t *testing.T) {
 		made := s.checked(t, "POST", "/v1/contacts", key, body, "Idempotency-Key", "first")
 		all := "[" + shown(shirt, `"M"`) + "," + shown(age, `41.5`) + "]"
 		want(made, 201, all)
-		if again := s.checked(t, "POST", "/v1/contacts", key, body, "Idempotency-Key", "first"); again.body != made.body {
-			t.Errorf("the same request again: %s", again.body)
-		}
+		equal(t, s.checked(t, "POST", "/v1/contacts", key, body, "Idempotency-Key", "first").body, made.body,
+			"the same request again")
 		path := "/v1/contacts/" + idOf(t, made.body)
 		want(s.checked(t, "GET", path, key, ""), 200, all)
 		list := s.checked(t, "GET", "/v1/contacts", key, "").body
-		if !strings.Contains(list, `"data":[`+made.body+`]`) {
-			t.Errorf("the list: %s", list)
-		}
-		if back := s.checked(t, "PATCH", path, key, withoutDOB(made.body)); back.status != 200 || back.body != made.body {
-			t.Errorf("sent back as it was received: %d\n%s", back.status, cmp.Diff(byMember(made.body), byMember(back.body)))
-		}
+		contains(t, list, `"data":[`+made.body+`]`, "the list")
+		back := s.checked(t, "PATCH", path, key, withoutDOB(made.body))
+		equal(t, back.status, 200, "sent back as it was received")
+		equal(t, back.body, made.body, "sent back as it was received")
 		want(s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"custom_fields":{"%s":true,"%s":null}}`, member.Key(), shirt.Key())), 200, "["+shown(age, `41.5`)+","+shown(member, "true")+"]")
 		want(s.checked(t, "PUT", path, key, `{"custom_fields":[]}`), 200, "["+shown(age, `41.5`)+","+shown(member, "true")+"]")
 		merged := s.checked(t, "POST", "/v1/contacts", key, fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","emails":["ann@lee.example"],"custom_fields":{"%s":"S","%s":null}}`, shirt.Key(), age.Key()))
@@ -89,12 +86,10 @@ func TestContactsCarryCustomFields(t *testing.T) {
 			`"custom_fields.2.value":["The custom_fields.2.value field must be true or false."]}}`; wrong.status != 422 || wrong.body != says {
 			t.Errorf("%d %s", wrong.status, wrong.body)
 		}
-		if option := s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"custom_fields":{"%s":"XXL"}}`, shirt.Key())); option.status != 422 || !strings.Contains(option.body, "must be one of S, M.") {
-			t.Errorf("%d %s", option.status, option.body)
-		}
-		if after := s.checked(t, "GET", path, key, "").body; after != before {
-			t.Errorf("a refused request has changed the contact:\n%s", cmp.Diff(byMember(before), byMember(after)))
-		}
+		option := s.checked(t, "PATCH", path, key, fmt.Sprintf(`{"custom_fields":{"%s":"XXL"}}`, shirt.Key()))
+		equal(t, option.status, 422)
+		contains(t, option.body, "must be one of S, M.")
+		equal(t, s.checked(t, "GET", path, key, "").body, before, "a refused request has changed the contact")
 	})
 }
 
@@ -112,19 +107,16 @@ func TestCustomFieldsAreListed(t *testing.T) {
 		first, second := fmt.Sprintf(`{"id":%d,"title":"Shirt","description":"About Shirt","type":"select","options":["S","M"]}`, shirt.ID),
 			fmt.Sprintf(`{"id":%d,"title":"Age","description":null,"type":"number","options":[]}`, age.ID)
 		for query, data := range map[string]string{"": first + "," + second, "?per_page=1": first, "?page=2&per_page=1": second, "?page=3&per_page=1": "", "?page=90000000": ""} {
-			if got := s.checked(t, "GET", "/v1/custom-fields"+query, key, ""); got.status != 200 || !strings.Contains(got.body, `"data":[`+data+`]`) || !strings.Contains(got.body, `"total":2`) {
-				t.Errorf("%s: %d %s", query, got.status, got.body)
-			}
+			got := s.checked(t, "GET", "/v1/custom-fields"+query, key, "")
+			equal(t, got.status, 200, "%s", query)
+			contains(t, got.body, `"data":[`+data+`]`, "%s", query)
+			contains(t, got.body, `"total":2`, "%s", query)
 		}
-		if got := s.checked(t, "GET", "/v1/custom-fields?per_page=0", key, ""); got.status != 422 {
-			t.Errorf("a page of nothing: %d", got.status)
-		}
-		if got := s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, account, "contacts:write"), ""); got.status != 403 {
-			t.Errorf("without the permission: %d", got.status)
-		}
-		if got := s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, other), ""); !strings.Contains(got.body, `"data":[]`) {
-			t.Errorf("another account lists %s", got.body)
-		}
+		equal(t, s.checked(t, "GET", "/v1/custom-fields?per_page=0", key, "").status, 422, "a page of nothing")
+		equal(t, s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, account, "contacts:write"), "").status, 403,
+			"without the permission")
+		contains(t, s.checked(t, "GET", "/v1/custom-fields", newKey(t, s.store, other), "").body, `"data":[]`,
+			"another account lists")
 	})
 }
 
@@ -137,9 +129,9 @@ func TestForeignCustomFieldsAnswerAsFieldsThatWereNeverThere(t *testing.T) {
 		path := "/v1/contacts/" + idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 		for _, form := range []string{`{"custom_fields":[{"field_id":%d,"value":"x"}]}`, `{"custom_fields":[{"field_id":%d,"value":null}]}`} {
 			theirs, nobodys := s.ask(t, "PATCH", path, key, fmt.Sprintf(form, secret.ID)), s.ask(t, "PATCH", path, key, fmt.Sprintf(form, 999))
-			if diff := cmp.Diff(withoutCounters(nobodys), withoutCounters(theirs), cmp.AllowUnexported(told{})); diff != "" || theirs.status != 422 {
-				t.Errorf("%s: %d %s", form, theirs.status, diff)
-			}
+			equal(t, cmp.Diff(withoutCounters(nobodys), withoutCounters(theirs), cmp.AllowUnexported(told{})), "",
+				"%s", form)
+			equal(t, theirs.status, 422, "%s", form)
 		}
 	})
 }

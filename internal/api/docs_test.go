@@ -32,9 +32,8 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 		"/docs/docs.css": "text/css; charset=utf-8",
 		"/docs/docs.js":  "text/javascript; charset=utf-8",
 	}
-	if len(documents)+1 != len(types) {
-		t.Errorf("%d documents are served beside the page, want %d", len(documents), len(types)-1)
-	}
+	equal(t, len(documents)+1, len(types),
+		"%d documents are served beside the page, want %d", len(documents), len(types)-1)
 	a := New(noBook, Options{})
 	for path, contentType := range types {
 		for _, encoding := range []string{"", "gzip"} {
@@ -93,9 +92,7 @@ func TestDocsShowEveryOperation(t *testing.T) {
 	operations := 0
 	for route, methods := range readContract(t).Paths {
 		shown := "<code>" + strings.NewReplacer("/", "/<wbr>", ".", ".<wbr>", "_", "_<wbr>").Replace(route) + "</code>"
-		if !strings.Contains(page, shown) {
-			t.Errorf("the page does not show %s", route)
-		}
+		contains(t, page, shown, "the page does not show %s", route)
 		for method, op := range methods {
 			operations++
 			for _, want := range []string{
@@ -104,14 +101,11 @@ func TestDocsShowEveryOperation(t *testing.T) {
 				strings.ToUpper(method) + "</span> " + shown,
 				op.Summary,
 			} {
-				if !strings.Contains(page, want) {
-					t.Errorf("%s %s: the page has no %q", method, route, want)
-				}
+				contains(t, page, want, "%s %s: the page has no", method, route)
 			}
 			for status := range op.Responses {
-				if id := `id="` + anchor(op.OperationID) + "-" + status + `"`; !strings.Contains(page, id) {
-					t.Errorf("%s: the page does not explain the status %s", op.OperationID, status)
-				}
+				contains(t, page, `id="`+anchor(op.OperationID)+"-"+status+`"`,
+					"%s: the page does not explain the status %s", op.OperationID, status)
 			}
 		}
 	}
@@ -130,9 +124,7 @@ func TestDocsShowEveryField(t *testing.T) {
 		}
 	}
 	for _, field := range []string{"emails[].value", "addresses[].address_1", "meta.links[].label", "event.livestream.url", "X-Contact-Merged"} {
-		if !strings.Contains(page, `data-title="`+field+`"`) {
-			t.Errorf("the page does not explain %s", field)
-		}
+		contains(t, page, `data-title="`+field+`"`, "the page does not explain %s", field)
 	}
 }
 
@@ -166,9 +158,7 @@ func TestDocsNeedNothingFromOutside(t *testing.T) {
 		}
 	}
 	for _, refused := range []string{`<style`, `\sstyle="`, `<script>`, `<script[^>]*>[^<]`, `\son[a-z]+="`, `javascript:`} {
-		if found := regexp.MustCompile(refused).FindString(page); found != "" {
-			t.Errorf("the page has %q, which its policy refuses", found)
-		}
+		equal(t, regexp.MustCompile(refused).FindString(page), "", "the page")
 	}
 	for _, outside := range []string{"@import", "url("} {
 		if strings.Contains(string(docsCSS), outside) {
@@ -198,13 +188,10 @@ func TestExamplesNameTheAuthorityOnlyIfThereIsOne(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		a := New(noBook, Options{OwnAuthority: own})
 		page := readDocument(t, a, "/docs").Body.String()
-		if named := strings.Contains(page, "ca.pem"); named != own {
-			t.Errorf("the examples name the file of an authority: %t, there is one: %t", named, own)
-		}
+		equal(t, strings.Contains(page, "ca.pem"), own, "the examples name the file of an authority")
 		zipped := readDocument(t, a, "/docs", "Accept-Encoding", "gzip").Body
-		if unzipped := must(io.ReadAll(must(gzip.NewReader(zipped))(t)))(t); string(unzipped) != page {
-			t.Error("the compressed page is another")
-		}
+		equal(t, string(must(io.ReadAll(must(gzip.NewReader(zipped))(t)))(t)), page,
+			"the compressed page is another")
 	}
 }
 

@@ -43,9 +43,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 			"/v1/contacts/{id}/activities", "/v1/contacts/{id}/activities?sort=-id",
 		}, []string{"", `{"note":"x"}`, `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`, `not JSON`},
 			never["in the stranger's range"], []string{active, archived}, slices.Collect(maps.Values(never)))
-		if after := s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body; after != before {
-			t.Errorf("the contacts of the owner have changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
-		}
+		equal(t, s.ask(t, "GET", "/v1/contacts?scope=all", ownerKey, "").body, before,
+			"the contacts of the owner have changed")
 	})
 }
 
@@ -106,12 +105,9 @@ func TestForeignGiftsAndPlansAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 			before, mine := s.ask(t, "GET", list, ownerKey, "").body, s.ask(t, "GET", list, keys["all"], "").body
 			never := []string{"abcdefghij" + foreign[10:], own[:10] + "zzzzzz", "ZZZZZZZZZZZZZZZZ", "0000000000000000", "xxxxxxxxxx" + own[10:]}
 			s.probe(t, keys, strings.Fields(paths), bodies, own[:10]+"000zzz", []string{foreign}, never)
-			if after := s.ask(t, "GET", list, ownerKey, "").body; after != before {
-				t.Errorf("what the owner has was changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
-			}
-			if after := s.ask(t, "GET", list, keys["all"], "").body; after != mine {
-				t.Errorf("what the stranger has was changed by another id:\n%s", cmp.Diff(byMember(mine), byMember(after)))
-			}
+			equal(t, s.ask(t, "GET", list, ownerKey, "").body, before, "what the owner has was changed")
+			equal(t, s.ask(t, "GET", list, keys["all"], "").body, mine,
+				"what the stranger has was changed by another id")
 		}
 	})
 }
@@ -142,9 +138,8 @@ func TestForeignCampaignsAndTagsAnswerAsWhatWasNeverThere(t *testing.T) {
 				}
 			}
 		}
-		if after := s.ask(t, "GET", "/v1/campaigns", ownerKey, "").body + s.ask(t, "GET", "/v1/contacts", ownerKey, "").body; after != before {
-			t.Errorf("what the owner has was changed:\n%s", cmp.Diff(byMember(before), byMember(after)))
-		}
+		equal(t, s.ask(t, "GET", "/v1/campaigns", ownerKey, "").body+s.ask(t, "GET", "/v1/contacts", ownerKey, "").body, before,
+			"what the owner has was changed")
 	})
 }
 
@@ -156,17 +151,16 @@ func TestAccountsDoNotSeeEachOther(t *testing.T) {
 		s.ask(t, "POST", "/v1/contacts", one, person)
 		before := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body
 		for _, scope := range []string{"active", "archived", "all"} {
-			if body := s.ask(t, "GET", "/v1/contacts?scope="+scope, two, "").body; !strings.Contains(body, `"data":[]`) || !strings.Contains(body, `"total":0`) {
-				t.Errorf("scope %s of another account: %s", scope, body)
-			}
+			body := s.ask(t, "GET", "/v1/contacts?scope="+scope, two, "").body
+			contains(t, body, `"data":[]`, "scope %s of another account", scope)
+			contains(t, body, `"total":0`, "scope %s of another account", scope)
 		}
 		made := s.ask(t, "POST", "/v1/contacts", two, strings.Replace(person, "Ann", "Bob", 1))
 		if made.status != http.StatusCreated || made.header.Get("X-Contact-Merged") != "" {
 			t.Errorf("a contact was merged across accounts: %d %s", made.status, made.body)
 		}
-		if after := s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body; after != before {
-			t.Errorf("an account changed another one:\n%s", cmp.Diff(byMember(before), byMember(after)))
-		}
+		equal(t, s.ask(t, "GET", "/v1/contacts?scope=all", one, "").body, before,
+			"an account changed another one")
 	})
 }
 

@@ -315,9 +315,7 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 		t.Errorf("%s: %v\n%s", body, err, a.body)
 	}
 	if n%10 == 0 { // the lists show all of them
-		if again := d.ask(t, "GET", "/v1/transactions/"+gift.ID, d.key, ""); again.body != a.body {
-			t.Errorf("GET says\n%s\nand the last change\n%s", again.body, a.body)
-		}
+		equal(t, d.ask(t, "GET", "/v1/transactions/"+gift.ID, d.key, "").body, a.body, "GET says")
 	}
 	return gift, a.body
 }
@@ -372,16 +370,14 @@ func TestAStrictClientReads1000RandomGifts(t *testing.T) {
 			var listed struct{ Data []json.RawMessage }
 			succeed(t, json.Unmarshal([]byte(d.ask(t, "GET", fmt.Sprintf("/v1/transactions?per_page=100&page=%d", page+1), d.key, "").body), &listed))
 			for i, shown := range listed.Data {
-				if want := byNumber[fmt.Sprintf("%010d", page*100+i+1)]; string(shown) != want {
-					t.Errorf("page %d shows\n%s\ninstead of\n%s", page+1, shown, want)
-				}
+				equal(t, string(shown), byNumber[fmt.Sprintf("%010d", page*100+i+1)],
+					"page %d shows\n%s", page+1, shown)
 			}
 		}
 		for contact, sum := range cents {
 			want := fmt.Sprintf(`"stats":{"recurring_contributions":%d,"total_contributions":%d}`, recurring[contact]/100, sum/100)
-			if a := d.ask(t, "GET", fmt.Sprint("/v1/contacts/", contact), d.key, ""); !strings.Contains(a.body, want) {
-				t.Errorf("contact %d: want %s in %s", contact, want, clip(a.body))
-			}
+			contains(t, d.ask(t, "GET", fmt.Sprint("/v1/contacts/", contact), d.key, "").body, want,
+				"contact %d", contact)
 		}
 	})
 }
@@ -411,9 +407,7 @@ func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 		}
 		statuses, refused := many("/refund", `{"amount":20}`)
 		for _, told := range refused {
-			if !strings.Contains(told, "The amount field must not be more than what is left of the gift: 10.") {
-				t.Error(told)
-			}
+			contains(t, told, "The amount field must not be more than what is left of the gift: 10.")
 		}
 		if g := read(); len(g.Transactions) != 3 || statuses[200] != 2 || statuses[422] != 14 {
 			t.Errorf("%v, %+v", statuses, g.Transactions)

@@ -174,7 +174,5 @@ func TestCreatesAreCounted(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+key)
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if got := fmt.Sprint(outcomes); got != "[false true false]" {
-		t.Errorf("the outcomes are %s", got)
-	}
+	equal(t, fmt.Sprint(outcomes), "[false true false]", "the outcomes")
 }

@@ -3,7 +3,6 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
 	"donorbook/internal/crm/access"
@@ -41,9 +40,7 @@ func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 	var key string
 	want := func(what string, n int64, id string) {
 		t.Helper()
-		if id != fmt.Sprint(after+n) {
-			t.Errorf("%s %d of %s has the id %s", what, n, account.Name, id)
-		}
+		equal(t, id, fmt.Sprint(after+n), "%s %d of %s has the id", what, n, account.Name)
 	}
 	for n := int64(1); n <= 3; n++ {
 		made, secret := makeKey(t, s.store, account, noExpiry)
@@ -58,14 +55,10 @@ func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 	for _, shown := range []string{
 		fmt.Sprintf(`"contact_id":%d,`, after+2), fmt.Sprintf(`"campaign_id":%d,`, after+3), `"number":"0000000001"`,
 	} {
-		if !strings.Contains(made.body, shown) {
-			t.Errorf("a gift of %s lacks %s: %s", account.Name, shown, clip(made.body))
-		}
+		contains(t, made.body, shown, "a gift of %s lacks (%v)", account.Name, clip(made.body))
 	}
 	for _, id := range []int64{0, after, after + 4, after + 1_000_000_000, after + 1_000_000_001} {
-		if got := s.ask(t, "GET", path(id), key, ""); got.status != 403 {
-			t.Errorf("contact %d as %s: %d %s", id, account.Name, got.status, clip(got.body))
-		}
+		equal(t, s.ask(t, "GET", path(id), key, "").status, 403, "contact %d as %s", id, account.Name)
 	}
 }
 
@@ -80,13 +73,11 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		var list struct {
 			Data []struct{ ID int64 }
 		}
-		if err := json.Unmarshal([]byte(asked[4].Body), &list); err != nil || asked[4].Path != "/v1/contacts?scope=all&per_page=100&page=1" {
-			t.Fatalf("%s: %v", asked[4].Path, err)
-		}
+		succeed(t, json.Unmarshal([]byte(asked[4].Body), &list))
+		equal(t, asked[4].Path, "/v1/contacts?scope=all&per_page=100&page=1")
 		last := list.Data[len(list.Data)-1].ID
-		if id := idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body); id != fmt.Sprint(last+1) {
-			t.Errorf("after contact %d comes %s", last, id)
-		}
+		equal(t, idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body), fmt.Sprint(last+1),
+			"after contact %d comes", last)
 		accounts := must(s.Accounts(t.Context()))(t)
 		importCampaigns(t, s, accounts[0], `[{"title":"After the upgrade"}]`)
 		succeed(t, json.Unmarshal([]byte(server.ask(t, "GET", "/v1/campaigns", key, "").body), &list))

@@ -20,9 +20,8 @@ func TestPagesWithoutAKeyAreCountedByAddress(t *testing.T) {
 		response := must(s.client.Get(s.url + want.path))(t)
 		response.Body.Close()
 		h := response.Header
-		if response.StatusCode != want.status || h.Get("X-RateLimit-Limit") != "3" || h.Get("X-RateLimit-Remaining") != want.remaining {
-			t.Errorf("request %d: %d, limit %q, remaining %q; want %d and %s", i+1, response.StatusCode,
-				h.Get("X-RateLimit-Limit"), h.Get("X-RateLimit-Remaining"), want.status, want.remaining)
-		}
+		equal(t, response.StatusCode, want.status, "request %d", i+1)
+		equal(t, h.Get("X-RateLimit-Limit"), "3", "request %d", i+1)
+		equal(t, h.Get("X-RateLimit-Remaining"), want.remaining, "request %d", i+1)
 	}
 }

@@ -173,9 +173,7 @@ func (m *machine) create(r *rapid.T) {
 	if match != nil {
 		match.merge(in)
 		a := m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), http.StatusCreated, match.json())
-		if a.header.Get("X-Contact-Merged") != "true" {
-			r.Fatal("the answer does not say that it was merged")
-		}
+		equal(r, a.header.Get("X-Contact-Merged"), "true", "the answer does not say that it was merged")
 		return
 	}
 	c := &modelContact{}
@@ -190,9 +188,7 @@ func (m *machine) create(r *rapid.T) {
 	}
 	account.contacts = append(account.contacts, c)
 	m.expect(r, account, "GET", path(c.id), "", http.StatusOK, c.json())
-	if text := someTime.ReplaceAllString(a.body, `"$1":"time"`); text != c.json() {
-		r.Fatalf("the new contact is not what was sent\n%s", cmp.Diff(byMember(c.json()), byMember(text)))
-	}
+	equal(r, someTime.ReplaceAllString(a.body, `"$1":"time"`), c.json(), "the new contact is not what was sent")
 }
 
 func path(id int64) string { return "/v1/contacts/" + strconv.FormatInt(id, 10) }

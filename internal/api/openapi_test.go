@@ -121,9 +121,9 @@ func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 				value = "[]"
 			}
 			got := s.ask(t, method, target, key, `{"`+property+`":`+value+`}`)
-			if got.status != 422 || !strings.Contains(got.body, `"`+property+`":["The `+property+` field must be `) {
-				t.Errorf("%s %s takes anything for %s: %d %s", method, target, property, got.status, got.body)
-			}
+			equal(t, got.status, 422, "%s %s takes anything for %s", method, target, property)
+			contains(t, got.body, `"`+property+`":["The `+property+` field must be `,
+				"%s %s takes anything for %s", method, target, property)
 		}
 		for name, example := range body.Examples {
 			sent := must(json.Marshal(example.Value.Value))(t)

@@ -47,9 +47,7 @@ func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 		read := s.ask(t, "GET", path, key, "")
 		clock.pass(time.Second)
 		answers := []answer{read, patch(string(sent)), s.ask(t, "GET", path, key, "")}
-		if answers[2].body != read.body {
-			t.Errorf("what was sent back has changed\n%s\nto\n%s", read.body, answers[2].body)
-		}
+		equal(t, answers[2].body, read.body, "what was sent back has changed")
 		answers = append(answers, patch(`{"subtitle":"New"}`))
 		s.ask(t, "POST", "/v1/transactions", key, fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","amount":5,"method":"cash","campaign_id":%d}`, stored.ID))
 		answers = append(answers, s.ask(t, "GET", path, key, "")) // its numbers are added when it is read
@@ -66,23 +64,18 @@ func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 				t.Errorf("answer %d: %d %s", i, a.status, a.body)
 			}
 		}
-		if list := s.ask(t, "GET", "/v1/campaigns", key, ""); strings.Count(list.body, address) != 3 {
-			t.Errorf("the list: %s", list.body)
-		}
+		equal(t, strings.Count(s.ask(t, "GET", "/v1/campaigns", key, "").body, address), 3, "the list")
 		const logo = `{"logo":"https://images.example.org/x.png"`
-		if a := patch(logo + "}"); !strings.Contains(a.body, logo[1:]) {
-			t.Error("an image of another site is not kept as it is")
-		}
+		contains(t, patch(logo+"}").body, logo[1:], "an image of another site is not kept as it is")
 		const gone = picture.Root + "aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
 		for _, body := range []string{`{"logo":"` + s.url + gone + `"}`, `{"description":"<img src='` + gone + `'>"}`} {
-			if a := patch(body); a.status != 422 || !strings.Contains(a.body, "no longer exists here") {
-				t.Errorf("a picture that is not there: %d %s", a.status, a.body)
-			}
+			a := patch(body)
+			equal(t, a.status, 422, "a picture that")
+			contains(t, a.body, "no longer exists here", "a picture that")
 		}
 		twin := s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Twin","cover":{"url":"`+address+`"}}`)
-		if twin.status != 201 || strings.Contains(twin.body, address) ||
-			!strings.Contains(twin.body, `"url":"`+s.url+picture.Root) {
-			t.Errorf("another campaign with the same picture: %d %s", twin.status, twin.body)
-		}
+		equal(t, twin.status, 201, "another campaign with the same picture")
+		equal(t, strings.Contains(twin.body, address), false, "another campaign with the same picture")
+		contains(t, twin.body, `"url":"`+s.url+picture.Root, "another campaign with the same picture")
 	})
 }

@@ -36,9 +36,7 @@ func (s *server) keyed(t testing.TB, retryKey, method, target, secret, body stri
 func wantReplay(t *testing.T, what string, first, second answer) {
 	t.Helper()
 	want, got := withoutCounters(first), withoutCounters(second)
-	if replayed := got.header.Get("Idempotent-Replayed"); replayed != "true" {
-		t.Errorf("%s: Idempotent-Replayed is %q", what, replayed)
-	}
+	equal(t, got.header.Get("Idempotent-Replayed"), "true", "%s: Idempotent-Replayed", what)
 	want.header.Del("Idempotent-Replayed")
 	got.header.Del("Idempotent-Replayed")
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(told{})); diff != "" {
@@ -97,9 +95,8 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 			for method, operation := range item.Operations() {
 				name := operation.OperationID
 				takes := operation.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
-				if want := slices.Contains([]string{"POST", "PATCH", "PUT"}, method); takes != want {
-					t.Errorf("%s: that it takes an Idempotency-Key is %v in the document, want %v", name, takes, want)
-				}
+				equal(t, takes, slices.Contains([]string{"POST", "PATCH", "PUT"}, method),
+					"%s: that it takes an Idempotency-Key", name)
 				if !takes {
 					continue
 				}
@@ -213,9 +210,8 @@ func TestConcurrentRequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 				gift := `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":`
 				id := postAtOnce(t, servers, key, many, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 				postAtOnce(t, servers, key, many, "/v1/transactions", gift+id+`}`)
-				if stats := servers[0].ask(t, "GET", "/v1/contacts/"+id, key, "").body; !strings.Contains(stats, `"total_contributions":5}`) {
-					t.Errorf("the gift counts more than once: %s", stats)
-				}
+				contains(t, servers[0].ask(t, "GET", "/v1/contacts/"+id, key, "").body, `"total_contributions":5}`,
+					"the gift counts more than once")
 			})
 		}
 	}
@@ -258,9 +254,8 @@ func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
 			first := ask(body)
 			later.Store(int64(24*time.Hour - time.Minute))
 			wantReplay(t, "after almost a day", first, ask(body))
-			if a := ask(`{"first_name":"Bob","last_name":"Lee"}`); a.status != http.StatusUnprocessableEntity {
-				t.Errorf("another request after almost a day: %d %s", a.status, a.body)
-			}
+			equal(t, ask(`{"first_name":"Bob","last_name":"Lee"}`).status, http.StatusUnprocessableEntity,
+				"another request after almost a day")
 			later.Store(int64(24*time.Hour + time.Second))
 			next := ask(`{"first_name":"Bob","last_name":"Lee"}`)
 			if next.status != http.StatusCreated || next.header.Get("Idempotent-Replayed") != "" || idOf(t, next.body) == idOf(t, first.body) {
@@ -289,9 +284,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 		r := s.keyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
 		response := must(s.client.Do(r))(t)
 		response.Body.Close()
-		if response.StatusCode != http.StatusInternalServerError {
-			t.Fatalf("the status of a damaged contact is %d", response.StatusCode)
-		}
+		equal(t, response.StatusCode, http.StatusInternalServerError, "the status of a damaged contact")
 		flip()
 		first := s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
 		if first.status != http.StatusOK || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/reference"
 	"donorbook/internal/store"
@@ -58,9 +56,7 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	}
 	slices.Sort(served)
 	slices.Sort(described)
-	if difference := cmp.Diff(described, served); difference != "" {
-		t.Errorf("the document (-) and the routes (+) differ:\n%s", difference)
-	}
+	equal(t, served, described, "the document (-) and the routes (+) differ")
 }
 
 // The documents that the program serves are made from the table of operations and openapi.yaml: the OpenAPI document as YAML and as JSON, and the page for people,
@@ -168,9 +164,8 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)
 		}
 	}
-	if n := testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", operations[0].query) }); n != 0 {
-		t.Errorf("parameters that are all known take %v allocations", n)
-	}
+	equal(t, testing.AllocsPerRun(100, func() { unknownIn("page=2&per_page=5", operations[0].query) }), 0,
+		"parameters that are all known take")
 }
 
 // The page for people who port a program lists what is here and what is not.

@@ -292,9 +292,7 @@ func (g *stage) playStep(t *testing.T, s step) {
 	r := g.newRequest(t, s)
 	got := g.send(t, r)
 	checkContract(t, r, got)
-	if got.status != s.status {
-		t.Errorf("%s: the status is %d instead of %d: %s", s.where, got.status, s.status, clip(got.body))
-	}
+	equal(t, got.status, s.status, "%s: the status (%v)", s.where, clip(got.body))
 	for _, want := range s.want {
 		values := got.header.Values(want.name)
 		if want.value == "-" {

@@ -52,9 +52,7 @@ func (s *server) finishTags(t *testing.T, method, path, key, body string) {
 	for ; got.status == 202; got = s.ask(t, method, path, key, body) {
 		must(worker.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 	}
-	if got.status != 404 {
-		t.Errorf("%s %s in the end: %d %s", method, path, got.status, got.body)
-	}
+	equal(t, got.status, 404, "%s %s in the end (%v)", method, path, got.body)
 }
 
 // A list repeats its query in each of its links, so a long one would cost many times its size.
@@ -62,9 +60,8 @@ func TestALongQueryIsRefused(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 		for n, want := range map[int]int{8192: 200, 8193: 414} {
-			if got := s.ask(t, "GET", "/v1/tags?foo="+strings.Repeat("x", n-len("foo=")), key, ""); got.status != want {
-				t.Errorf("%d bytes: %d %.100s", n, got.status, got.body)
-			}
+			equal(t, s.ask(t, "GET", "/v1/tags?foo="+strings.Repeat("x", n-len("foo=")), key, "").status, want,
+				"%d bytes", n)
 		}
 	})
 }

@@ -187,9 +187,9 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
 			f := find.Filter{Search: find.ParseSearch(typed, "US")}
 			found, _, err := s.MatchingContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
-			if err != nil || !slices.ContainsFunc(found, func(c crm.Contact) bool { return c.ID == contact.ID }) {
-				t.Errorf("%q does not find the contact: %+v, %v", typed, found, err)
-			}
+			succeed(t, err)
+			equal(t, slices.ContainsFunc(found, func(c crm.Contact) bool { return c.ID == contact.ID }), true,
+				"%q does not find the contact", typed)
 		}
 		stop()
 		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {

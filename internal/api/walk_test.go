@@ -40,9 +40,7 @@ func (p *population) create(t testing.TB) string {
 
 func (p *population) change(t testing.TB, method, path string) {
 	t.Helper()
-	if a := p.ask(t, method, path, p.key, ""); a.status != http.StatusOK {
-		t.Errorf("%s %s: the status is %d: %s", method, path, a.status, a.body)
-	}
+	equal(t, p.ask(t, method, path, p.key, "").status, http.StatusOK, "%s %s: the status", method, path)
 }
 
 // walk follows links.next until it is null, calls before before each request, and returns the ids of each page.
@@ -53,9 +51,8 @@ func (p *population) walk(t *testing.T, scope string, perPage int, before func()
 		before()
 		a := p.ask(t, "GET", next, p.key, "")
 		page := pageOf(t, a.body)
-		if a.status != http.StatusOK || page.Meta.CurrentPage != number {
-			t.Fatalf("%s: the status is %d, the page %d instead of %d", next, a.status, page.Meta.CurrentPage, number)
-		}
+		equal(t, a.status, http.StatusOK, "%s: the status", next)
+		equal(t, page.Meta.CurrentPage, number, "%s: the status", next)
 		var ids []string
 		for _, c := range page.Data {
 			ids = append(ids, fmt.Sprint(c.ID))

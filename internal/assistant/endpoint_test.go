@@ -183,9 +183,7 @@ func TestAnAssistantKeepsTheRecords(t *testing.T) {
 			t.Errorf("gifts: %v", gifts)
 		}
 		s.call("archive_contact", id+"}")
-		if told := s.refused("get_contact", id+"}"); !strings.Contains(told, "403") {
-			t.Errorf("an archived contact: %s", told)
-		}
+		contains(t, s.refused("get_contact", id+"}"), "403", "an archived contact")
 		s.call("restore_contact", id+"}")
 		for _, name := range []string{"list_campaigns", "list_plans"} {
 			s.call(name, "")
@@ -228,9 +226,7 @@ func TestAnAssistantIsToldWhatIsWrong(t *testing.T) {
 			{"get_contact", strings.Replace(theirs, `,"company":"X"`, "", 1), "This action is unauthorized."},
 			{"update_contact", theirs, "This action is unauthorized."},
 		} {
-			if told := s.refused(c.tool, c.arguments); !strings.Contains(told, c.want) {
-				t.Errorf("%s %v: %s", c.tool, c.arguments, told)
-			}
+			contains(t, s.refused(c.tool, c.arguments), c.want, "%s %v", c.tool, c.arguments)
 		}
 		if found := s.call("find_contacts", ""); total(found) != 0.0 {
 			t.Errorf("refused calls have made %v", found)
@@ -247,9 +243,9 @@ func TestAnAssistantMayDoWhatItsKeyMay(t *testing.T) {
 			"list_campaigns": "",
 			"record_gift":    `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"A","last_name":"B"}`,
 		} {
-			if told := reader.refused(name, arguments); !strings.Contains(told, "403") || !strings.Contains(told, "This action is unauthorized.") {
-				t.Errorf("%s: %s", name, told)
-			}
+			told := reader.refused(name, arguments)
+			contains(t, told, "403", "%s", name)
+			contains(t, told, "This action is unauthorized.", "%s", name)
 		}
 		if found := reader.call("find_contacts", ""); total(found) != 0.0 {
 			t.Errorf("a reader has made %v", found)
@@ -299,9 +295,8 @@ func TestTheEndpointIsClosedToStrangersAndPages(t *testing.T) {
 		{"a call", secret, callFind, nil, http.StatusOK, `"structuredContent":{"data":[]`},
 	} {
 		response, answer := o.post(t, c.secret, c.body, c.headers...)
-		if response.StatusCode != c.status || !strings.Contains(answer, c.want) {
-			t.Errorf("%s: %d %.300s, want %d %s", c.what, response.StatusCode, answer, c.status, c.want)
-		}
+		equal(t, response.StatusCode, c.status, "%s", c.what)
+		contains(t, answer, c.want, "%s", c.what)
 		if strings.Contains(answer, secret) {
 			t.Errorf("%s: the key came back: %s", c.what, answer)
 		}
@@ -379,9 +374,7 @@ func TestALongAnswerIsNotSent(t *testing.T) {
 	for range 20 {
 		s.call("create_contact", `{"first_name":"Long","last_name":"List","addresses":[`+strings.Join(addresses, ",")+`]}`)
 	}
-	if told := s.refused("find_contacts", ""); !strings.Contains(told, "per_page") {
-		t.Errorf("a page of 20: %.200s", told)
-	}
+	contains(t, s.refused("find_contacts", ""), "per_page", "a page of 20")
 	s.call("find_contacts", `{"per_page":2}`)
 }
 

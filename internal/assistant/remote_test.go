@@ -88,9 +88,7 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 		in, &out))
 	got := out.String()
 	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
-		if n := strings.Count(got, sign); n != want {
-			t.Errorf("%s stands %d times, not %d times, in\n%.3000s", sign, n, want, got)
-		}
+		equal(t, strings.Count(got, sign), want, "%s stands (%v)", sign, got)
 	}
 }
 

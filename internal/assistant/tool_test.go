@@ -47,9 +47,7 @@ func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {
 			t.Errorf("%s has the hints %v, want %v", name, got, want)
 		}
 	}
-	if len(found) != len(hints) {
-		t.Errorf("there are %d tools, and %d are known", len(found), len(hints))
-	}
+	equal(t, len(found), len(hints))
 	for name, want := range map[string]string{
 		"create_contact": "first_name,last_name", "update_contact": "id", "find_contacts": "", "add_tags": "id,tags", "refund_gift": "id", "undo_refund": "id",
 		"record_gift": "amount,method,transacted_at", "merge_contacts": "contact_id,id", "undo_merge": "id",

@@ -46,13 +46,10 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 		t.Errorf("%d contacts:\n%s\nwere\n%s", total, after, before)
 	}
 	must(again.Authenticate(t.Context(), secret))(t)
-	if d := create(t, again, account, `{"first_name":"New"}`); doc.IDSeq(d.ID) != 21 {
-		t.Errorf("the next contact has the number %d", doc.IDSeq(d.ID))
-	}
+	equal(t, doc.IDSeq(create(t, again, account, `{"first_name":"New"}`).ID), 21,
+		"the next contact has the number")
 	for name, want := range map[string]string{"tls/ca.pem": "authority", "acme/acme_account+key": "account"} {
-		if text := string(must(os.ReadFile(filepath.Join(data, name)))(t)); text != want {
-			t.Errorf("%s: %q", name, text)
-		}
+		equal(t, string(must(os.ReadFile(filepath.Join(data, name)))(t)), want, "%s", name)
 	}
 	for _, entry := range namesAndModes(t, data) {
 		name, mode, _ := strings.Cut(entry, " ")

@@ -20,9 +20,7 @@ func TestADataDirectoryIsForItsOwnerAlone(t *testing.T) {
 	}
 	wantNames(t, "then", dir, "acme drwx------", "acme/key -rw-------", "donorbook.db -rw-------", "donorbook.db-shm -rw-------",
 		"donorbook.db-wal -rw-------", "tls drwx------", "tls/ca-key.pem -rw-------")
-	if mode := namesAndModes(t, dir)[0]; mode != ". drwx------" {
-		t.Errorf("the directory is %s", mode)
-	}
+	equal(t, namesAndModes(t, dir)[0], ". drwx------", "the directory")
 	for _, dir := range []string{dir, filepath.Join(dir, "none")} {
 		if changed, err := Tighten(dir); len(changed) != 0 || err != nil {
 			t.Errorf("%s: %v, %v", dir, changed, err)

@@ -80,9 +80,7 @@ func wantDamaged(t *testing.T, what string, archive []byte, b Options, says ...s
 		return
 	}
 	for _, words := range says {
-		if !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: %v does not say %q", what, err, words)
-		}
+		contains(t, err.Error(), words, "%s", what)
 	}
 	_, err = os.Stat(dir)
 	wantError(t, what+": the directory", err, fs.ErrNotExist)

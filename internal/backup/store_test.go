@@ -156,9 +156,7 @@ func TestADatabaseThatWasLostIsNotBackedUp(t *testing.T) {
 			t.Errorf("got the error %v, want one that says %q", err, says)
 		}
 		wantNames(t, "the refused backup", target)
-		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-			t.Errorf("the database was changed: %v", err)
-		}
+		equal(t, string(must(os.ReadFile(path))(t)), string(before), "the database was changed")
 	}
 }
 

@@ -52,24 +52,18 @@ func TestAServerBacksItselfUp(t *testing.T) {
 		t.Fatalf("the directory has %v", names)
 	}
 	info, err := os.Stat(filepath.Join(dir, names[0]))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	if got := metric(p, `donorbook_backups_total{outcome="succeeded"}`); got != "1" {
-		t.Errorf("%s backups were counted", got)
-	}
-	if got := metric(p, "donorbook_backup_last_size_bytes"); got != fmt.Sprint(info.Size()) {
-		t.Errorf("the size is %s, not %d", got, info.Size())
-	}
+	succeed(t, err)
+	equal(t, info.Mode().Perm(), 0o600, "%v", info.Mode())
+	equal(t, metric(p, `donorbook_backups_total{outcome="succeeded"}`), "1")
+	equal(t, metric(p, "donorbook_backup_last_size_bytes"), fmt.Sprint(info.Size()), "the size (%v)", info.Size())
 	last := metric(p, "donorbook_backup_last_success_timestamp_seconds")
 	if last == "" || last == "0" || metric(p, "donorbook_backup_last_duration_seconds") == "" {
 		t.Error("the time of the backup is not among the metrics")
 	}
 	p.stop()
 	again := serve(t, data, "--backup-dir", dir, "--metrics-listen", "127.0.0.1:0")
-	if got := metric(again, "donorbook_backup_last_success_timestamp_seconds"); got != last {
-		t.Errorf("after a start the last backup is of %s, not %s", got, last)
-	}
+	equal(t, metric(again, "donorbook_backup_last_success_timestamp_seconds"), last,
+		"after a start the last backup")
 	again.stop()
 	if now := filesIn(t, dir); !slices.Equal(now, names) {
 		t.Errorf("a second start made another backup: %v", now)
@@ -79,9 +73,8 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	says(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
 	back := serve(t, from)
 	back.client = p.client // trusts the authority of the server that was backed up
-	if list := back.call(key, http.StatusOK, "GET", "/v1/contacts", ""); !strings.Contains(string(list.body), "King") {
-		t.Errorf("the restored server answers %s", list.body)
-	}
+	contains(t, string(back.call(key, http.StatusOK, "GET", "/v1/contacts", "").body), "King",
+		"the restored server answers")
 }
 
 // TestARestoreTellsWhatIsWrong: what was changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
@@ -98,16 +91,17 @@ func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	file, target := backedUp("changed", "UPDATE account_tally SET contact_active = 7"), filepath.Join(dir, "new")
 	code, stdout, stderr := runLine(t, "restore", file, "--data", target)
 	problem := "account " + account + ": "
-	if code != exitInvalid || stdout != "" || !strings.HasPrefix(stderr, problem) || !strings.Contains(stderr, "or this one as it is with --accept-damage") {
-		t.Errorf("%d: %s%s", code, stdout, stderr)
-	}
+	equal(t, code, exitInvalid)
+	equal(t, stdout, "")
+	equal(t, strings.HasPrefix(stderr, problem), true)
+	contains(t, stderr, "or this one as it is with --accept-damage")
 	if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory was made: %v", err)
 	}
 	code, stdout, stderr = runLine(t, "restore", file, "--data", target, "--accept-damage")
-	if code != exitOK || !strings.Contains(stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target) || !strings.HasPrefix(stderr, problem) {
-		t.Errorf("%d: %s%s", code, stdout, stderr)
-	}
+	equal(t, code, exitOK)
+	contains(t, stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target)
+	equal(t, strings.HasPrefix(stderr, problem), true)
 	says(t, exitOK, "", "check", "--repair", "--data", target)
 	damage(t, data, "UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
 	says(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)
@@ -155,16 +149,12 @@ func TestBackupsFollowFromWhatIsThere(t *testing.T) {
 			[]string{"donorbook-20260130T000000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz", "donorbook-20300102T000000Z.tar.gz"}},
 	} {
 		b := testBackups(t, &now, test.files...)
-		if wait := b.wait(); wait != test.wait {
-			t.Errorf("%s: the next one is due in %s, want %s", test.name, wait, test.wait)
-		}
+		equal(t, b.wait(), test.wait, "%s: the next one is due", test.name)
 		b.run(t.Context())
 		if got := filesIn(t, b.dir); !slices.Equal(got, test.after) {
 			t.Errorf("%s: there is now %v, want %v", test.name, got, test.after)
 		}
-		if wait := b.wait(); wait != 24*time.Hour {
-			t.Errorf("%s: after a backup the next one is due in %s", test.name, wait)
-		}
+		equal(t, b.wait(), 24*time.Hour, "%s: after a backup the next one is due", test.name)
 	}
 }
 
@@ -177,15 +167,13 @@ func TestABackupThatFailsIsTriedAgainLater(t *testing.T) {
 		return backup.Report{}, errors.New("no space left on device")
 	}
 	b.run(t.Context())
-	if b.failed.Load() != 1 || b.succeeded.Load() != 0 || b.wait() != backupRetry {
-		t.Errorf("%d failed, %d succeeded, the next one is due in %s", b.failed.Load(), b.succeeded.Load(), b.wait())
-	}
+	equal(t, b.failed.Load(), 1)
+	equal(t, b.succeeded.Load(), 0)
+	equal(t, b.wait(), backupRetry)
 	b.write, now = works, now.Add(backupRetry)
-	if wait := b.wait(); wait != 0 {
-		t.Errorf("an hour later, the next one is due in %s", wait)
-	}
+	equal(t, b.wait(), 0, "an hour later, the next one is due")
 	b.run(t.Context())
-	if b.succeeded.Load() != 1 || b.wait() != b.every || b.last.Load() != now.Unix() {
-		t.Errorf("%d succeeded, the next one is due in %s", b.succeeded.Load(), b.wait())
-	}
+	equal(t, b.succeeded.Load(), 1)
+	equal(t, b.wait(), b.every)
+	equal(t, b.last.Load(), now.Unix())
 }

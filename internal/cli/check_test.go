@@ -46,15 +46,11 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 	typed := func(code int, args ...string) string {
 		t.Helper()
 		got, stdout, stderr := runLine(t, append(args, "--data", data)...)
-		if got != code {
-			t.Errorf("%v: exit code %d, want %d: %s%s", args, got, code, stdout, stderr)
-		}
+		equal(t, got, code, "%v: exit code (%v) (%v)", args, stdout, stderr)
 		return stdout
 	}
 	const sound = "Checked 1 accounts, 3 contacts, 3 match keys, 24 search words, 0 gifts, 0 campaigns, 4 changes: 0 problems, 0 repaired.\n"
-	if said := typed(exitOK, "check"); said != sound {
-		t.Errorf("check says %q, want %q", said, sound)
-	}
+	equal(t, typed(exitOK, "check"), sound, "check says")
 
 	damage(t, data, fmt.Sprintf(`UPDATE contact_index SET key = 'e:eda0@x.org' WHERE id = %d`, ids[0]))
 	want := fmt.Sprintf("account %s: contact %d: the index does not have exactly its match keys", account, ids[0])
@@ -64,16 +60,13 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 	if said := typed(exitOK, "check", "--repair"); !strings.Contains(said, want+" (repaired)\n") || !strings.HasSuffix(said, ": 1 problem, 1 repaired.\n") {
 		t.Errorf("check --repair says %q, want %q", said, want)
 	}
-	if said := typed(exitOK, "check"); said != sound {
-		t.Errorf("after the repair check says %q", said)
-	}
+	equal(t, typed(exitOK, "check"), sound, "after the repair check says")
 
 	damage(t, data, fmt.Sprintf(`UPDATE contact SET checksum = checksum + 1 WHERE id = %d`, ids[1]))
 	for _, line := range []string{fmt.Sprintf("GET /v1/contacts/%d", ids[1]), fmt.Sprintf("PATCH /v1/contacts/%d/restore", ids[1]), "GET /v1/contacts"} {
 		method, path, _ := strings.Cut(line, " ")
-		if a := p.call(key, http.StatusInternalServerError, method, path, ""); string(a.body) != `{"message":"Something went wrong on our side. Please try again later."}` {
-			t.Errorf("%s: %s", line, a)
-		}
+		equal(t, string(p.call(key, http.StatusInternalServerError, method, path, "").body), `{"message":"Something went wrong on our side. Please try again later."}`,
+			"%s", line)
 	}
 	named := fmt.Sprintf("contact %d of account number %d is damaged", ids[1], doc.IDAccount(ids[1]))
 	p.waitFor("the log to name the damaged contact three times", func() bool { return strings.Count(p.stderr.String(), named) == 3 })

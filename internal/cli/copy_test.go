@@ -52,16 +52,12 @@ func copyMovesAService(t *testing.T, e engine) {
 	for _, line := range []string{
 		"TABLE               ROWS\ncontact             5\n", "\naccount             1\nAccounts: 1. Rows and checksums are the same on both sides.\n",
 	} {
-		if !strings.Contains(stdout, line) {
-			t.Errorf("standard output lacks %q:\n%s", line, stdout)
-		}
+		contains(t, stdout, line, "standard output lacks")
 	}
 	for _, line := range []string{
 		"copying contact: 5 of 5 rows, 100%", "copying campaign: 0 of 0 rows, 100%", "checking account: 1 of 1 rows, 100%",
 	} {
-		if strings.Count(stderr, line) != 1 {
-			t.Errorf("standard error does not say once %q:\n%s", line, stderr)
-		}
+		equal(t, strings.Count(stderr, line), 1, "standard error does not say once %q:\n%s", line, stderr)
 	}
 	source.create(key, `{"first_name":"Late","last_name":"K"}`)
 
@@ -78,9 +74,7 @@ func copyMovesAService(t *testing.T, e engine) {
 		if got = bytes.ReplaceAll(got, []byte(p.url), []byte(source.url)); !bytes.Equal(got, want) {
 			t.Errorf("the copy answers\n%s\nwant\n%s", got, want)
 		}
-		if id := p.create(key, `{"first_name":"Next","last_name":"K"}`); id != 6 {
-			t.Errorf("the next contact has the id %d", id)
-		}
+		equal(t, p.create(key, `{"first_name":"Next","last_name":"K"}`), 6, "the next contact has the id")
 	}
 }
 
@@ -120,9 +114,7 @@ func TestACopyTellsWhatIsWrongWithItsDatabases(t *testing.T) {
 		if made := filesIn(t, dir); len(made) > 0 {
 			t.Errorf("%v were made", made)
 		}
-		if after := result(t, "account", "list", "--data", other); after != before {
-			t.Errorf("the target that is not empty is changed:\n%s", after)
-		}
+		equal(t, result(t, "account", "list", "--data", other), before, "the target that is not empty is changed")
 	})
 }
 
@@ -155,9 +147,10 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stderr := &stopper{at: "copying account_tally", stop: stop}
 		code := run(ctx, []string{"copy", "--from", "sqlite:" + data, "--to", to}, nil, stderr, stderr)
-		if said := stderr.String(); code != exitFailed || !strings.Contains(said, "donorbook: interrupted\nThe target is not complete") || !strings.Contains(said, "--restart") {
-			t.Errorf("exit code %d, standard error is %q", code, said)
-		}
+		said := stderr.String()
+		equal(t, code, exitFailed, "exit code")
+		contains(t, said, "donorbook: interrupted\nThe target is not complete", "exit code")
+		contains(t, said, "--restart", "exit code")
 		refused()
 		if drill.On && e == postgres { // the last table of the target is locked, so that the copy is under way for as long as needed
 			to = e.place(t)
@@ -175,9 +168,7 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 		if !strings.HasSuffix(stdout, "\nAccounts: 1. Rows and checksums are the same on both sides.") {
 			t.Errorf("standard output is %q", stdout)
 		}
-		if list := result(t, "account", "list", "--database", to); !strings.Contains(list, account) {
-			t.Errorf("the accounts are\n%s", list)
-		}
+		contains(t, result(t, "account", "list", "--database", to), account, "the accounts")
 		says(t, exitInvalid, "the target is not empty", "copy", "--restart", "--from", "sqlite:"+data, "--to", to)
 	})
 }

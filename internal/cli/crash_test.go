@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/client"
 	"donorbook/internal/crm"
@@ -166,13 +165,9 @@ func (s *service) survives(d deed, die func()) {
 	}
 	s.sendRest()
 	want := undisturbed.state()
-	if !strings.Contains(want, d.wants) {
-		t.Errorf("%s is not among\n%s", d.wants, want)
-	}
+	contains(t, want, d.wants)
 	for _, a := range people {
-		if diff := cmp.Diff(want, a.state()); diff != "" {
-			t.Errorf("an account differs from one that was not disturbed:\n%s", diff)
-		}
+		equal(t, a.state(), want, "an account differs from one that was not disturbed")
 	}
 	if twice := s.office.twice(); twice > s.kills*atOnce {
 		t.Errorf("%d mails came again", twice)
@@ -467,9 +462,7 @@ func importKilled(t *testing.T, data string, kind, rows, kills int, moment strin
 		rejected := must(os.ReadFile(filepath.Join(files, account)))(t)
 		return numbered.ReplaceAllString(stateOf(t, data, account), "coats") + string(rejected)
 	}
-	if diff := cmp.Diff(state(whole), state(killed)); diff != "" {
-		t.Errorf("what is there differs from an import that was not interrupted:\n%s", diff)
-	}
+	equal(t, state(killed), state(whole), "what is there differs from an import that was not interrupted")
 	result(t, "check", "--data", data)
 }
 
@@ -504,14 +497,10 @@ func accountImportKilled(t *testing.T, e engine, rows, kills int, moment string,
 	}
 	result(t, "check", "--data", to)
 	if _, list, _ := runLine(t, "account", "list", "--data", to); !strings.Contains(list, account) { // it may have been done before it was killed
-		if made := result(t, line...); made != account {
-			t.Errorf("the import printed %q", made)
-		}
+		equal(t, result(t, line...), account, "the import printed")
 	}
 	result(t, "check", "--data", to)
-	if stateOf(t, from, account) != stateOf(t, to, account) {
-		t.Error("the account is not what it was")
-	}
+	equal(t, stateOf(t, from, account), stateOf(t, to, account), "the account is not what it was")
 }
 
 // postOffice is an SMTP server that counts the mails that it has acknowledged, by their Message-ID, and knows to whom they went.

@@ -70,16 +70,14 @@ func demoServes(t *testing.T, e engine) {
 		t.Errorf("the curl command shows %d of %d contacts: %+v", len(page.Data), page.Meta.Total, page.Data)
 	}
 	checkDemo(p, key)
-	if status := p.signIn(password); status != http.StatusSeeOther {
-		t.Errorf("signing in answered %d", status)
-	}
+	equal(t, p.signIn(password), http.StatusSeeOther, "signing")
 
 	// Starting it twice by mistake gives an error, and the key of the first one continues to work.
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", p.addr())
 	want := map[engine]string{sqlite: "another server", postgres: "address already in use"}[e]
-	if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
-		t.Errorf("a second demo on the same port: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
+	equal(t, code, exitFailed, "a second demo on the same port: exit code")
+	equal(t, stdout, "", "a second demo on the same port: exit code")
+	contains(t, stderr, want, "a second demo on the same port: exit code")
 	paste(t, line)
 	before := len(p.contacts(key, "all"))
 	p.stop()
@@ -93,9 +91,7 @@ func demoServes(t *testing.T, e engine) {
 	if again := paste(t, line); again.Meta.Total != page.Meta.Total || next == key {
 		t.Errorf("the second start shows %d contacts, the first %d; a new key: %v", again.Meta.Total, page.Meta.Total, next != key)
 	}
-	if n := len(p.contacts(next, "all")); n != before {
-		t.Errorf("the second start has %d contacts, the first had %d", n, before)
-	}
+	equal(t, len(p.contacts(next, "all")), before, "the second start")
 	refused := p.call(key, http.StatusUnauthorized, "GET", "/v1/contacts", "")
 	checkExamples(p, next)
 	p.stop()
@@ -127,9 +123,7 @@ func checkDemo(p *process, key string) {
 			t.Errorf("%d campaigns are listed with %q", len(campaigns), scope)
 		}
 	}
-	if len(types) != 4 {
-		t.Errorf("the types of campaigns are %v", types)
-	}
+	equal(t, len(types), 4, "the types of campaigns are %v", types)
 }
 
 // TestDemoNeedsAnEmptyDatabase: the demo's data is never mixed with other data.
@@ -140,20 +134,19 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 	newKey(t, data)
 	before := result(t, "account", "list", "--data", data, "--json")
 	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: needs an empty database, and this one has accounts: use another (--data or --database)") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
-	if after := result(t, "account", "list", "--data", data, "--json"); after != before {
-		t.Errorf("the accounts were changed:\n%s", after)
-	}
+	equal(t, code, exitUsage, "exit code")
+	equal(t, stdout, "", "exit code")
+	contains(t, stderr, "--demo: needs an empty database, and this one has accounts: use another (--data or --database)",
+		"exit code")
+	equal(t, result(t, "account", "list", "--data", data, "--json"), before, "the accounts were changed")
 
 	// A demo that was interrupted halfway is not treated as complete.
 	data = e.data(t)
 	result(t, "account", "create", "--data", data, "--name", demo.Name)
 	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	if code != exitUsage || stdout != "" || !strings.Contains(stderr, "--demo: an earlier start was interrupted") {
-		t.Errorf("half a demo: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
+	equal(t, code, exitUsage, "half a demo: exit code")
+	equal(t, stdout, "", "half a demo: exit code")
+	contains(t, stderr, "--demo: an earlier start was interrupted", "half a demo: exit code")
 }
 
 // TestDemoAddress: the curl command uses an address that works from this machine.
@@ -173,9 +166,8 @@ func TestDemoAddress(t *testing.T) {
 		{":0", "files", "https://donors.example.org/", "https://donors.example.org"},
 	} {
 		command := serveCommand{Server: config.Server{Listen: c.listen, TLS: c.tls, BaseURL: c.base}}
-		if got := command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")); got != c.want {
-			t.Errorf("--listen %s --tls %s --base-url %s: %s, want %s", c.listen, c.tls, c.base, got, c.want)
-		}
+		equal(t, command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")), c.want,
+			"--listen %s --tls %s --base-url %s", c.listen, c.tls, c.base)
 	}
 }
 

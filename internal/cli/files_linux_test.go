@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,9 +20,7 @@ func (p *process) limitFiles(soft uint64) {
 	p.t.Helper()
 	limit := syscall.Rlimit{Cur: soft, Max: 4096}
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.cmd.Process.Pid), syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-	if errno != 0 {
-		p.t.Fatal(errno)
-	}
+	equal(p.t, errno, 0)
 }
 
 // A server that is out of file descriptors asks clients to come back, and serves them as soon as it has some.
@@ -84,9 +81,8 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serveWithFiles(t, data, "ulimit -n 100")
-	if log := p.stderr.String(); !strings.Contains(log, "allowed=50 asked=2000") {
-		t.Errorf("the log does not tell that fewer connections are allowed: %s", log)
-	}
+	contains(t, p.stderr.String(), "allowed=50 asked=2000",
+		"the log does not tell that fewer connections are allowed")
 	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
 	refused := 0
 	for range 80 {
@@ -102,9 +98,7 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 			response.Body.Close()
 		}
 	}
-	if refused != 31 {
-		t.Errorf("%d of 80 connections were refused, want 31", refused)
-	}
+	equal(t, refused, 31)
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
 }

@@ -23,9 +23,7 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 			args := []string{"contact", "import", "--data", data, "--account", account, file}
 			stdout, stderr := says(t, exitOK, "", append(args, strings.Fields(flags)...)...)
 			for _, want := range wants {
-				if !strings.Contains(stdout+stderr, want) {
-					t.Errorf("%q is not in %s%s", want, stdout, stderr)
-				}
+				contains(t, stdout+stderr, want, "%v (%v)", stdout, stderr)
 			}
 		}
 		imports(write(t, "one.csv", "First name,Last name,Email,Company\nAna,Ruiz,ana@example.org,Old Ltd\n"), "")
@@ -34,9 +32,9 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 		imports(file, "--dry-run --changes "+changes, "Columns not imported: Shoe size (38; 39).", "Row 2: would be merged into Ana Ruiz",
 			`Left out: Phone "call me" must be`, "Row 3: Juan Ruiz shares ana@example.org with Ana Ruiz",
 			"1 row has the email or phone of a contact with a different name: kept separate. 1 value was left out. Nothing was changed.")
-		if text := string(must(os.ReadFile(changes))(t)); !strings.Contains(text, ",Ana Ruiz,Title,,Head") || strings.Contains(text, "New Ltd") {
-			t.Errorf("the changes are %s", text)
-		}
+		text := string(must(os.ReadFile(changes))(t))
+		contains(t, text, ",Ana Ruiz,Title,,Head", "the changes")
+		equal(t, strings.Contains(text, "New Ltd"), false, "the changes")
 		imports(file, "--dry-run --file-is-right", "Company: New Ltd instead of Old Ltd.")
 		imports(file, "--other-name skip --unknown-columns custom", "0 created, 1 merged", `Row 2: Left out: Phone "call me"`, "different name: skipped.")
 		imports(file, "--other-name merge", "0 created, 0 merged, 2 unchanged")
@@ -65,14 +63,10 @@ func TestAnImportCanAskForThanks(t *testing.T) {
 	for want, flags := range [][]string{nil, {"--thanks"}} {
 		in(append([]string{"gift", "import", file}, flags...)...)
 		waiting := func() int { return strings.Count(in("gift", "list", "--thanks", "waiting", "--json"), `"external_id"`) }
-		if n := waiting(); n != want {
-			t.Errorf("%d gifts wait for thanks after an import with %v", n, flags)
-		}
+		equal(t, waiting(), want, "%v", flags)
 		last := decode[[]struct{ ID int64 }](t, []byte(in("import", "list", "--json")))[0].ID
 		in("import", "undo", fmt.Sprint(last))
-		if n := waiting(); n != 0 {
-			t.Errorf("%d gifts wait for thanks after the undo", n)
-		}
+		equal(t, waiting(), 0)
 	}
 }
 

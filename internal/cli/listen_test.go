@@ -39,18 +39,14 @@ func TestTLSAuto(t *testing.T) {
 	browser.Transport.(*http.Transport).ForceAttemptHTTP2 = true
 	response := must(browser.Get(strings.Replace(p.url, "127.0.0.1", "localhost", 1) + "/healthz"))(t)
 	response.Body.Close()
-	if response.ProtoMajor != 2 {
-		t.Errorf("the server answered a client that can do HTTP/2 with %s", response.Proto)
-	}
+	equal(t, response.ProtoMajor, 2, "the server answered a client that can do HTTP/2 with %s", response.Proto)
 
 	request := "GET /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + key + "\r\n\r\n"
-	if got := sendPlain(t, p.addr(), request); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "HTTPS") {
-		t.Errorf("plain HTTP was answered with %s", got)
-	}
+	got := sendPlain(t, p.addr(), request)
+	equal(t, got.status, http.StatusBadRequest, "plain HTTP")
+	contains(t, string(got.body), "HTTPS", "plain HTTP")
 	for _, name := range []string{"ca-key.pem", "key.pem"} {
-		if info, err := os.Stat(filepath.Join(data, "tls", name)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", name, info, err)
-		}
+		equal(t, must(os.Stat(filepath.Join(data, "tls", name)))(t).Mode().Perm(), 0o600, "%s", name)
 	}
 	// The authority stays the same: clients that trusted it still do.
 	before, _ := os.ReadFile(filepath.Join(data, "tls", "ca.pem"))
@@ -175,7 +171,6 @@ func TestPortInUse(t *testing.T) {
 		}
 	}
 	code, _, stderr := runLine(t, "serve", "--data", t.TempDir(), "--listen", "192.0.2.1:8443")
-	if code != exitFailed || !strings.Contains(stderr, `--listen: cannot listen on "192.0.2.1:8443"`) {
-		t.Errorf("a host that is not ours: exit code %d, stderr %q", code, stderr)
-	}
+	equal(t, code, exitFailed, "a host that is not ours: exit code")
+	contains(t, stderr, `--listen: cannot listen on "192.0.2.1:8443"`, "a host that is not ours: exit code")
 }

@@ -195,9 +195,7 @@ func checkIntegrity(t *testing.T, data string) {
 	stmt, _ := must2(db.Prepare("PRAGMA integrity_check"))(t)
 	defer stmt.Close()
 	for stmt.Step() {
-		if said := stmt.ColumnText(0); said != "ok" {
-			t.Errorf("integrity check: %s", said)
-		}
+		equal(t, stmt.ColumnText(0), "ok", "integrity check")
 	}
 	succeed(t, stmt.Err())
 }

@@ -143,8 +143,7 @@ func TestTheServerAnswersAssistantsUnlessItIsToldNotTo(t *testing.T) {
 		p := serve(t, data, "--mcp", mode)
 		_, key := newKey(t, data)
 		answer := p.call(key, status, http.MethodPost, "/mcp", message, "Accept", "application/json, text/event-stream")
-		if strings.Contains(string(answer.body), "find_contacts") != (mode == "on") {
-			t.Errorf("%s: %.200s", mode, answer.body)
-		}
+		equal(t, strings.Contains(string(answer.body), "find_contacts"), (mode == "on"),
+			"%s: %.200s", mode, answer.body)
 	}
 }

@@ -36,13 +36,9 @@ func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
 			"proc/self/cgroup": "5:devices:/\n4:memory:/docker/abc\n0::/\n", "sys/fs/cgroup/memory.max": "1073741824\n",
 		}, 1 << 30},
 	} {
-		if got := memoryLimit(machine(test.files)); got != test.want/4*3 {
-			t.Errorf("%s: %d, want three quarters of %d", test.name, got, test.want)
-		}
+		equal(t, memoryLimit(machine(test.files)), test.want/4*3, "%s (%v)", test.name, test.want)
 	}
-	if got := memoryLimit(fstest.MapFS{}); got != 0 {
-		t.Errorf("a machine that tells nothing: %d", got)
-	}
+	equal(t, memoryLimit(fstest.MapFS{}), 0, "a machine that tells nothing")
 }
 
 // The operator's settings take precedence.
@@ -55,21 +51,15 @@ func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
 	t.Setenv("GOGC", "100")
 	t.Setenv("GOMEMLIMIT", "off")
 	boundMemory()
-	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
-		t.Errorf("GOMEMLIMIT=off became %d", limit)
-	}
+	equal(t, debug.SetMemoryLimit(-1), math.MaxInt64, "GOMEMLIMIT=off became")
 	t.Setenv("GOMEMLIMIT", "")
 	boundMemory()
-	if limit := debug.SetMemoryLimit(-1); limit != memoryLimit(os.DirFS("/")) {
-		t.Errorf("without GOMEMLIMIT the limit is %d", limit)
-	}
+	equal(t, debug.SetMemoryLimit(-1), memoryLimit(os.DirFS("/")), "without GOMEMLIMIT the limit")
 }
 
 // Garbage may fill several times what is in use while that is little, and up to a fixed size where it is more.
 func TestGarbageFillsNoMoreThanTheUsualMemory(t *testing.T) {
 	for live, want := range map[uint64]int{0: 300, 10 << 20: 300, 56 << 20: 300, 112 << 20: 100, 200 << 20: 25, 1 << 40: 25} {
-		if got := gcPercent(live); got != want {
-			t.Errorf("%d MiB in use: %d, want %d", live>>20, got, want)
-		}
+		equal(t, gcPercent(live), want, "%d MiB in use", live>>20)
 	}
 }

@@ -19,21 +19,15 @@ func TestSettingsReachTheServer(t *testing.T) {
 	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
-	if p.public != "https://donors.example.org" {
-		t.Errorf("the log says that the server is at %s", p.public)
-	}
+	equal(t, p.public, "https://donors.example.org", "the log says that the server")
 	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
 	a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
-	if a.header.Get("X-Contact-Merged") != "true" {
-		t.Error("a British number was not taken for one with --phone-region GB")
-	}
+	equal(t, a.header.Get("X-Contact-Merged"), "true",
+		"a British number was not taken for one with --phone-region GB")
 	a = p.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=1", "")
-	if first := decode[contactPage](t, a.body).Links.First; first != "https://donors.example.org/v1/contacts?per_page=1&page=1" {
-		t.Errorf("links begin with %s", first)
-	}
-	if limit := a.header.Get("X-RateLimit-Limit"); limit != "4" {
-		t.Errorf("the limit is %s", limit)
-	}
+	equal(t, decode[contactPage](t, a.body).Links.First, "https://donors.example.org/v1/contacts?per_page=1&page=1",
+		"links begin")
+	equal(t, a.header.Get("X-RateLimit-Limit"), "4", "the limit")
 	for a.status == http.StatusOK {
 		a = must(p.send(key, "GET", "/v1/contacts", ""))(t)
 	}
@@ -124,9 +118,7 @@ func checkLog(t *testing.T, format, log, id, status string) {
 		if strings.Contains(line, id) {
 			found = true
 			for _, want := range []string{"method", "route", "/v1/contacts", "status", status, "duration"} {
-				if !strings.Contains(line, want) {
-					t.Errorf("the line of a request lacks %s: %s", want, line)
-				}
+				contains(t, line, want, "the line of a request lacks")
 			}
 		}
 		if format != "json" {
@@ -149,9 +141,7 @@ func probesAndMetrics(t *testing.T, e engine) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--metrics-listen", "127.0.0.1:0")
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
-		if a := p.call("", http.StatusOK, "GET", path, ""); string(a.body) != want {
-			t.Errorf("%s: %s", path, a)
-		}
+		equal(t, string(p.call("", http.StatusOK, "GET", path, "").body), want, "%s", path)
 	}
 	p.call(key, http.StatusNotFound, "GET", "/metrics", "")
 	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
@@ -178,9 +168,7 @@ func probesAndMetrics(t *testing.T, e engine) {
 		`donorbook_build_info{version="` + Version() + `"} 1`,
 		`go_goroutines`,
 	} {
-		if !strings.Contains(metrics, want) {
-			t.Errorf("the metrics lack %s", want)
-		}
+		contains(t, metrics, want, "the metrics lack")
 	}
 	patterns := []string{
 		`\ndonorbook_database_size_bytes [1-9]`,

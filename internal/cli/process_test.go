@@ -215,9 +215,7 @@ func (p *process) ended(code int) {
 	if p.cmd != nil {
 		got = p.cmd.ProcessState.ExitCode()
 	}
-	if got != code {
-		p.t.Errorf("the server exited with %d, want %d\n%s", got, code, &p.stderr)
-	}
+	equal(p.t, got, code, "the server exited (%v)", &p.stderr)
 }
 
 // answer is what came back.
@@ -245,9 +243,7 @@ func (p *process) call(key string, status int, method, path, body string, header
 	if err != nil {
 		p.t.Fatalf("%s %s: %v", method, path, err)
 	}
-	if a.status != status {
-		p.t.Fatalf("%s %s: %s, want %d", method, path, a, status)
-	}
+	equal(p.t, a.status, status, "%s %s: %s", method, path, a)
 	return a
 }
 
@@ -298,9 +294,7 @@ func (p *process) contacts(key, scope string) []client.Contact {
 		all = append(all, found)
 	}
 	page := must(c.Contacts.Page(p.t.Context(), client.ContactFilter{Scope: scope}, 1))(p.t)
-	if page.Total != int64(len(all)) {
-		p.t.Errorf("the total of scope %s is %d, and the pages have %d contacts", scope, page.Total, len(all))
-	}
+	equal(p.t, page.Total, int64(len(all)), "the total of scope %s (%v)", scope, len(all))
 	return all
 }
 

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"donorbook/client"
@@ -67,9 +66,7 @@ func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 		result(t, "user", "create", "--data", data, "--email", "ana@example.org", "--name", "Ana", "--account", account, "--role", "owner")
 		p := serve(t, data)
 		p.stop()
-		if said := p.stdout.String(); said != "" {
-			t.Errorf("it printed %q although there is a user", said)
-		}
+		equal(t, p.stdout.String(), "", "it printed")
 	})
 }
 
@@ -106,9 +103,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 		if len(fromAPI) != 1 || fmt.Sprint(fromAPI[0]["goal"]) != goal {
 			t.Errorf("the server lists %v, want the goal %s", fromAPI, goal)
 		}
-		if diff := cmp.Diff(fromCLI, fromAPI); diff != "" {
-			t.Errorf("campaign list --json and the API differ:\n%s", diff)
-		}
+		equal(t, fromAPI, fromCLI, "campaign list --json and the API differ")
 	}
 
 	in("key", "revoke", fmt.Sprint(listed()[0].ID))
@@ -155,16 +150,12 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 		})
 	}
 	group.Wait()
-	if n := len(p.contacts(key, "active")); n != writers*requests {
-		t.Errorf("%d contacts are there, %d were acknowledged", n, writers*requests)
-	}
+	equal(t, len(p.contacts(key, "active")), writers*requests)
 	for what, want := range map[string]int{
 		"account list": 1 + writers*lines, "key list --account " + account: 1 + writers*lines, "campaign list --account " + account: writers * lines,
 	} {
 		list := decode[[]json.RawMessage](t, []byte(result(t, append(strings.Fields(what), "--data", data, "--json")...)))
-		if len(list) != want {
-			t.Errorf("%s: %d, want %d", what, len(list), want)
-		}
+		equal(t, len(list), want, "%s", what)
 	}
 	p.stop()
 	checkIntegrity(t, data)
@@ -228,9 +219,7 @@ func stopFinishesRequests(t *testing.T, e engine) {
 			if err != nil {
 				return
 			}
-			if a.status != http.StatusCreated {
-				t.Errorf("%s", a)
-			}
+			equal(t, a.status, http.StatusCreated, "%s", a)
 			acknowledged.Add(1)
 		}
 	})
@@ -246,9 +235,8 @@ func stopFinishesRequests(t *testing.T, e engine) {
 	})
 	for _, h := range conns {
 		must(io.WriteString(h.conn, h.rest))(t)
-		if a := readAnswer(t, h.conn); a.status != http.StatusCreated {
-			t.Errorf("a request that was in flight when the server was told to stop was answered with %s", a)
-		}
+		equal(t, readAnswer(t, h.conn).status, http.StatusCreated,
+			"a request that was in flight when the server was told to stop")
 	}
 	p.ended(exitOK)
 	if !strings.Contains(p.stderr.String(), "msg=stopped") || !setUpLink.MatchString(p.stdout.String()) {
@@ -306,18 +294,15 @@ func TestFullDisk(t *testing.T) {
 	for i := 0; ; i++ {
 		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255))))(t)
 		if a.status == http.StatusServiceUnavailable {
-			if string(a.body) != `{"message":"The service is temporarily unavailable. Please try again."}` {
-				t.Errorf("a full disk is told as %s", a)
-			}
+			equal(t, string(a.body), `{"message":"The service is temporarily unavailable. Please try again."}`,
+				"a full disk is told as %s", a)
 			break
 		}
 		if acknowledged++; a.status != http.StatusCreated || acknowledged > 5000 {
 			t.Fatalf("the disk is never full: %s", a)
 		}
 	}
-	if n := len(p.contacts(key, "all")); n != acknowledged {
-		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged)
-	}
+	equal(t, len(p.contacts(key, "all")), acknowledged)
 	p.waitFor("/readyz to say that nothing can be written", func() bool {
 		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be space for a small contact
 		if err == nil && a.status == http.StatusCreated {
@@ -336,9 +321,7 @@ func TestFullDisk(t *testing.T) {
 
 	p = serve(t, data)
 	p.create(key, `{"first_name":"Ada","last_name":"Again"}`)
-	if n := len(p.contacts(key, "all")); n != acknowledged+1 {
-		t.Errorf("%d contacts are there, %d were acknowledged", n, acknowledged+1)
-	}
+	equal(t, len(p.contacts(key, "all")), acknowledged+1)
 	p.stop()
 	checkIntegrity(t, data)
 }

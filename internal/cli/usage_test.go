@@ -146,9 +146,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			}
 		}
 		for _, child := range node.Children {
-			if !strings.Contains(stdout, child.Path()) {
-				t.Errorf("%s --help does not list %s", node.Path(), child.Path())
-			}
+			contains(t, stdout, child.Path(), "%s --help does not list", node.Path())
 		}
 		return next(nil)
 	}))
@@ -183,19 +181,16 @@ func importOfALargeFile(t *testing.T, e engine) {
 		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 20)+`"}`)
 	}
 	succeed(t, os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600))
-	if got := result(t, "campaign", "import", "--data", dir, "--account", account, file); got != "150 created, 0 updated, 0 unchanged" {
-		t.Errorf("import said %q", got)
-	}
+	equal(t, result(t, "campaign", "import", "--data", dir, "--account", account, file), "150 created, 0 updated, 0 unchanged",
+		"import said")
 	list := result(t, "campaign", "list", "--data", dir, "--account", account, "--json")
-	if n := strings.Count(list, `"slug": "campaign-`); n != 150 {
-		t.Errorf("the list has %d campaigns, want all 150", n)
-	}
+	equal(t, strings.Count(list, `"slug": "campaign-`), 150, "the list")
 
 	succeed(t, os.Truncate(file, maxImport+1))
 	code, stdout, stderr := runLine(t, "campaign", "import", "--data", dir, "--account", account, file)
-	if code != exitInvalid || stdout != "" || !strings.Contains(stderr, "is larger than 64 MiB") {
-		t.Errorf("a giant file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
+	equal(t, code, exitInvalid, "a giant file: exit code")
+	equal(t, stdout, "", "a giant file: exit code")
+	contains(t, stderr, "is larger than 64 MiB", "a giant file: exit code")
 }
 
 // newParser knows the whole command line.

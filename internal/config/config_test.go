@@ -1,6 +1,7 @@
 package config
 
 import (
+	"donorbook/internal/rig/assert"
 	"errors"
 	"io/fs"
 	"os"
@@ -70,9 +71,7 @@ func TestStorageCheck(t *testing.T) {
 		if err := (Storage{Data: "d", Database: database}).Check(); err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", database, got, want)
-		}
+		assert.Equal(t, got, want, "%s", database)
 	}
 	if err := (Storage{}).Check(); err == nil || err.Error() != "--data: names no directory" {
 		t.Errorf("no directory: %v", err)
@@ -132,8 +131,6 @@ func TestFilePath(t *testing.T) {
 		{"serve --config=b.toml --config a.toml", "a.toml"},
 		{"serve --config", "variable.toml"},
 	} {
-		if got := FilePath(strings.Fields(c.line), variable); got != c.want {
-			t.Errorf("%s: %s, want %s", c.line, got, c.want)
-		}
+		assert.Equal(t, FilePath(strings.Fields(c.line), variable), c.want, "%s", c.line)
 	}
 }

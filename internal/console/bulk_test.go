@@ -24,9 +24,7 @@ func (s *site) wantTagsOf(account access.Account, want map[string]string) {
 			got[c.LastName] += " archived"
 		}
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		s.t.Errorf("the contacts are %v, want %v", got, want)
-	}
+	equal(s.t, fmt.Sprint(got), fmt.Sprint(want), "the contacts are %v, want %v", got, want)
 }
 
 // undoButton is where the Undo button of a notice leads.
@@ -84,9 +82,7 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 	p.get("contacts?q=number").sees("Select all 53 contacts")
 	archived := func(want int64) {
 		t.Helper()
-		if counts := must(s.store.Counts(t.Context(), p.account.Number))(t); counts.Archived != want {
-			t.Errorf("%+v, want %d archived", counts, want)
-		}
+		equal(t, must(s.store.Counts(t.Context(), p.account.Number))(t).Archived, want)
 	}
 	ask := p.post("contacts/bulk", "all", "1", "query", "q=number&page=7", "action", "archive").
 		sees("Archive 53 contacts?", "all 53 contacts in the list, on every page")
@@ -106,16 +102,12 @@ func TestEverythingThatASearchFoundIsChanged(t *testing.T) {
 		t.Helper()
 		a := p.get("contacts/export?" + pairs(hiddenFields(p.post("contacts/bulk",
 			append(form, "query", "q=number", "action", "export")...))).Encode())
-		if n := strings.Count(a.body, "\n"); n != lines {
-			t.Errorf("%v: %d lines, want %d: %s", form, n, lines, a.body)
-		}
+		equal(t, strings.Count(a.body, "\n"), lines, "%v (%v)", form, a.body)
 		return a
 	}
 	file(55, "all", "1").lacks("Other")
 	file(3, "id", "3", "id", idIn(other)).sees("Other", "N02")
-	if none := p.get("contacts/export?scope=picked"); strings.Count(none.body, "\n") != 1 {
-		t.Errorf("the file of nothing is %s", none.body)
-	}
+	equal(t, strings.Count(p.get("contacts/export?scope=picked").body, "\n"), 1, "the file of nothing")
 }
 
 // More than a person waits for goes on in the background, and tells how far it is. It is undone but for what was
@@ -165,9 +157,7 @@ func TestAnothersContactsCannotBeSelected(t *testing.T) {
 				return mallory.follow("contacts/bulk", "action", action, "tag", "stolen", "confirmed", "1", "id", id).
 					words()
 			}
-			if only := steal(theirs); only != steal("999999999") {
-				t.Errorf("%s of another's contact: %s", action, only)
-			}
+			equal(t, steal(theirs), steal("999999999"), "%s of another's contact", action)
 		}
 		mallory.follow("contacts/bulk", "action", "tag", "tag", "t"+theirs, "confirmed", "1", "id", theirs, "id", own).
 			sees("to 1 contact.")
@@ -175,9 +165,7 @@ func TestAnothersContactsCannotBeSelected(t *testing.T) {
 	for _, end := range []string{"undo", "cancel"} {
 		mallory.post(fmt.Sprintf("jobs/%d/%s", e.job, end)) // her own job of that number, if any
 	}
-	if s.state(e) != before {
-		t.Error("another organization was changed")
-	}
+	equal(t, s.state(e), before, "another organization was changed")
 	// Undo leads back to lists of the organization and nowhere else.
 	for _, to := range []string{"https://evil.example/", "//evil.example", "/contacts/../../x", "/settings",
 		strings.Repeat("/contacts", 200)} {
@@ -230,9 +218,7 @@ func TestTagsThatDifferInLetterCaseAreMergedWithOneClick(t *testing.T) {
 		s.contact(p, "Ana", last, tagged(tags...))
 	}
 	list := p.get("tags").sees("Possible duplicates", "Merge into “Donor”")
-	if n := strings.Count(list.body, "Merge into"); n != 1 {
-		t.Errorf("%d suggestions", n)
-	}
+	equal(t, strings.Count(list.body, "Merge into"), 1)
 	merged := p.follow("tags/merge", "tag", "donor", "tag", "DONOR", "into", "Donor").lacks("Possible duplicates")
 	s.wantTagsOf(p.account, map[string]string{"A": "Donor", "B": "Donor résumé", "C": "Donor x", "D": "Donor",
 		"E": "resume"})

@@ -115,13 +115,9 @@ func TestACampaignIsCreatedWithAllItsFieldsAndShown(t *testing.T) {
 		`"livestream_end_at":"2027-04-25 00:00:00"`, `"details":"<p>Dinner<br>and music</p>"`,
 		`"private":true,"tickets_required":true`, `"scheduled":true`,
 	} {
-		if !strings.Contains(string(body), part) {
-			t.Errorf("%s lacks %s", body, part)
-		}
+		contains(t, string(body), part, "%s lacks", body)
 	}
-	if len(beneficiaries) != 2 {
-		t.Errorf("beneficiaries %q", beneficiaries)
-	}
+	equal(t, len(beneficiaries), 2, "beneficiaries %q", beneficiaries)
 }
 
 // A user does not overwrite another user's changes by accident: neither the content of the campaign nor its
@@ -197,10 +193,7 @@ func TestAWrongCampaignFormSaysWhatIsWrongAndKeepsWhatWasTyped(t *testing.T) {
 	editor.post("campaigns", "title", "Gala", "slug", "gala", "other_beneficiaries", "AAAAAAAAAAAAAAAA").is(422).
 		sees("2 things need your attention", "Web address is taken: choose another one.",
 			"“AAAAAAAAAAAAAAAA” isn’t the ID of an organization on this server.")
-	if totals, err := s.store.CampaignTotals(t.Context(), editor.account.Number); err != nil ||
-		totals[campaign.AllCampaigns] != 1 {
-		t.Errorf("%v, %v", totals, err)
-	}
+	equal(t, must(s.store.CampaignTotals(t.Context(), editor.account.Number))(t)[campaign.AllCampaigns], 1)
 }
 
 func TestCampaignsAreListedInFourScopes(t *testing.T) {
@@ -218,9 +211,8 @@ func TestCampaignsAreListedInFourScopes(t *testing.T) {
 		"all": all[:4]} {
 		page := owner.get("campaigns?scope="+scope).sees("Ours 2", "Benefiting us 1", "Chapters’ 1", "All 4")
 		for _, title := range all {
-			if strings.Contains(page.words(), title) != slices.Contains(shown, title) {
-				t.Errorf("%q: %s is shown, or missing", scope, title)
-			}
+			equal(t, strings.Contains(page.words(), title), slices.Contains(shown, title),
+				"%q: %s is shown, or missing", scope, title)
 		}
 	}
 	ours := owner.get("campaigns").sees("Goal reached", "101% $18,340 of $18,000", "265", "Jan 31, 2020",
@@ -295,22 +287,17 @@ func TestAStoryIsWrittenWithLightFormatting(t *testing.T) {
 	a := p.do("POST", "campaigns", url.Values{"do": {"preview"}, "description": {story}},
 		http.Header{"Hx-Request": {"true"}})
 	a.is(200)
-	if a.body != shown {
-		t.Errorf("the preview is %d %s", a.status, a.body)
-	}
+	equal(t, a.body, shown, "the preview is %d", a.status)
 	a = p.post("campaigns", "do", "preview", "title", "Gala", "goal", "many", "description", story) // without a script
 	a.is(200).sees("New campaign", "Preview Why Come soon , see and bring:").has(shown, `value="many"`).
 		lacks("attention")
-	if totals, err := s.store.CampaignTotals(t.Context(), p.account.Number); err != nil ||
-		totals[campaign.AllCampaigns] != 0 {
-		t.Errorf("a preview makes campaigns: %v, %v", totals, err)
-	}
+	equal(t, must(s.store.CampaignTotals(t.Context(), p.account.Number))(t)[campaign.AllCampaigns], 0,
+		"a preview makes campaigns")
 	p.follow("campaigns", "title", "Gala", "description", story)
 	made, _, err := s.store.CampaignPage(t.Context(), p.account.Number, campaign.OwnCampaigns,
 		crm.PageRequest{Page: 1, PerPage: 1})
-	if err != nil || made[0].Description != shown {
-		t.Fatalf("%+v, %v", made, err)
-	}
+	succeed(t, err)
+	equal(t, made[0].Description, shown, "%+v", made)
 	p.get(p.campaignAddress(made[0]) + "/edit").has(">" + html.EscapeString(story) + "</textarea>").
 		lacks("shown as HTML")
 	table := s.campaign(p.account, `{"title":"Old","description":"<h1>Why</h1><p>a<sub>2</sub></p>"}`)
@@ -366,9 +353,8 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	// For strangers, a draft does not exist; a member sees it as it will look.
 	browser := http.Header{"Accept": {browserAccepts}}
 	for _, p := range []*person{stranger, other} {
-		if a := p.do("GET", "/gala", nil, browser).is(404); a.body != p.do("GET", "/nothing", nil, browser).body {
-			t.Errorf("a stranger gets %s", a.words())
-		}
+		equal(t, p.do("GET", "/gala", nil, browser).is(404).body, p.do("GET", "/nothing", nil, browser).body,
+			"a stranger gets")
 		p.get("/gala").is(404).has(`{"message":"Not found."}`)
 	}
 	viewer.get("/gala").is(200).sees("This is a draft.", "Gala").hides("pay.example.org").
@@ -377,9 +363,7 @@ func TestACampaignIsPublishedClosedAndReopened(t *testing.T) {
 	set("published").sees("“Gala” is live.").has(undo("draft"))
 	public := stranger.get("/gala").is(200).has(donateLink).lacks("draft", "closed").
 		with("Cache-Control", "private, max-age=60")
-	if viewer.get("/gala").body != public.body {
-		t.Error("a member sees another page")
-	}
+	equal(t, viewer.get("/gala").body, public.body, "a member sees another page")
 	set("draft")
 	stranger.get("/gala").is(404)
 	set("draft").lacks("Undo") // a second time changes nothing
@@ -474,27 +458,21 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	made.is(303)
 	public := visitor.get("/gala")
 	first := pictureAddress.FindString(public.body)
-	if !strings.HasSuffix(first, "-900.jpg") || !strings.Contains(public.body,
-		`<meta property="og:image" content="`+s.http.URL+first+`">`) ||
-		!strings.Contains(public.body, "-400.jpg 400w") {
-		t.Fatalf("the public page shows %q: %s", first, public.body)
-	}
+	equal(t, strings.HasSuffix(first, "-900.jpg"), true, "the public page shows")
+	contains(t, public.body, `<meta property="og:image" content="`+s.http.URL+first+`">`, "the public page shows")
+	contains(t, public.body, "-400.jpg 400w", "the public page shows")
 	shown := visitor.get(first)
 	for header, want := range map[string]string{"Content-Type": "image/jpeg",
 		"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff",
 		"ETag": `"` + strings.TrimPrefix(first, picture.Root) + `"`} {
-		if got := shown.header.Get(header); got != want {
-			t.Errorf("%s of the picture is %q, want %q", header, got, want)
-		}
+		equal(t, shown.header.Get(header), want, "%s of the picture", header)
 	}
 	if m, _, err := image.Decode(strings.NewReader(shown.body)); err != nil || m.Bounds().Dx() != 900 {
 		t.Errorf("the picture cannot be read: %v", err)
 	}
 	again := visitor.do(http.MethodGet, first, nil, http.Header{"If-None-Match": {shown.header.Get("ETag")}})
 	again.is(304)
-	if again.body != "" {
-		t.Errorf("a picture that the browser has is sent again: %d", again.status)
-	}
+	equal(t, again.body, "", "a picture that the browser has is sent again: %d", again.status)
 	edit := made.location() + "/edit"
 	p.get(edit).has(`<input type="hidden" name="cover.url_kept" value="`+first+`">`,
 		`name="cover.url" type="url" value=""`).hides(`id="cover-address" open`)
@@ -512,9 +490,8 @@ func TestAPictureIsUploadedShownReplacedAndRemoved(t *testing.T) {
 	}
 	p.postsFiles(made.location(), nil, "title", "Gala", "slug", "gala", "currency", "USD", "cover.url_kept", second,
 		"cover.url_remove", "yes").is(303)
-	if left := visitor.get("/gala"); pictureAddress.MatchString(left.body) || visitor.get(second).status != 404 {
-		t.Errorf("the picture was not removed: %s", left.body)
-	}
+	equal(t, pictureAddress.MatchString(visitor.get("/gala").body), false, "the picture was not removed")
+	equal(t, visitor.get(second).status, 404, "the picture was not removed")
 }
 
 func TestAStoryHasPictures(t *testing.T) {
@@ -526,16 +503,13 @@ func TestAStoryHasPictures(t *testing.T) {
 	made.is(303)
 	public := visitor.get("/gala").body
 	address := pictureAddress.FindString(public)
-	if !strings.Contains(public, `<p>Come and <strong>eat</strong>.</p>`) ||
-		!strings.Contains(public, `<p><img src="`+address+`" srcset="`) ||
-		!strings.Contains(public, `alt="Volunteers [serve] dinner"`) || !strings.Contains(public, "-400.jpg 400w") {
-		t.Fatalf("the story is shown as %s", public)
-	}
+	contains(t, public, `<p>Come and <strong>eat</strong>.</p>`, "the story is shown")
+	contains(t, public, `<p><img src="`+address+`" srcset="`, "the story is shown")
+	contains(t, public, `alt="Volunteers [serve] dinner"`, "the story is shown")
+	contains(t, public, "-400.jpg 400w", "the story is shown")
 	visitor.get(address).is(200)
 	line := `![Volunteers \[serve\] dinner](` + address + `)`
-	if form := p.get(made.location() + "/edit").body; !strings.Contains(form, line) {
-		t.Errorf("the form does not have the line of the picture: %s", form)
-	}
+	contains(t, p.get(made.location()+"/edit").body, line, "the form does not have the line of the picture")
 	save := func(story string, files map[string][]byte) answer {
 		return p.postsFiles(made.location(), files, "title", "Gala", "slug", "gala", "currency", "USD", "description",
 			story)
@@ -574,9 +548,8 @@ func TestTheLogoOfTheOrganizationIsShownWhereACampaignHasNone(t *testing.T) {
 		t.Errorf("the public page lacks the logo %q: %s", logo, public.body)
 	}
 	p.post(save, "name", "Harbor", "timezone", "UTC", "logo_remove", "yes").is(303)
-	if public := s.visitor().get("/gala"); pictureAddress.MatchString(public.body) || p.get(logo).status != 404 {
-		t.Errorf("the logo is still there: %s", public.body)
-	}
+	equal(t, pictureAddress.MatchString(s.visitor().get("/gala").body), false, "the logo is still")
+	equal(t, p.get(logo).status, 404, "the logo is still")
 	editor := s.member(p.account, access.Editor)
 	editor.postsFiles(save, map[string][]byte{"logo_file": pictured(t, 9, 9)}).is(403)
 }

@@ -90,9 +90,7 @@ func TestAContactIsAddedWithEverything(t *testing.T) {
 	diff := gocmp.Diff(want, s.contacts(p.account), cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt",
 		"MatchKeys"),
 		cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt"))
-	if diff != "" {
-		t.Error(diff)
-	}
+	equal(t, diff, "")
 }
 
 func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
@@ -116,9 +114,7 @@ func TestWrongInputComesBackWithWhatIsWrong(t *testing.T) {
 		`name="emails.1.value" type="email" value="no sense"`, `name="phones.0.value" type="tel" value="12"`,
 		`<option value="cell" selected>`, `name="addresses.0.country" type="text" value="Nowhere"`,
 		`href="#f-emails-1-value"`, `id="f-emails-1-value-fault"`, `value="2999-01-01"`)
-	if contacts := s.contacts(p.account); len(contacts) != 0 {
-		t.Errorf("%d contacts were made", len(contacts))
-	}
+	equal(t, len(s.contacts(p.account)), 0)
 }
 
 func TestAContactIsEdited(t *testing.T) {
@@ -250,9 +246,7 @@ func TestTagsAreAddedRemovedAndSuggested(t *testing.T) {
 		for _, tag := range want {
 			options += `<option value="` + tag + `">1 contact</option>`
 		}
-		if a := p.live(p.org("/tags?" + query)); a.body != options {
-			t.Errorf("%s suggests %s", query, a.body)
-		}
+		equal(t, p.live(p.org("/tags?"+query)).body, options, "%s suggests", query)
 	}
 }
 
@@ -381,9 +375,7 @@ func TestContactsAreFiltered(t *testing.T) {
 					names = append(names, name)
 				}
 			}
-			if got := strings.Join(names, " "); got != test.names {
-				t.Errorf("%s finds %q, want %q", test.query, got, test.names)
-			}
+			equal(t, strings.Join(names, " "), test.names, "%s finds", test.query)
 		}
 		p.live("contacts?"+test.query).with("HX-Replace-Url", p.org("/contacts?"+test.link))
 	}
@@ -417,9 +409,7 @@ func TestAListIsSortedByItsColumns(t *testing.T) {
 		p.org("/contacts?sort=-total_contributions"): "ACB", p.org("/contacts?sort=last_gift"): "BCA",
 		p.org("/contacts?sort=-last_gift&tag=vip"): "AB",
 	} {
-		if got := order(path); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		equal(t, order(path), want, "%s", path)
 	}
 	p.get("columns/contacts?column=given&column=last-gift&column=nonsense&query=tag%3Dvip%26page%3D9%26evil%3D1").
 		leads(p.org("/contacts?tag=vip"))
@@ -479,10 +469,9 @@ func TestAListOpensOnAllWithTheChosenColumns(t *testing.T) {
 	}
 	chosen := p.get("columns/gifts?query=method%3Dcheck&column=how&column=amount")
 	chosen.leads(p.org("/gifts?method=check"))
-	if cookie := chosen.header.Get("Set-Cookie"); strings.Contains(cookie, "check") ||
-		!strings.Contains(cookie, "Path=/console;") {
-		t.Errorf("the browser keeps %s", cookie)
-	}
+	cookie := chosen.header.Get("Set-Cookie")
+	equal(t, strings.Contains(cookie, "check"), false, "the browser keeps")
+	contains(t, cookie, "Path=/console;", "the browser keeps")
 	p.get("gifts").has(`<th scope="col" class="how">`).hides(`<th scope="col" class="what">`)
 	other, console := s.member(p.account, access.Viewer), mustURL(t, s.http.URL+"/console")
 	for _, kept := range p.client.Jar.Cookies(console) {
@@ -520,9 +509,7 @@ func TestReportsAreListsOfContacts(t *testing.T) {
 			name, _, _ = strings.Cut(name, "<")
 			got = append(got, name)
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %s, want %s", report, got, want)
-		}
+		equal(t, strings.Join(got, " "), want, "%s: %s", report, got)
 	}
 	p.get("reports?year=2025").sees("Gave in 2024, not in 2025 Last year’s donors who haven’t given again. 1")
 	p.get("reports?year=x").is(422)
@@ -648,9 +635,7 @@ func TestASearchForAnIDLeadsToIt(t *testing.T) {
 	contact := s.contact(p, "Ida", "Lund")
 	gift := p.give(contact, "75", "2026-01-31", "external_id", "row-7")
 	for _, query := range []string{path.Base(gift), "row-7", "0000000001"} {
-		if to := p.get("search?q=" + query).location(); to != gift {
-			t.Errorf("a search for %s leads to %q, want %s", query, to, gift)
-		}
+		equal(t, p.get("search?q="+query).location(), gift, "a search for %s leads", query)
 		other.get("search?q=" + query).sees("Nothing found")
 	}
 	if to := p.get("search?q=" + path.Base(contact)).location(); to != contact && path.Base(contact) != "1" {

@@ -157,9 +157,7 @@ func TestWhatACampaignPassesOn(t *testing.T) {
 		"https://bsky.app/intent/compose?text=Coats+%26+%22Boots%22%0A" + at,
 		"https://www.linkedin.com/sharing/share-offsite/?url=" + at,
 	} {
-		if !strings.Contains(page, `href="`+link+`"`) {
-			t.Errorf("the page lacks %s", link)
-		}
+		contains(t, page, `href="`+link+`"`, "the page lacks %s", link)
 	}
 	owner.get(path).sees(`<a href="`+s.http.URL+`/coats/donate" style="display:inline-block`,
 		s.http.URL+"/coats/donate?amount=50",
@@ -337,9 +335,7 @@ func TestAPageNamesNoOneWhoDoesNotWantIt(t *testing.T) {
 	owner.follow("donations/"+promised.ID+"/receive", "day", today)
 	owner.follow("settings/public", "public_donors", "amounts")
 	page := s.visitor().get("/coats").sees("Recent donors", "Alan T.").lacks("Ada", "Joan", "Grace")
-	if n := strings.Count(page.words(), "Anonymous"); n != 3 {
-		t.Errorf("%d of 3 givers are anonymous", n)
-	}
+	equal(t, strings.Count(page.words(), "Anonymous"), 3)
 }
 
 // silent is a provider that does not answer.

@@ -126,9 +126,7 @@ func (f *follower) listed(address string) []string {
 		if a.status == 303 {
 			a = f.p.get(a.location())
 		}
-		if a.status != 200 {
-			f.p.site.t.Fatalf("%s is answered with %d: %s", next, a.status, a.words())
-		}
+		equal(f.p.site.t, a.status, 200, "%s (%v)", next, a.words())
 		_, list, _ := strings.Cut(a.body, `id="list">`)
 		for _, found := range row.FindAllStringSubmatch(list, -1) {
 			all = append(all, found[1])
@@ -251,18 +249,15 @@ func (f *follower) carried(target string, but ...string) {
 		mine.Del(name)
 		theirs.Del(name)
 	}
-	if mine.Encode() != theirs.Encode() {
-		f.p.site.t.Errorf("%s: the link to %s has another filter", f.address, target)
-	}
+	equal(f.p.site.t, mine.Encode(), theirs.Encode(), "%s: the link to %s has another filter", f.address, target)
 }
 
 // understood fails where a page does not know a parameter of a link to it.
 func (f *follower) understood(target string) {
 	f.p.site.t.Helper()
 	u := mustURL(f.p.site.t, target)
-	if said := unknownParameters(strings.TrimPrefix(u.Path, f.p.org("")), u.Query()); said != "" {
-		f.p.site.t.Errorf("%s: the link to %s: %s", f.address, target, said)
-	}
+	equal(f.p.site.t, unknownParameters(strings.TrimPrefix(u.Path, f.p.org("")), u.Query()), "",
+		"%s: the link to %s", f.address, target)
 }
 
 func (f *follower) followForm(e element, path string) {
@@ -367,15 +362,12 @@ func (f *follower) printed(target string) {
 			if ask.node.Data == "form" && ask.attribute("method") == "post" {
 				asked++
 				sent := filled(ask.node)
-				if sent.Get("seen") != fmt.Sprint(len(f.want)) {
-					t.Errorf("%s: the question is about %s contacts, want %d", f.address, sent.Get("seen"), len(f.want))
-				}
+				equal(t, sent.Get("seen"), fmt.Sprint(len(f.want)),
+					"%s: the question is about (%v)", f.address, len(f.want))
 			}
 		}
 	}
-	if sends != asked {
-		t.Errorf("%s: statements are sent %d times and asked for %d times", f.address, sends, asked)
-	}
+	equal(t, sends, asked, "%s: statements are sent", f.address)
 }
 
 // thanked follows what leads to the page that thanks for many gifts.
@@ -387,9 +379,8 @@ func (f *follower) thanked(target string) {
 			continue
 		}
 		sent := filled(e.node)
-		if sent.Get("seen") != fmt.Sprint(len(f.want)) {
-			t.Errorf("%s: the question is about %s gifts, want %d", f.address, sent.Get("seen"), len(f.want))
-		}
+		equal(t, sent.Get("seen"), fmt.Sprint(len(f.want)),
+			"%s: the question is about (%v)", f.address, len(f.want))
 		f.same("the form of thanks", f.listed(p.org("/gifts?"+sent.Get("query"))))
 	}
 }

@@ -27,9 +27,7 @@ func TestAFormWithTooManyFieldsIsNotRead(t *testing.T) {
 	}
 	p.post("contacts", form...).is(413).sees("Too much data",
 		"The form has more than 3,000 fields. Nothing was changed.")
-	if n := len(s.contacts(p.account)); n != 0 {
-		t.Errorf("%d contacts were made", n)
-	}
+	equal(t, len(s.contacts(p.account)), 0)
 	p.follow("contacts", form[:len(form)-2]...).sees("Ana Diaz was added.")
 }
 
@@ -53,10 +51,10 @@ func TestAContactMayHaveAllThatTheRulesTake(t *testing.T) {
 	}
 	p.follow("contacts", form...).sees("Ana Diaz was added.")
 	c := s.contacts(p.account)[0]
-	if len(c.Emails) != 100 || len(c.Phones) != 100 || len(c.Addresses) != 100 || len(c.Tags) != 500 {
-		t.Errorf("%d emails, %d phones, %d addresses, %d tags", len(c.Emails), len(c.Phones), len(c.Addresses),
-			len(c.Tags))
-	}
+	equal(t, len(c.Emails), 100)
+	equal(t, len(c.Phones), 100)
+	equal(t, len(c.Addresses), 100)
+	equal(t, len(c.Tags), 500)
 	path := fmt.Sprint("contacts/", c.ID)
 	p.follow(p.org("/"+path), p.get(path+"/edit").fields()...).sees("Changes saved.")
 	if after := s.contacts(p.account)[0]; after.Version() != c.Version() {
@@ -75,9 +73,9 @@ func TestAFormOfAContactThatIsTooLargeSaysWhichFieldIsTooMuch(t *testing.T) {
 	for _, path := range []string{"contacts", s.contact(p, "Ana", "Diaz")} {
 		p.post(path, form...).is(422).sees("Addresses can’t be saved: this contact has too much data.")
 	}
-	if all := s.contacts(p.account); len(all) != 1 || len(all[0].Addresses) != 0 {
-		t.Errorf("it changed something: %d contacts", len(all))
-	}
+	all := s.contacts(p.account)
+	equal(t, len(all), 1, "it changed something")
+	equal(t, len(all[0].Addresses), 0, "it changed something")
 }
 
 // Clients that do not read the large pages of an organization delay each other, and no other requests.
@@ -95,9 +93,7 @@ func TestLargePagesWaitForTheirTurn(t *testing.T) {
 	busy := http.Header{"X-Busy": {fmt.Sprint(p.account.Number)}}
 	a := p.do("GET", page, nil, busy)
 	a.is(503)
-	if wait := a.header.Get("Retry-After"); wait != "1" {
-		t.Errorf("Retry-After is %q", wait)
-	}
+	equal(t, a.header.Get("Retry-After"), "1", "Retry-")
 	p.do("GET", "contacts", nil, busy).is(200)
 	other.do("GET", otherPage, nil, busy).is(200)
 	p.get(page).is(200)
@@ -121,9 +117,7 @@ func TestARefusedFormWithManyRowsStaysSmall(t *testing.T) {
 		a.is(422)
 		text := a.words()
 		for _, words := range append(says, "Last name is required.") {
-			if !strings.Contains(text, words) {
-				t.Errorf("%s: the page does not say %q: %.2000s", list, words, text)
-			}
+			contains(t, text, words, "%s: the page does not say", list)
 		}
 		if rows := strings.Count(a.body, `aria-invalid="true"`); rows > 502 || len(a.body) > 1<<20 {
 			t.Errorf("%s: %d rows in %d bytes", list, rows, len(a.body))
@@ -257,9 +251,7 @@ func TestTheConsoleIsRateLimited(t *testing.T) {
 		for i := range 5 {
 			a := asker.person.get(asker.path)
 			a.is(asker.status)
-			if left := a.header.Get("X-RateLimit-Remaining"); left != fmt.Sprint(4-i) {
-				t.Errorf("%s leaves %q requests", asker.path, left)
-			}
+			equal(t, a.header.Get("X-RateLimit-Remaining"), fmt.Sprint(4-i), "%s leaves", asker.path)
 		}
 		a := asker.person.get(asker.path)
 		a.is(429).sees("Too many requests at once.", "Wait a moment")
@@ -345,10 +337,8 @@ func TestEveryFormCreatesOneThing(t *testing.T) {
 		first := e.owner.post(path, form...)
 		after := s.things(e)
 		second := e.owner.post(path, form...)
-		if again := s.things(e); again != after {
-			t.Errorf("%s, sent twice (%d, %d):\n%s became\n%s and\n%s", route.Pattern, first.status, second.status,
-				before, after, again)
-		}
+		equal(t, s.things(e), after,
+			"%s, sent twice (%d, %d):\n%s became", route.Pattern, first.status, second.status, before)
 		if _, end, _ := strings.Cut(route.Pattern, "{org}"); before != after && slices.Contains(creating, end) {
 			created = append(created, end)
 			first.is(303)
@@ -424,7 +414,6 @@ func TestAnotherFormCreatesAnotherThing(t *testing.T) {
 	}
 	_, found, err := s.store.Activities(t.Context(), p.account.Number, contact.ID,
 		crm.PageRequest{Page: 1, PerPage: 100}, false, nil, nil)
-	if err != nil || found.Total != 5 {
-		t.Errorf("%d activities, %v", found.Total, err)
-	}
+	succeed(t, err)
+	equal(t, found.Total, 5)
 }

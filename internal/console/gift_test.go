@@ -95,9 +95,7 @@ func TestAWrongGiftIsToldAndKeepsWhatWasTyped(t *testing.T) {
 		p.post(contact+"/gifts", flat(form)...).is(422).sees(wrong.fault, "Nothing was saved.", "Kept note").
 			has(`aria-invalid="true"`)
 	}
-	if n := len(s.gifts(p.account)); n != 0 {
-		t.Errorf("%d gifts were recorded", n)
-	}
+	equal(t, len(s.gifts(p.account)), 0)
 	euros := s.fund(p.account, "Lisbon", "EUR")
 	p.get(contact).sees("Lisbon (EUR)")
 	p.follow(contact+"/gifts", "amount", "€1,000", "transacted_at", "2026-01-31", "method", "check", "campaign_id",
@@ -127,9 +125,7 @@ func TestAGiftIsEditedAndItsHistoryIsTold(t *testing.T) {
 		sees("Removed campaign “Winter drive”.", "Removed note “Thank by phone”.")
 	p.get(ben).sees("Total $50 1 gift")
 	p.get(contact).sees("No gifts yet.")
-	if g := s.gifts(p.account)[0]; g.At.Hour() != 12 {
-		t.Errorf("the time of the day became %v", g.At)
-	}
+	equal(t, s.gifts(p.account)[0].At.Hour(), 12, "the time of the day became")
 	for _, wrong := range [][3]string{
 		{"contact_id", "999", "Contact must be one of your contacts."},
 		{"transacted_at", "", "Date must not be empty."},
@@ -154,9 +150,9 @@ func TestAPromiseIsDueLaterAndCountsWhenItIsReceived(t *testing.T) {
 	p.post(gift+"/receive", "transacted_at", today, "seen", "another state").is(422).
 		sees("Someone else changed this gift")
 	p.follow(gift+"/receive", "transacted_at", today, "seen", seen(open)).sees("$333 from Zoë Okafor was received.")
-	if g := s.gifts(p.account)[0]; g.Status != giving.Succeeded || g.At.Format(time.DateOnly) != today {
-		t.Errorf("the gift is %s, of %s", g.Status, g.At)
-	}
+	g := s.gifts(p.account)[0]
+	equal(t, g.Status, giving.Succeeded, "the gift")
+	equal(t, g.At.Format(time.DateOnly), today, "the gift")
 	p.get(contact).sees("Total $333 1 gift")
 	late := p.give(contact, "20", "2024-12-20", "status", "pending")
 	p.get("gifts").sees("Pledged Overdue")
@@ -224,9 +220,7 @@ func TestAMistypedGiftIsCorrected(t *testing.T) {
 	owner.get("settings/history").sees("Changed amount from $50 to $500.").lacks("ayout", "onated", "corrected")
 	entries := len(s.gifts(p.account)[0].Entries)
 	correct("500", "cash")
-	if n := len(s.gifts(p.account)[0].Entries); n != entries {
-		t.Errorf("%d entries became %d by a form that changes nothing", entries, n)
-	}
+	equal(t, len(s.gifts(p.account)[0].Entries), entries)
 	p.follow(gift+"/refund", "amount", "100", "seen", seen(p.get(gift)), "decision", "record")
 	a := p.get(gift + "/edit").hides(`name="amount"`).sees("undo the refund first.")
 	p.post(gift, "amount", "40", "seen", seen(a)).is(422).sees("undo the refund first.")
@@ -344,9 +338,7 @@ func TestAGiftIsRecordedForADonorThatIsSearchedFor(t *testing.T) {
 		sees("Recorded $15 from Anonymous Donor.").has(`<option value="cash" selected>`)
 	gift := next.link(t, "View gift")
 	record("anonymous", "yes", "amount", "7")
-	if n := len(s.contacts(p.account)); n != 4 {
-		t.Errorf("two anonymous gifts have left %d contacts", n)
-	}
+	equal(t, len(s.contacts(p.account)), 4, "two anonymous gifts have left")
 	form := append([]string{"donor", "zoë okafor"}, p.get(gift+"/edit").fields()...) // it was Zoë, as it turns out
 	p.get(p.post(gift, form...).is(303).location()).sees("changed contact from Anonymous Donor to Zoë Okafor.")
 	p.get(zoe).sees("$30", "2 gifts")
@@ -371,9 +363,7 @@ func TestSuggestionsWhileTyping(t *testing.T) {
 		for _, found := range option.FindAllStringSubmatch(p.get("search/suggestions?"+query).is(200).body, -1) {
 			got += "|" + found[1]
 		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", query, got, want)
-		}
+		equal(t, got, want, "%s", query)
 	}
 }
 

@@ -90,9 +90,7 @@ func (p *person) gives(typed ...string) string {
 		p.site.t.Fatalf("no page to go on to: %q %s", a.header.Get("Refresh"), a.words())
 	}
 	u := mustURL(p.site.t, to)
-	if u.Host != mustURL(p.site.t, p.site.http.URL).Host {
-		p.site.t.Fatalf("handed over to %s", to)
-	}
+	equal(p.site.t, u.Host, mustURL(p.site.t, p.site.http.URL).Host, "handed over to %s", to)
 	return u.Path
 }
 
@@ -106,16 +104,12 @@ func TestAVisitorGives(t *testing.T) {
 	a.is(200).sees("Donate to Coats", "Harbor Light", "One-time", "Monthly", "$250", "Amount per month",
 		"Nothing is added for the software", "Send me news.", "About 2.9% + $0.30", "Test mode").
 		with("Cache-Control", "no-store", "Set-Cookie", "")
-	if !strings.Contains(a.header.Get("Content-Security-Policy"), "form-action 'self'") {
-		t.Errorf("%v", a.header)
-	}
+	contains(t, a.header.Get("Content-Security-Policy"), "form-action 'self'", "%v", a.header)
 	typed := p.fills()
 	session := p.gives(append(typed, "cover", "yes", "consent", "yes", "dedication", "in_memory_of", "dedicated_to",
 		"Zoë Lee")...)
-	if again := p.gives(append(typed, "cover", "yes", "consent", "yes", "dedication", "in_memory_of", "dedicated_to",
-		"Zoë Lee")...); again != session {
-		t.Error("a second click is a second payment")
-	}
+	equal(t, p.gives(append(typed, "cover", "yes", "consent", "yes", "dedication", "in_memory_of", "dedicated_to",
+		"Zoë Lee")...), session, "a second click is a second payment")
 	p.get(session).sees("This is a test payment", "Donation to Coats", "$51.81")
 	p.post(session, "do", "decline").sees("Your card was declined")
 	paid := p.post(session, "do", "pay")
@@ -163,10 +157,9 @@ func TestAGiverComesBackToTheForm(t *testing.T) {
 		with("Referrer-Policy", "no-referrer")
 	token := mustURL(t, back).Query().Get("d") // until it is known what was paid, the page of thanks looks again by itself
 	p.get("/coats/thanks?d="+token).with("Refresh", "5")
-	if again := p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe",
-		"consent", "yes")...); again != session || s.begun() != 1 {
-		t.Errorf("sent again, it leads to %s instead of %s, and %d began", again, session, s.begun())
-	}
+	equal(t, p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe",
+		"consent", "yes")...), session, "sent again, it leads")
+	equal(t, s.begun(), 1, "sent again, it leads")
 	s.now = s.now.Add(2 * time.Hour)
 	for _, late := range []string{back, "/coats/donate?d=" + strings.Repeat("A", 38)} {
 		a = p.get(late)
@@ -186,9 +179,7 @@ func TestAFormIsShownAgainAsItWasTyped(t *testing.T) {
 			`value="monthly" id="f-frequency-monthly" checked`, `value="other" id="f-monthly-other" checked`,
 			`value="Blue Heron"`, `<details class="more" open>`, `aria-invalid="true"`, `autofocus`,
 			`name="donation" value="`+typed[1]+`"`)
-	if n := s.begun(); n != 0 {
-		t.Errorf("a refused typed has begun %d donations", n)
-	}
+	equal(t, s.begun(), 0, "a refused typed has begun")
 }
 
 // begun counts the donations that were begun.
@@ -250,9 +241,7 @@ func TestATransferIsPromisedWithItsReference(t *testing.T) {
 		with("Content-Type", "image/svg+xml", "Cache-Control", "no-store").hides("Hafenlicht")
 	paid := must(s.store.DonationByID(t.Context(), s.owner.account.Number, mustURL(t, sent.location()).Query().
 		Get("d")[:16]))(t)
-	if got := readCode(t, code.body); got != bank.EPC(1250, "EUR", paid.Reference()) {
-		t.Errorf("the code is read as %q", got)
-	}
+	equal(t, readCode(t, code.body), bank.EPC(1250, "EUR", paid.Reference()), "the code is read")
 	s.now = s.now.Add(72 * time.Hour)
 	p.get(sent.location()).sees("DE89 3704") // a transfer takes its time
 	sent = p.post("/euros/donate", append(p.opens("/euros/donate"), "way", "check", "once", "50", "first_name", "Ana",
@@ -269,9 +258,7 @@ func TestATrapCatchesProgramsAndBrakesStopThem(t *testing.T) {
 	a := p.post("/coats/donate", p.fills("website", "https://spam.example")...)
 	a.is(303)
 	p.get(a.location()).sees("Thank you!")
-	if n := s.begun(); n != 0 {
-		t.Errorf("a program began %d donations", n)
-	}
+	equal(t, s.begun(), 0, "a program began")
 	var through int64
 	for range 20 {
 		typed := p.fills()
@@ -409,9 +396,7 @@ func TestACrowdRefusesNobodyWhoSolvesThePuzzle(t *testing.T) {
 	plain.from("192.0.2.2", "/coats/donate", append(plain.opens(link), other...)...).
 		sees("Your browser needs a few seconds more")
 	plain.from("192.0.2.2", "/coats/donate", append(plain.opens(link), promise...)...).is(303)
-	if begun := s.begun(); begun != before+2 {
-		t.Errorf("%d began after the crowd", begun-before)
-	}
+	equal(t, s.begun(), before+2)
 	s.now = s.now.Add(3 * time.Hour)
 	plain.get(link).sees("This link no longer works.")
 }
@@ -537,13 +522,10 @@ func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
 			s.event(path, "good", fmt.Sprintf("declined %d", i))
 		}
 	}
-	if bits := s.visitor().zeros(); bits != 10 {
-		t.Errorf("after 31 declines the puzzle has %d bits", bits)
-	}
+	equal(t, s.visitor().zeros(), 10, "after 31 declines the puzzle")
 	told, err := s.store.RecentMails(t.Context(), s.owner.account.Number, 10)
-	if err != nil || len(told) != 1 {
-		t.Errorf("the owner is told %+v %v", told, err)
-	}
+	succeed(t, err)
+	equal(t, len(told), 1, "the owner is told %+v", told)
 }
 
 // What a provider does wrong costs the giver nothing, and the form stays as it was typed.
@@ -736,9 +718,7 @@ func TestEventsOfAnAddressAreBounded(t *testing.T) {
 		return w.Code
 	}
 	for i := range 1200 {
-		if status := send("192.0.2.1:80"); status != 400 {
-			t.Fatalf("event %d: %d", i, status)
-		}
+		equal(t, send("192.0.2.1:80"), 400, "event %d", i)
 	}
 	if one, other := send("192.0.2.1:80"), send("192.0.2.2:80"); one != 429 || other != 400 {
 		t.Errorf("after 1,200 in a minute, another one gets %d, and that of someone else %d", one, other)

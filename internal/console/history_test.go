@@ -58,9 +58,7 @@ func TestAContactHasATimeline(t *testing.T) {
 	p.get(path + "/history").sees("History of Zoë Smith")
 	p.get(path + "/history?page=9").sees("This page is empty.")
 	p.follow(path + "/archive")
-	if undos := undoForm.FindAllString(p.get(path).body, -1); len(undos) != 1 {
-		t.Errorf("an archived contact offers %d changes to undo", len(undos))
-	}
+	equal(t, len(undoForm.FindAllString(p.get(path).body, -1)), 1, "an archived contact offers")
 	p.follow(newest()).sees("undid an earlier change: restored this contact.")
 }
 
@@ -136,9 +134,7 @@ func TestPagesOfTheHistoryAreFull(t *testing.T) {
 	if slices.Sort(all); len(told(newest)) != 40 || len(slices.Compact(all)) != 45 {
 		t.Errorf("the first page tells of %d gifts, both of %d: %s", len(told(newest)), len(all), older.words())
 	}
-	if n := len(told(turn(older, "prev"))); n != 40 {
-		t.Errorf("the way back tells of %d gifts", n)
-	}
+	equal(t, len(told(turn(older, "prev"))), 40, "the way back tells")
 	p.get("settings/history?before=1").sees("This page is empty.")
 }
 
@@ -173,9 +169,7 @@ func TestTheHistoryIsGroupedAndFiltered(t *testing.T) {
 	page := p.get(path).sees("Today", "Add “vip” to 12 contacts "+p.user.Name+" tagged 12 contacts.",
 		"Show the latest 5 of 12",
 		"The API key Website added 12 contacts.", "Gala")
-	if n := strings.Count(page.words(), "added tag “vip”."); n != 5 {
-		t.Errorf("the entry unfolds %d changes", n)
-	}
+	equal(t, strings.Count(page.words(), "added tag “vip”."), 5, "the entry unfolds")
 	if !regexp.MustCompile(`class="about" href="[^"]+/jobs/\d+">Add`).MatchString(page.body) {
 		t.Error("nothing leads to the job")
 	}
@@ -231,8 +225,6 @@ func TestAHistoryOfLargeChangesIsShort(t *testing.T) {
 		}
 		p.get(link[1]).sees(whole...)
 	}
-	if len(links) != 40 {
-		t.Errorf("%d of 40 changes are shown whole", len(links))
-	}
+	equal(t, len(links), 40)
 	p.get(path + "/history/999999").is(404)
 }

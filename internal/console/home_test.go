@@ -92,10 +92,11 @@ func TestFirstStepsAreHiddenForOneOrganization(t *testing.T) {
 	ours := s.organization("Ours")
 	p := s.member(ours, access.Owner)
 	p.get("").sees("First steps 0 of 7 done", "Invite colleague")
-	if words := p.follow("first-steps/hide").words(); strings.Contains(words, "First steps") ||
-		!strings.Contains(words, "Active contacts 0") || !strings.Contains(words, "No gifts yet.") {
-		t.Errorf("the steps are not hidden, or the usual page is missing: %s", words)
-	}
+	words := p.follow("first-steps/hide").words()
+	equal(t, strings.Contains(words, "First steps"), false,
+		"the steps are not hidden, or the usual page is missing")
+	contains(t, words, "Active contacts 0", "the steps are not hidden, or the usual page is missing")
+	contains(t, words, "No gifts yet.", "the steps are not hidden, or the usual page is missing")
 	p.account = s.organization("Other")
 	must(s.store.AddMember(t.Context(), p.account, access.Owner, p.user.Email))(t)
 	p.get("").sees("First steps 0 of 7 done")
@@ -239,9 +240,8 @@ func TestEveryNumberOnHomeIsThatOfTheGifts(t *testing.T) {
 	)
 	// the target of the number of gifts
 	p.get("gifts?from=2026-01-01&status=counted&to=2026-12-31").sees(fmt.Sprintf("%s from %d gifts", usd(year), n))
-	if link := p.org("/gifts?from=2026-01-01&amp;status=counted&amp;to=2026-12-31"); !strings.Contains(a.body, link) {
-		s.t.Errorf("home does not lead to %s", link)
-	}
+	contains(s.t, a.body, p.org("/gifts?from=2026-01-01&amp;status=counted&amp;to=2026-12-31"),
+		"home does not lead")
 	for i := range 12 {
 		at := time.Date(2025, time.December+time.Month(i), 1, 0, 0, 0, 0, time.UTC)
 		this, _ := sum(gifts, in(giving.Month(at), giving.Month))
@@ -334,9 +334,7 @@ func wantLinks(p *person, a answer) {
 		"/donors?new=1&year=2026", "/donors?year=2026",
 		"/donors?returning=1&year=2026", "/donors?year=2025", "/donors?lapsed=1&year=2026", "/gifts?from=2024-12-01",
 	} {
-		if !strings.Contains(html.UnescapeString(a.body), `href="`+p.org(want)+`"`) {
-			p.site.t.Errorf("nothing leads to %s", want)
-		}
+		contains(p.site.t, html.UnescapeString(a.body), `href="`+p.org(want)+`"`, "nothing leads to %s", want)
 	}
 	for address, number := range map[string]string{
 		"/donors?new=1&year=2026": "New donors (\\d+)", "/donors?returning=1&year=2026": "Returning donors (\\d+)",
@@ -348,9 +346,7 @@ func wantLinks(p *person, a answer) {
 		if !regexp.MustCompile(`\b` + n + ` donors? gave`).MatchString(list.words()) {
 			p.site.t.Errorf("%s does not count %s donors: %s", address, n, list.words())
 		}
-		if rows := strings.Count(list.body, `class="main"`); fmt.Sprint(rows) != n {
-			p.site.t.Errorf("%s lists %d contacts, and home says %s", address, rows, n)
-		}
+		equal(p.site.t, fmt.Sprint(strings.Count(list.body, `class="main"`)), n, "%s lists", address)
 	}
 }
 

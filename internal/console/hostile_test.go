@@ -164,9 +164,7 @@ func TestNobodyReachesAnotherOrganization(t *testing.T) {
 			send(mine.owner, route.Pattern, path).is(404).hides("Theirs")
 		}
 	}
-	if after := s.state(theirs); after != before {
-		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
-	}
+	equal(t, s.state(theirs), before, "something changed")
 }
 
 // TestEveryPageOpensOnEachEngine opens each page of a member, with content. An import that waits for its columns has
@@ -204,9 +202,8 @@ func TestWhatIsForeignLooksLikeNothing(t *testing.T) {
 			}
 			foreign, absent := send(mine.owner, route.Pattern, path), send(mine.owner, route.Pattern, missing)
 			foreign.is(absent.status)
-			if withoutNumbers(foreign) != withoutNumbers(absent) {
-				t.Errorf("%s tells foreign (%d) from absent (%d)", route.Pattern, foreign.status, absent.status)
-			}
+			equal(t, withoutNumbers(foreign), withoutNumbers(absent),
+				"%s tells foreign (%d) from absent (%d)", route.Pattern, foreign.status, absent.status)
 		}
 	}
 }
@@ -232,9 +229,7 @@ func TestRolesAreAskedByTheServer(t *testing.T) {
 				sees("needs the role " + route.Role.String())
 		}
 	}
-	if after := s.state(e); after != before {
-		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
-	}
+	equal(t, s.state(e), before, "something changed")
 }
 
 // Everybody may look, editors change what is about contacts, gifts and campaigns, and owners what is about the
@@ -255,9 +250,7 @@ func TestEveryRouteHasItsRole(t *testing.T) {
 		case settings, strings.HasSuffix(path, "/erase"), method == "POST" && strings.HasPrefix(path, "/chapters"):
 			want = access.Owner
 		}
-		if route.Role != want {
-			t.Errorf("%s is for the role %s, want %s", route.Pattern, route.Role, want)
-		}
+		equal(t, route.Role, want, "%s is for the role", route.Pattern)
 	}
 }
 
@@ -308,9 +301,7 @@ func TestAViewerRemovesNobodyElse(t *testing.T) {
 	e := s.estate("Harbor")
 	viewer := s.member(e.account, access.Viewer)
 	viewer.post("settings/people/" + strconv.FormatInt(e.owner.user.ID, 10) + "/remove").is(403)
-	if members, err := s.store.Members(t.Context(), e.account.Number); err != nil || len(members) != 2 {
-		t.Errorf("%d members, %v", len(members), err)
-	}
+	equal(t, len(must(s.store.Members(t.Context(), e.account.Number))(t)), 2)
 }
 
 func TestStrangersAreLedToTheSignInPage(t *testing.T) {
@@ -329,9 +320,7 @@ func TestStrangersAreLedToTheSignInPage(t *testing.T) {
 			t.Errorf("%s: %d to %q", route.Pattern, a.status, a.location())
 		}
 	}
-	if s.state(e) != before {
-		t.Error("something changed")
-	}
+	equal(t, s.state(e), before, "something changed")
 }
 
 // Another site can make a browser send a form with the cookies. The console refuses it, whatever the browser.
@@ -368,9 +357,7 @@ func TestFormsFromOtherSitesAreRefused(t *testing.T) {
 	if posts < 20 {
 		t.Errorf("only %d forms were tried", posts)
 	}
-	if s.state(e) != before {
-		t.Error("something changed")
-	}
+	equal(t, s.state(e), before, "something changed")
 }
 
 // Every answer has the headers that protect the browser: pages, redirects, errors and files.
@@ -383,9 +370,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		csp := a.header.Get("Content-Security-Policy")
 		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'",
 			"frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
-			if !strings.Contains(csp, rule) {
-				t.Errorf("%s: the policy lacks %s: %s", what, rule, csp)
-			}
+			contains(t, csp, rule, "%s: the policy lacks", what)
 		}
 		a.with("X-Frame-Options", "DENY", "X-Content-Type-Options", "nosniff", "Referrer-Policy", "same-origin")
 		if strings.Contains(csp, "unsafe") {
@@ -414,9 +399,7 @@ func TestTheSessionCookieIsForThisHostAlone(t *testing.T) {
 	a := s.visitor().post("/console/signin", "email", "ANA@example.org ", "password", testPassword)
 	cookie := a.header.Get("Set-Cookie")
 	for _, part := range []string{"__Host-session=", "Path=/", "HttpOnly", "Secure", "SameSite=Lax", "Max-Age="} {
-		if !strings.Contains(cookie, part) {
-			t.Errorf("the cookie lacks %s", part)
-		}
+		contains(t, cookie, part, "the cookie lacks")
 	}
 	if strings.Contains(cookie, "Domain") {
 		t.Error("the cookie is for other hosts too")
@@ -542,9 +525,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	wrong := p.post("/console/signin", "email", "ana@example.org", "password", "wrong password")
 	unknown := p.post("/console/signin", "email", "bob@example.org", "password", "wrong password")
 	wrong.is(422)
-	if wrong.words() != unknown.words() {
-		t.Errorf("%d %s, %d %s", wrong.status, wrong.words(), unknown.status, unknown.words())
-	}
+	equal(t, wrong.words(), unknown.words(), "%d (%v)", wrong.status, unknown.status)
 	for range 9 {
 		p.post("/console/signin", "email", "ana@example.org", "password", "wrong password")
 	}

@@ -72,10 +72,8 @@ func TestAFileIsImported(t *testing.T) {
 	p := withZoe(t, access.Editor)
 	path := p.uploads("contacts", `C:\files\people.csv`, strings.NewReader(file)).is(303).location()
 	a := p.get(path).sees("Hobby").lacks("files").hides("<script>alert")
-	if got := strings.Join(mapping(a), " "); got !=
-		"column.0 first_name column.1 last_name column.2 emails.0.value column.3 tags column.4 skip" {
-		t.Errorf("the columns are mapped as %s", got)
-	}
+	equal(t, strings.Join(mapping(a), " "), "column.0 first_name column.1 last_name column.2 emails.0.value column.3 tags column.4 skip",
+		"the columns are mapped")
 	p.post(path, "column.0", "first_name", "column.1", "first_name", "column.2", "x", "column.3", "tags",
 		"column.4", "skip", "mode", "merge").is(422).sees("must not become first_name", `cannot become "x"`)
 	const counts = "Rows 3 New contacts 1 Merged 1 Unchanged 0 Rejected 1"
@@ -174,11 +172,9 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 	path := p.importOf("gifts", giftsFile)
 	a := p.get(path).lacks("custom field").hides("<script>alert", `name="mode"`)
 	form := mapping(a)
-	if got := strings.Join(form, " "); got != "column.0 transacted_at column.1 amount column.2 method "+
+	equal(t, strings.Join(form, " "), "column.0 transacted_at column.1 amount column.2 method "+
 		"column.3 first_name column.4 last_name column.5 email column.6 contact_external_id column.7 external_id "+
-		"column.8 skip" {
-		t.Errorf("the columns are mapped as %s", got)
-	}
+		"column.8 skip", "the columns are mapped")
 	form[3] = "skip"
 	p.post(path, form...).is(422).sees("No column has the amount.")
 	const counts = "Rows 5 New gifts 4 Refunds waiting for their gift 1 Already recorded 0 Rejected 1 New contacts 2"
@@ -186,10 +182,8 @@ func TestAFileOfGiftsIsImported(t *testing.T) {
 		`Recorded. Donation Amount "-5" refunds a gift that is not known`, "– The Donation Date field is required.")
 	p.get("gifts").sees("No gifts yet")
 	p.imports(path, "import").sees("Undo import", counts).has(`href="` + p.org("/gifts") + `"`)
-	if rejected := p.get(path + "/rejected").has(",7,Cash,,,nemo@example.org,79,t-4,,"); strings.Count(rejected.body,
-		"\n") != 2 {
-		t.Errorf("the rejected rows are %q", rejected.body)
-	}
+	equal(t, strings.Count(p.get(path+"/rejected").has(",7,Cash,,,nemo@example.org,79,t-4,,").body,
+		"\n"), 2, "the rejected rows")
 	p.get("gifts").sees("$1,085 from 3 gifts")
 	p.get(importPage).sees("Import of gifts from file.csv 4 new gifts, 1 rejected")
 
@@ -251,14 +245,10 @@ func TestGiftsInJSONAreImported(t *testing.T) {
 	const lines = `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Ada","last_name":"Lovelace"}` +
 		"\n" + `{"amount": "x"}` + "\n"
 	path := p.uploads("gifts", "gifts.jsonl", strings.NewReader(lines)).location()
-	if a := p.get(path).sees("there is nothing to choose."); len(mapping(a)) != 0 {
-		t.Errorf("the page is %s", a.words())
-	}
+	equal(t, len(mapping(p.get(path).sees("there is nothing to choose."))), 0, "the page")
 	p.imports(path, "import").sees("Rows 2 New gifts 1 Already recorded 0 Rejected 1 New contacts 1")
 	rejected := p.get(path + "/rejected").has(`{"amount":"x","rejected":"`)
-	if kind := rejected.header.Get("Content-Type"); kind != "application/jsonl" {
-		t.Errorf("the rejected rows are %s", kind)
-	}
+	equal(t, rejected.header.Get("Content-Type"), "application/jsonl", "the rejected rows")
 }
 
 // No one takes the first sheet for the whole file.

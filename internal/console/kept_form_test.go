@@ -118,9 +118,7 @@ func TestEveryFormComesBackAfterSigningIn(t *testing.T) {
 			}
 		}
 	}
-	if after := s.state(e); after != before {
-		t.Errorf("something changed:\n%s\nwas\n%s", after, before)
-	}
+	equal(t, s.state(e), before, "something changed")
 }
 
 // What one person has typed is shown to no one else who signs in with the same browser.
@@ -205,19 +203,14 @@ func TestAFormThatIsSentSlowlyCountsWhenItIsComplete(t *testing.T) {
 	}
 	succeed(t, s.store.SetRole(t.Context(), account.Number, p.user.ID, access.Viewer))
 	for what, form := range forms {
-		if status := form.finish(t); status != 403 {
-			t.Errorf("%s: %d", what, status)
-		}
+		equal(t, form.finish(t), 403, "%s", what)
 	}
 	m, err := s.store.Membership(t.Context(), p.user.ID, account.ID)
-	if err != nil || m.Role != access.Viewer {
-		t.Errorf("the role is %s, %v", m.Role, err)
-	}
+	succeed(t, err)
+	equal(t, m.Role, access.Viewer, "the role")
 	late := p.begin("/console/profile/name", "name=Somebody")
 	succeed(t, s.store.EndSessions(t.Context(), p.user.ID, ""))
-	if status := late.finish(t); status != 401 {
-		t.Errorf("a name after the session: %d", status)
-	}
+	equal(t, late.finish(t), 401, "a name after the session")
 	if members, err := s.store.Members(t.Context(), account.Number); err != nil || members[0].User.Name == "Somebody" ||
 		members[1].User.Name == "Somebody" {
 		t.Errorf("%+v, %v", members, err)

@@ -162,12 +162,9 @@ func TestALinkOnAnotherSiteOnlyOpensPages(t *testing.T) {
 			slices.Contains([]string{"rejected", "letters", "file"}, idIn(path)) // of which the estate has none
 		before := s.state(e)
 		elsewhere := from("cross-site")
-		if after := s.state(e); after != before {
-			t.Errorf("%s changes something for a link on another site", route.Pattern)
-		}
-		if refused := elsewhere.status == 403; refused != starts {
-			t.Errorf("%s: a link on another site is answered with %d", route.Pattern, elsewhere.status)
-		}
+		equal(t, s.state(e), before, "%s changes something for a link on another site", route.Pattern)
+		equal(t, elsewhere.status == 403, starts,
+			"%s: a link on another site is answered with %d", route.Pattern, elsewhere.status)
 		if starts {
 			files++
 			elsewhere.sees("A link on another site led here, so nothing was done.")

@@ -55,9 +55,7 @@ func TestTwoContactsAreComparedPreviewedMergedAndTakenApart(t *testing.T) {
 	picked := pairs(compare.fields())
 	for field, want := range map[string]string{"first_name": idIn(tom), "last_name": idIn(thomas), "title": idIn(tom),
 		"note": "both", "stays": idIn(tom)} {
-		if picked.Get(field) != want {
-			t.Errorf("%s: %q is proposed, want %q", field, picked.Get(field), want)
-		}
+		equal(t, picked.Get(field), want, "%s", field)
 	}
 	picked.Set("first_name", idIn(thomas))
 	picked.Set("preview", "1")
@@ -124,9 +122,7 @@ func TestWhatCannotBeMergedIsSaid(t *testing.T) {
 		p.post(tom+"/merge", "with", other).is(404)
 	}
 	p.post(tom+"/merge", "with", idIn(thomas)).is(422) // without a preview
-	if n := len(s.contacts(p.account)); n != 4 {
-		t.Errorf("%d contacts", n)
-	}
+	equal(t, len(s.contacts(p.account)), 4)
 	p.give(thomas, "50", "2026-01-31") // of two that were selected, the one with gifts stays
 	p.post("contacts/bulk", "action", "merge", "id", idIn(tom), "id", idIn(thomas)).
 		leads(thomas + "/merge?with=" + idIn(tom))
@@ -187,9 +183,9 @@ func TestANewContactWithAKnownEmailOrPhoneIsAskedAbout(t *testing.T) {
 	p.get(kept.location()).sees("Ana Diaz was added.", "One Two <&>")
 	// a form that is sent twice makes no third contact
 	p.answerQuestion("contacts", a, "keep").is(303).leads(kept.location())
-	if n := len(s.contacts(p.account)); n != 2 || s.created.Load() != 1 || s.merged.Load() != 0 {
-		t.Errorf("%d contacts; counted were %d new and %d merged", n, s.created.Load(), s.merged.Load())
-	}
+	equal(t, len(s.contacts(p.account)), 2)
+	equal(t, s.created.Load(), 1)
+	equal(t, s.merged.Load(), 0)
 }
 
 func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
@@ -208,9 +204,8 @@ func TestAMergeIsDecidedAndSaysWhatChanged(t *testing.T) {
 	p.get("merges").sees("Amelia Okafor-Reyes into Amelia Okafor").lacks("Please review")
 	a = p.post("contacts", form...)
 	p.get(p.answerQuestion("contacts", a, "merge").location()).sees("Nothing changed.")
-	if n := len(s.contacts(p.account)); n != 1 || s.merged.Load() != 2 {
-		t.Errorf("%d contacts, %d merged", n, s.merged.Load())
-	}
+	equal(t, len(s.contacts(p.account)), 1)
+	equal(t, s.merged.Load(), 2)
 	p.follow(path + "/archive")
 	gone := p.answerQuestion("contacts", a, "merge").is(422).sees("so nothing was added to it.")
 	p.follow("contacts", gone.fields()...).sees("Amelia Okafor-Reyes was added.")
@@ -322,9 +317,7 @@ func TestAFormAsksAboutTheSameNameAndStreetOrBirthDate(t *testing.T) {
 		"Email added maria@example.org")
 	p.answerQuestion("contacts", ask, "back").is(200)
 	p.get(p.answerQuestion("contacts", ask, "merge").is(303).location()).sees("maria@example.org")
-	if len(s.contacts(p.account)) != n {
-		t.Error("a contact was added")
-	}
+	equal(t, len(s.contacts(p.account)), n, "a contact was added")
 	form[len(form)-1] = "other@example.org"
 	ask = p.post("contacts", form...)
 	p.get(p.answerQuestion("contacts", ask, "keep").is(303).location()).sees("Maria Quintero was added.")

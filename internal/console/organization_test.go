@@ -58,9 +58,7 @@ func TestAnOwnerChangesRolesAndRemovesPeople(t *testing.T) {
 	s, ana := signedIn(t, access.Owner)
 	bo := s.member(ana.account, access.Viewer)
 	ana.follow(ana.about(bo, "role"), "role", "editor").sees(bo.user.Name + "’s role is now editor")
-	if bo.role() != access.Editor {
-		t.Errorf("the role is %s", bo.role())
-	}
+	equal(t, bo.role(), access.Editor, "the role")
 	ana.post(ana.about(bo, "role"), "role", "boss").is(422).sees("must be one of owner, editor, viewer")
 	ana.follow(ana.about(bo, "remove")).sees(bo.user.Name + " removed.")
 	bo.get("").is(404)
@@ -78,9 +76,7 @@ func TestTheOnlyOwnerIsToldWhyTheyStay(t *testing.T) {
 	for _, a := range []answer{ana.post(ana.about(ana, "role"), "role", "viewer"), ana.post(ana.about(ana, "remove"))} {
 		a.is(422).sees("An organization needs at least one owner. Make someone else an owner first.")
 	}
-	if ana.role() != access.Owner {
-		t.Errorf("the role is %s", ana.role())
-	}
+	equal(t, ana.role(), access.Owner, "the role")
 }
 
 func TestAnybodyMayLeave(t *testing.T) {
@@ -88,9 +84,7 @@ func TestAnybodyMayLeave(t *testing.T) {
 	bo := s.member(ana.account, access.Viewer)
 	bo.get("settings/people").sees(ana.user.Name, "Leave").hides("/role", "/invite", "Remove")
 	bo.follow(bo.about(bo, "remove")).sees("You left Harbor.", "You aren’t a member of any organization")
-	if bo.role() != 0 {
-		t.Errorf("the role is %s", bo.role())
-	}
+	equal(t, bo.role(), 0, "the role")
 }
 
 // Each section of the settings is saved as a whole: all of it, or nothing.
@@ -100,14 +94,10 @@ func TestAnOrganizationIsRenamed(t *testing.T) {
 	p.follow(save, "name", " Harbor Light ", "timezone", "Europe/Lisbon").sees("Organization saved.", "Harbor Light")
 	p.post(save, "name", "", "timezone", "UTC").is(422).sees("Name is required")
 	p.post(save, "name", "Other", "timezone", "Mars/Olympus").has(`value="Other"`)
-	if account, err := s.store.Account(t.Context(), p.account.ID); err != nil || account.Name != "Harbor Light" {
-		t.Errorf("%v: the name is %q", err, account.Name)
-	}
+	equal(t, must(s.store.Account(t.Context(), p.account.ID))(t).Name, "Harbor Light")
 	p.wantSettings(access.AccountSettings{Currency: "USD", Timezone: "Europe/Lisbon"})
 	p.get("settings/history").sees("name from “Harbor” to “Harbor Light”", "from “UTC” to “Europe/Lisbon”")
-	if n := strings.Count(p.get("settings").body, ">Save "); n != 4 {
-		t.Errorf("%d buttons save, want one for each section", n)
-	}
+	equal(t, strings.Count(p.get("settings").body, ">Save "), 4)
 }
 
 func TestOwnersSetWhatStatementsShow(t *testing.T) {
@@ -139,9 +129,7 @@ func TestOwnersSetWhatStatementsShow(t *testing.T) {
 
 func (p *person) wantSettings(want access.AccountSettings) {
 	p.site.t.Helper()
-	if got, err := p.site.store.AccountSettings(p.site.t.Context(), p.account.Number); err != nil || got != want {
-		p.site.t.Errorf("%v: %+v, want %+v", err, got, want)
-	}
+	equal(p.site.t, must(p.site.store.AccountSettings(p.site.t.Context(), p.account.Number))(p.site.t), want)
 }
 
 func TestChaptersAreMadeAndRenamed(t *testing.T) {
@@ -188,9 +176,7 @@ func (p *person) wantShown(a answer, n int, want ...int) {
 			got = append(got, i)
 		}
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		p.site.t.Errorf("the page shows %d, want %d", got, want)
-	}
+	equal(p.site.t, fmt.Sprint(got), fmt.Sprint(want), "the page shows %d, want %d", got, want)
 }
 
 func numbers(from, to int) (all []int) {
@@ -335,9 +321,7 @@ func TestGiftsAndPlansAreSortedAndFiltered(t *testing.T) {
 		amounts(earliest) != "99 20 30 10" {
 		t.Errorf("the latest first is at %q, the earliest first are %s", latest, amounts(earliest))
 	}
-	if got := amounts(p.get("plans")); got != "20 10 30" {
-		t.Errorf("plans are %s", got)
-	}
+	equal(t, amounts(p.get("plans")), "20 10 30", "plans")
 	p.get("gifts?from=2025-01-01&to=2025-01-31&max=50&method=check").
 		sees("Given Jan 1, 2025 – Jan 31, 2025", "Amount at most 50", "Check ×", "$20 from 1 gift")
 	p.get("gifts?contact="+idIn(zoe)).sees("From Zoë Okafor ×", "$60 from 3 gifts")
@@ -367,9 +351,8 @@ func TestAKeyIsShownOnceAndWorks(t *testing.T) {
 	p.get("settings/integrations/api-keys").sees("No API keys yet", "Create key")
 	form := p.get("settings/integrations/api-keys/new")
 	form.has(`value="contacts:read" checked`)
-	if strings.Count(form.body, " checked") != 1 {
-		t.Error("another permission than to read contacts is ticked at first")
-	}
+	equal(t, strings.Count(form.body, " checked"), 1,
+		"another permission than to read contacts is ticked at first")
 	made := p.follow("settings/integrations/api-keys", "name", " Website ", "permission", "contacts:read", "permission",
 		"campaigns:read", "expires", "90d")
 	made.sees("Website", "Copy the key now", "Read contacts, Read campaigns", s.http.URL+"/v1/contacts")
@@ -428,9 +411,7 @@ func TestAWrongKeyIsToldEverythingAndNotMade(t *testing.T) {
 		p.post(path, append(wrong, "name", "Kept")...).is(422).sees("One thing needs your attention").
 			has(`value="Kept"`)
 	}
-	if keys := must(s.store.Keys(t.Context(), p.account.Number))(t); len(keys) != 0 {
-		t.Errorf("the keys are %+v", keys)
-	}
+	equal(t, len(must(s.store.Keys(t.Context(), p.account.Number))(t)), 0, "the keys")
 }
 
 func TestAKeyIsRevokedAfterAConfirmation(t *testing.T) {
@@ -487,9 +468,7 @@ func TestAReloadNeitherMakesNorShowsAKeyAgain(t *testing.T) {
 		t.Error("the secret is not shown once")
 	}
 	again.sees("Website", "The key was shown once", "revoke it", "create a new one", "Read contacts", "Active")
-	if keys, err := s.store.Keys(t.Context(), p.account.Number); err != nil || len(keys) != 2 {
-		t.Errorf("%v: %d keys", err, len(keys))
-	}
+	equal(t, len(must(s.store.Keys(t.Context(), p.account.Number))(t)), 2)
 	s.member(p.account, access.Editor).get(sent.location()).is(403)
 	stranger := s.member(s.organization("Elsewhere"), access.Owner)
 	stranger.get("settings/integrations/api-keys/" + strconv.FormatInt(who.Key, 10)).is(404)
@@ -515,13 +494,9 @@ func TestTodayIsTheOrganizations(t *testing.T) {
 	p.post(contact+"/gifts", "amount", "5", "transacted_at", "2026-11-17", "method", "cash").is(422)
 	p.get(p.give(contact, "5", "2026-11-16")).sees("Nov 16, 2026").lacks("Nov 17", "7:00 AM") // only the day is known
 	p.get(contact).sees("Last gift Nov 16, 2026")
-	if rows := p.csvOf("/gifts/export?format=csv", "harbor-gifts-2026-11-16"); rows[1][2] != "2026-11-16" {
-		t.Errorf("the file says %q", rows[1][2])
-	}
-	if rows := p.csvOf("/contacts/export?format=csv",
-		"harbor-contacts-2026-11-16"); !strings.Contains(fmt.Sprint(rows[1]), "2026-11-16T23:37:00-05:00") {
-		t.Errorf("the file says %q", rows[1])
-	}
+	equal(t, p.csvOf("/gifts/export?format=csv", "harbor-gifts-2026-11-16")[1][2], "2026-11-16", "the file says")
+	contains(t, fmt.Sprint(p.csvOf("/contacts/export?format=csv",
+		"harbor-contacts-2026-11-16")[1]), "2026-11-16T23:37:00-05:00", "the file says")
 	p.get("contacts?created_after=2026-11-16&created_before=2026-11-17").sees("Zoë Okafor")
 	p.get("contacts?created_after=2026-11-17").lacks("Zoë Okafor")
 	p.get(contact + "/plans/new").has(`name="start_at" type="date" value="2026-11-16"`)
@@ -614,10 +589,8 @@ func TestOwnersSetTheTimeZone(t *testing.T) {
 	p.get("settings").lacks("Gift dates are being updated")
 	p.get("settings/history").sees("America/New_York")
 	chapter := s.chapter(p, "North")
-	if settings, err := s.store.AccountSettings(t.Context(), chapter.Number); err != nil ||
-		settings.Timezone != "America/New_York" {
-		t.Errorf("a chapter begins in %q: %v", settings.Timezone, err)
-	}
+	equal(t, must(s.store.AccountSettings(t.Context(), chapter.Number))(t).Timezone, "America/New_York",
+		"a chapter begins")
 	editor := s.member(p.account, access.Editor)
 	editor.post(p.org("/settings/organization"), "name", "Harbor", "timezone", "UTC").is(403)
 }
@@ -636,10 +609,8 @@ func TestTheFirstOwnersBrowserTellsTheZone(t *testing.T) {
 		if err != nil || len(accounts) != 1 {
 			t.Fatal(accounts, err)
 		}
-		if settings, err := s.store.AccountSettings(t.Context(), accounts[0].Number); err != nil ||
-			settings.Timezone != want {
-			t.Errorf("%q: the zone is %q: %v", sent, settings.Timezone, err)
-		}
+		equal(t, must(s.store.AccountSettings(t.Context(), accounts[0].Number))(t).Timezone, want,
+			"%q: the zone", sent)
 	}
 }
 

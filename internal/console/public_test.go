@@ -62,9 +62,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 			`<meta name="twitter:card" content="summary_large_image">`,
 			`<meta property="og:url" content="`+s.http.URL+`/winter-gala">`,
 			`href="mailto:?subject=Winter%20Gala&amp;body=https%3A%2F%2F`).lacks("Edit", "Sign", "Donate", "Tax ID")
-	if signedIn := owner.get("/winter-gala"); signedIn.body != a.body {
-		t.Error("who is signed in sees another page")
-	}
+	equal(t, owner.get("/winter-gala").body, a.body, "who is signed in sees another page")
 	a.with("Cache-Control", "private, max-age=60", "Content-Type", "text/html; charset=utf-8", "Set-Cookie", "")
 	guarded := owner.get("/console/profile").header
 	for _, name := range []string{"Content-Security-Policy", "X-Frame-Options", "Referrer-Policy",
@@ -75,9 +73,7 @@ func TestEverybodySeesACampaignAtItsAddress(t *testing.T) {
 	}
 	head := stranger.do(http.MethodHead, "/winter-gala", nil, nil)
 	head.is(200).with("Content-Length", a.header.Get("Content-Length"))
-	if head.body != "" {
-		t.Errorf("HEAD: %d %v", head.status, head.header)
-	}
+	equal(t, head.body, "", "HEAD: %d %v", head.status, head.header)
 }
 
 // A missing part leaves no empty heading.
@@ -87,10 +83,8 @@ func TestTheShortestCampaignHasAPage(t *testing.T) {
 	p := s.visitor()
 	a := p.get("/coats")
 	a.is(200)
-	if got := a.words(); got != "Coats · Harbor Light Harbor Light Coats Share page Copy link Share on WhatsApp "+
-		"Share on Facebook Share on X Share on Bluesky Share on LinkedIn Share by email" {
-		t.Errorf("the page says %q", got)
-	}
+	equal(t, a.words(), "Coats · Harbor Light Harbor Light Coats Share page Copy link Share on WhatsApp "+
+		"Share on Facebook Share on X Share on Bluesky Share on LinkedIn Share by email", "the page says")
 	a.hides("<section", "<img", "<footer", `<ul class="facts`, `<fieldset`, `name="description"`, "og:description")
 }
 
@@ -179,9 +173,8 @@ func TestACampaignThatIsAPrivateEventShowsItsTitleAlone(t *testing.T) {
 	p := s.visitor()
 	a := p.get("/winter-gala")
 	a.is(200)
-	if got := a.words(); got != "Winter Gala · Harbor Light Harbor Light Winter Gala This event is private." {
-		t.Errorf("the page says %q", got)
-	}
+	equal(t, a.words(), "Winter Gala · Harbor Light Harbor Light Winter Gala This event is private.",
+		"the page says")
 	a.hides("harbor\"", "images.example.org", "og:image", "og:description", `name="description"`, "dine", "2127",
 		"64,500", "1,148")
 }
@@ -199,9 +192,8 @@ func TestWhatIsNoCampaignStaysAJSONError(t *testing.T) {
 	} {
 		a := p.do(request.method, request.path, nil, nil)
 		a.is(404).with("Content-Type", "application/json", "Cache-Control", "no-store", "Content-Security-Policy", "")
-		if a.body != `{"message":"Not found."}` {
-			t.Errorf("%s %s: %d %s %v", request.method, request.path, a.status, a.body, a.header)
-		}
+		equal(t, a.body, `{"message":"Not found."}`,
+			"%s %s: %d (%v)", request.method, request.path, a.status, a.header)
 	}
 }
 
@@ -220,24 +212,18 @@ func TestAnUnknownAddressIsAPageForPeople(t *testing.T) {
 			"Content-Security-Policy", owner.get("/console/profile").header.Get("Content-Security-Policy"))
 	for _, path := range []string{"/winter-gala/more", "/" + owner.account.ID, "/v2", "/V1/contacts"} {
 		for who, method := range map[*person]string{stranger: "GET", owner: "POST"} {
-			if a := ask(who, method, path, browserAccepts); a.body != page.body {
-				t.Errorf("%s %s: %s", method, path, a.body)
-			}
+			equal(t, ask(who, method, path, browserAccepts).body, page.body, "%s %s", method, path)
 		}
 	}
-	if head := ask(stranger, "HEAD", "/nothing", browserAccepts); head.body != "" {
-		t.Errorf("HEAD: %q", head.body)
-	}
+	equal(t, ask(stranger, "HEAD", "/nothing", browserAccepts).body, "", "HEAD")
 	for path, accepts := range map[string][]string{
 		"/nothing": {"*/*", "application/json", "text/html;q=0, */*", "text/*"}, "/v1": {browserAccepts},
 		"/v1/contacts/x": {browserAccepts},
 		"/openapi.xml":   {browserAccepts}, "/healthz/more": {browserAccepts}, "/readyz/more": {browserAccepts},
 	} {
 		for _, accept := range accepts {
-			if a := ask(stranger, "GET", path, accept).
-				with("Content-Type", "application/json"); a.body != `{"message":"Not found."}` {
-				t.Errorf("%s for %s: %s", path, accept, a.body)
-			}
+			equal(t, ask(stranger, "GET", path, accept).
+				with("Content-Type", "application/json").body, `{"message":"Not found."}`, "%s for %s", path, accept)
 		}
 	}
 	ask(owner, "GET", owner.org("/nothing"), browserAccepts).sees("Sign out")
@@ -346,9 +332,7 @@ func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
 		for key, values := range c.header {
 			request.Header[key] = values
 		}
-		if a := s.visitor().send(request); (a.status == 200) != c.seen {
-			t.Errorf("%s: %d", name, a.status)
-		}
+		equal(t, (s.visitor().send(request).status == 200), c.seen, "%s", name)
 	}
 	member.do(http.MethodGet, "/console/mails", nil, http.Header{"X-Forwarded-For": {"203.0.113.9"}}).is(200)
 }
@@ -437,8 +421,6 @@ func TestTheCodeOfACampaignIsReadByAnotherLibrary(t *testing.T) {
 	for _, slug := range []string{"winter-gala", strings.Repeat("x", 255)} {
 		s.campaign(account, fmt.Sprintf(`{"title":"Gala","slug":%q}`, slug))
 		image := s.visitor().get("/" + slug + "/qr.svg").is(200).hides(slug)
-		if got := readCode(t, image.body); got != "https://give.example.org/"+slug {
-			t.Errorf("it is read as %q", got)
-		}
+		equal(t, readCode(t, image.body), "https://give.example.org/"+slug, "it is read")
 	}
 }

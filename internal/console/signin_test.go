@@ -39,9 +39,7 @@ func TestManyPeopleSignInAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := s.signIns[page.SignedIn].Load(); n != 120 {
-		t.Errorf("%d sign-ins were counted", n)
-	}
+	equal(t, s.signIns[page.SignedIn].Load(), 120)
 }
 
 // A correct password is not a guess, no matter how often it is typed.
@@ -70,9 +68,7 @@ func TestABrowserThatSignedInBeforeIsNotLockedOut(t *testing.T) {
 	known.signIn(ana.user.Email, testPassword).is(303)
 	known.signIn("someone.else@example.org", testPassword).is(422) // like any stranger
 	for outcome, want := range []int64{2, 11, 2} {
-		if n := s.signIns[outcome].Load(); n != want {
-			t.Errorf("%d sign-ins have the outcome %d, want %d", n, outcome, want)
-		}
+		equal(t, s.signIns[outcome].Load(), want, "%v", outcome)
 	}
 
 	succeed(t, s.store.ResetPassword(t.Context(), ana.user.Email, "another password"))
@@ -228,9 +224,8 @@ func TestANewSessionReplacesTheOldOne(t *testing.T) {
 	s, p := signedIn(t, access.Owner)
 	p.post("/console/signin", "email", p.user.Email, "password", testPassword).is(303)
 	sessions, err := s.store.Sessions(t.Context(), p.user.ID)
-	if err != nil || len(sessions) != 1 {
-		t.Errorf("%d sessions, %v", len(sessions), err)
-	}
+	succeed(t, err)
+	equal(t, len(sessions), 1)
 }
 
 func TestAnInvitationMakesAColleague(t *testing.T) {
@@ -289,9 +284,7 @@ func TestFilesAreKeptByBrowsersUntilTheyChange(t *testing.T) {
 	address, _, _ := strings.Cut(rest, `"`)
 	style := p.get(address)
 	style.is(200).has(":root")
-	if !strings.Contains(style.header.Get("Cache-Control"), "immutable") {
-		t.Errorf("%s: %d %v", address, style.status, style.header)
-	}
+	contains(t, style.header.Get("Cache-Control"), "immutable", "%s: %d %v", address, style.status, style.header)
 	if old := p.get("/console/static/console.css?v=older"); strings.Contains(old.header.Get("Cache-Control"),
 		"immutable") {
 		t.Error("a page of an older program would be kept with the new file")
@@ -305,9 +298,8 @@ func (p *person) again(password string) *person {
 	p.site.t.Helper()
 	other := p.site.visitor()
 	other.user, other.account = p.user, p.account
-	if a := other.post("/console/signin", "email", p.user.Email, "password", password); a.status != 303 {
-		p.site.t.Fatalf("signing in answered %d", a.status)
-	}
+	equal(p.site.t, other.post("/console/signin", "email", p.user.Email, "password", password).status, 303,
+		"signing")
 	return other
 }
 
@@ -421,15 +413,12 @@ func TestAForgottenPasswordTellsNothing(t *testing.T) {
 		page := v.get(sent.location())
 		waiting, err := s.store.RecentMails(t.Context(), 0, 50)
 		sent.is(303)
-		if err != nil || len(waiting) != len(answers)/2+1 {
-			t.Errorf("%s: %d, %d mails wait, %v", email, sent.status, len(waiting), err)
-		}
+		succeed(t, err)
+		equal(t, len(waiting), len(answers)/2+1, "%s: %d", email, sent.status)
 		answers = append(answers, sent, page)
 	}
 	answers[0].leads(answers[2].location())
-	if answers[1].words() != answers[3].words() {
-		t.Errorf("%s\n%s", answers[1].words(), answers[3].words())
-	}
+	equal(t, answers[1].words(), answers[3].words())
 	s.visitor().post("/console/forgot", "email", "a@b.org\r\nBcc: c@d.org").is(422)
 	for range 10 {
 		s.visitor().post("/console/forgot", "email", anna.user.Email)
@@ -447,9 +436,8 @@ func TestOwnersTryTheMail(t *testing.T) {
 		t.Error(words)
 	}
 	anna.post(path + "/test")
-	if waiting, err := s.store.RecentMails(t.Context(), account.Number, 50); err != nil || len(waiting) != 0 {
-		t.Error("a mail waits for a relay that is not there", err)
-	}
+	equal(t, len(must(s.store.RecentMails(t.Context(), account.Number, 50))(t)), 0,
+		"a mail waits for a relay that is not there")
 	s.visitor().get("/console/mails").is(404)
 	s.store.UseRelay(new(mails.Shelf))
 	victor.post(path + "/test").is(403)
@@ -459,12 +447,8 @@ func TestOwnersTryTheMail(t *testing.T) {
 		t.Error(words)
 	}
 	s.send()
-	if words := anna.get(path).words(); !strings.Contains(words, "Sent") {
-		t.Error(words)
-	}
-	if words := s.visitor().get("/console/mails").words(); !strings.Contains(words, "Test mail from Harbor Light") {
-		t.Error(words)
-	}
+	contains(t, anna.get(path).words(), "Sent")
+	contains(t, s.visitor().get("/console/mails").words(), "Test mail from Harbor Light")
 }
 
 // The mail to who is invited says what they may do, and has the last day of its link by the clock of the organization,

@@ -343,9 +343,7 @@ func fromHere(r *http.Request) *http.Request {
 func (p *person) follow(path string, fields ...string) answer {
 	p.site.t.Helper()
 	a := p.post(path, fields...)
-	if a.status != http.StatusSeeOther {
-		p.site.t.Fatalf("POST %s answered %d: %s", path, a.status, a.words())
-	}
+	equal(p.site.t, a.status, http.StatusSeeOther, "POST %s (%v)", path, a.words())
 	return p.get(a.location())
 }
 
@@ -377,18 +375,14 @@ func (p *person) send(request *http.Request) answer {
 // is fails if the answer has another status.
 func (a answer) is(status int) answer {
 	a.t.Helper()
-	if a.status != status {
-		a.t.Errorf("status %d, want %d: %s", a.status, status, a.words())
-	}
+	equal(a.t, a.status, status, "status (%v)", a.words())
 	return a
 }
 
 // leads fails if the answer does not lead to an address.
 func (a answer) leads(address string) answer {
 	a.t.Helper()
-	if a.location() != address {
-		a.t.Errorf("it (%d) leads to %q, want %q: %s", a.status, a.location(), address, a.words())
-	}
+	equal(a.t, a.location(), address, "it (%d) leads (%v)", a.status, a.words())
 	return a
 }
 
@@ -396,9 +390,7 @@ func (a answer) leads(address string) answer {
 func (a answer) with(headers ...string) answer {
 	a.t.Helper()
 	for pair := range slices.Chunk(headers, 2) {
-		if got := a.header.Get(pair[0]); got != pair[1] {
-			a.t.Errorf("%s is %q, want %q (%d)", pair[0], got, pair[1], a.status)
-		}
+		equal(a.t, a.header.Get(pair[0]), pair[1], "%s (%v)", pair[0], a.status)
 	}
 	return a
 }
@@ -414,9 +406,8 @@ func (a answer) hides(parts ...string) answer { a.t.Helper(); return a.holds(a.b
 func (a answer) holds(text string, want bool, parts []string) answer {
 	a.t.Helper()
 	for _, part := range parts {
-		if strings.Contains(text, part) != want {
-			a.t.Errorf("the page (%d) has %q: %v, want %v: %s", a.status, part, !want, want, text)
-		}
+		equal(a.t, strings.Contains(text, part), want,
+			"the page (%d) has %q: %v (%v)", a.status, part, !want, text)
 	}
 	return a
 }

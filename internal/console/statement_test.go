@@ -62,17 +62,13 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 			t.Errorf("the statement says %q", not)
 		}
 	}
-	if strings.Count(a.body, "<tr>") != 6 {
-		t.Errorf("the statement has %d rows with its head and foot, want 6", strings.Count(a.body, "<tr>"))
-	}
+	equal(t, strings.Count(a.body, "<tr>"), 6, "the statement")
 	p.get(fmt.Sprintf("contacts/%d/statement?year=2020", contact)).sees("No gifts in 2020.")
 	// last year, which people ask for
 	p.get(fmt.Sprintf("contacts/%d/statement", contact)).sees("Giving statement for 2025")
 	p.get(fmt.Sprintf("contacts/%d/statement?year=20xx", contact)).is(422).sees("Year must be between 1900 and 2026.")
-	if link := fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement",
-		contact))); !strings.Contains(p.get(fmt.Sprintf("contacts/%d", contact)).body, link) {
-		t.Error("the contact's page does not lead to the statement")
-	}
+	contains(t, p.get(fmt.Sprintf("contacts/%d", contact)).body, fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement",
+		contact))), "the contact's page does not lead to the statement")
 }
 
 func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
@@ -90,9 +86,7 @@ func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {
 		}
 	}
 	a.sees(fmt.Sprintf("%d donors gave in 2026.", len(want)))
-	if n := strings.Count(a.body, "<article"); n != len(want) {
-		t.Errorf("%d statements, want %d", n, len(want))
-	}
+	equal(t, strings.Count(a.body, "<article"), len(want))
 	for id, sums := range want {
 		contact := must(s.store.ContactRecord(t.Context(), account.Number, id))(t)
 		_, statement, _ := strings.Cut(a.words(), contact.FirstName+" "+contact.LastName+" Giving statement for 2026")
@@ -126,9 +120,8 @@ func TestStatementsAreThoseOfTheList(t *testing.T) {
 		}
 		a := p.get("statements?year=2025&" + kind + "=1")
 		for _, name := range []string{"Amelia", "Nora", "Emil"} {
-			if strings.Contains(a.words(), name) != strings.Contains(want, name) {
-				t.Errorf("statements of %q donors: %s is wrong", kind, name)
-			}
+			equal(t, strings.Contains(a.words(), name), strings.Contains(want, name),
+				"statements of %q donors: %s is wrong", kind, name)
 		}
 	}
 }
@@ -178,9 +171,7 @@ func TestDonorsOfACampaignAndPages(t *testing.T) {
 	next := first.link(t, "Next")
 	second := p.get(next)
 	second.sees("53 donors.", "Ada Number50", "Ada Number52", "Previous").hides("Number49<")
-	if back := p.get(second.link(t, "Previous")); back.words() != first.words() {
-		t.Errorf("the way back leads to %s", back.words())
-	}
+	equal(t, p.get(second.link(t, "Previous")).words(), first.words(), "the way back leads")
 	p.get("donors?year=2026&lapsed=1").sees("53 donors gave in 2025 and not in 2026.")
 	// whatever year is chosen, the question makes sense
 	p.get("donors?year=2025&lapsed=1").sees("0 donors gave in 2024 and not in 2025.")
@@ -301,9 +292,8 @@ func TestALetterThatNoFontHasIsToldBefore(t *testing.T) {
 		for _, page := range []answer{p.get(fmt.Sprintf("contacts/%d/statement?year=%d", contact, now.Year())),
 			p.get(gift + "/thank"), p.follow(gift + "/receipt")} {
 			page.is(200)
-			if strings.Contains(page.words(), "The PDF file shows boxes") != boxes {
-				t.Errorf("it is wrong that the page tells of boxes: %v", !boxes)
-			}
+			equal(t, strings.Contains(page.words(), "The PDF file shows boxes"), boxes,
+				"it is wrong that the page tells of boxes: %v", !boxes)
 		}
 	}
 }
@@ -348,9 +338,7 @@ func TestTotalsAreExactInEveryCurrency(t *testing.T) {
 				for _, row := range p.csvOf("/contacts/export?"+filter, "harbor-")[1:] {
 					names = append(names, row[1])
 				}
-				if got := strings.Join(names, " "); got != want {
-					t.Errorf("%s finds %q, want %q", filter, got, want)
-				}
+				equal(t, strings.Join(names, " "), want, "%s finds", filter)
 			}
 		})
 	}
@@ -405,9 +393,7 @@ func TestASegmentIsExportedInItsOrder(t *testing.T) {
 	for _, row := range p.csvOf("/contacts/export?"+all[0].Query, "harbor-contacts-")[1:] {
 		names = append(names, row[3])
 	}
-	if got := strings.Join(names, " "); got != "Zorn Moss Kerr Abel" {
-		t.Errorf("the file has %s", got)
-	}
+	equal(t, strings.Join(names, " "), "Zorn Moss Kerr Abel", "the file")
 }
 
 // TestListsAreExportedAsTheyAreShown: the file has what the list shows on all its pages, a viewer may have it, and a
@@ -453,9 +439,7 @@ func TestListsAreExportedAsTheyAreShown(t *testing.T) {
 		for _, row := range rows("donors", query)[1:] {
 			got += strings.Join(append(row[1:2], row[len(row)-4:]...), " ") + "|"
 		}
-		if got != want {
-			t.Errorf("the donors of %s are %q, want %q", query, got, want)
-		}
+		equal(t, got, want, "the donors of %s", query)
 	}
 	p.get("donors/export?year=x").leads(p.org("/donors?year=x"))
 	p.get("plans/export?status=gone").leads(p.org("/plans?status=gone"))

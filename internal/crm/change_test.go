@@ -57,9 +57,7 @@ func TestEveryMergeThatChangesSomethingHasChanges(t *testing.T) {
 		c := someContact(t)
 		merged := assert.Must(c.Merge(someInput(t, false), hourLater))(t)
 		changed := bodyOf(merged) != bodyOf(c)
-		if changes := Changes(c, merged); (len(changes) > 0) != changed {
-			t.Fatalf("from\n%s\nto\n%s\nis told as %v", bodyOf(c), bodyOf(merged), changes)
-		}
+		assert.Equal(t, (len(Changes(c, merged)) > 0), changed, "from\n%s\nto\n%s", bodyOf(c), bodyOf(merged))
 		if changes := Changes(merged, merged); len(changes) > 0 {
 			t.Fatalf("a contact differs from itself: %v", changes)
 		}
@@ -79,8 +77,7 @@ func TestAChangeWithoutWhatAnotherHasBrought(t *testing.T) {
 		{`{"emails":{"at":0,"out":[{"type":null,"value":"theirs@x.org"}],"in":[{"type":"home","value":"theirs@x.org"}]}}`, ``},
 		{`{"addresses":{"at":0,"out":[{"city":"Rome"}],"in":[{"city":"Rome","zipcode":"1"}]}}`, ``},
 	} {
-		if got := doc.KnownDifferences(test.says).Without(doc.KnownDifferences(brought)).Text(); got != test.want {
-			t.Errorf("%s says\n%s, want\n%s", test.says, got, test.want)
-		}
+		assert.Equal(t, doc.KnownDifferences(test.says).Without(doc.KnownDifferences(brought)).Text(), test.want,
+			"%s says", test.says)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -52,9 +53,7 @@ func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
 		if counts != want || !slices.Equal(got.Tags, test.Left) || got.Archived() != test.Archived {
 			t.Errorf("%+v of %q: %+v, %q, archived %v", action, c.Tags, counts, got.Tags, got.Archived())
 		}
-		if changed := counts.Changed > 0; got.UpdatedAt.Equal(hourLater) != changed {
-			t.Errorf("%+v: updated at %v", action, got.UpdatedAt)
-		}
+		assert.Equal(t, got.UpdatedAt.Equal(hourLater), counts.Changed > 0, "%+v: updated at %v", action, got.UpdatedAt)
 	}
 }
 

@@ -118,9 +118,7 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != want {
-			t.Errorf("%.80s: %s", sent, got)
-		}
+		assert.Equal(t, got, want, "%.80s", sent)
 	}
 }
 
@@ -132,9 +130,8 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
 		t.Errorf("%v: %s", err, got)
 	}
-	if got := string(custom.AppendValues(nil, start.Custom)); got != `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]` {
-		t.Errorf("what was before is now %s", got)
-	}
+	assert.Equal(t, string(custom.AppendValues(nil, start.Custom)), `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]`,
+		"what was before is now")
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
 	assert.Succeed(t, in.CheckCustom(fields))
 	merged, err := start.Merge(in, fieldNow)
@@ -227,9 +224,8 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
 	after := assert.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
 	text := before.Differences(&after).Text()
-	if want := `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`; text != want {
-		t.Errorf("the history says %s", text)
-	}
+	assert.Equal(t, text, `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`,
+		"the history says")
 	differences := assert.Must(doc.ParseDifferences(text))(t)
 	back, left, err := after.TakeBack(differences, "US", fieldNow)
 	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
@@ -254,7 +250,5 @@ func TestCustomFieldsTakeRoom(t *testing.T) {
 		parts = append(parts, fmt.Sprintf(`"%s":"%s"`, f.Key(), strings.Repeat("x", 10_000)))
 	}
 	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all), "{"+strings.Join(parts, ",")+"}")
-	if crmtest.ErrorText(err) != "The custom_fields field is refused: the contact would be larger than 128 KiB." {
-		t.Error(err)
-	}
+	assert.Equal(t, crmtest.ErrorText(err), "The custom_fields field is refused: the contact would be larger than 128 KiB.")
 }

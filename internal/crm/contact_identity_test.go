@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -33,12 +34,9 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 		""                 false
 	`) {
 		by := SaidBy(strings.Split(test.Texts, "|")...)
-		if got := i.IsNamed(by); got != test.Want {
-			t.Errorf("%q: %v", test.Texts, got)
-		}
-		if got := among.Any(by, func(one *Identity) bool { return one.IsNamed(by) }); got != test.Want {
-			t.Errorf("%q among others: %v", test.Texts, got)
-		}
+		assert.Equal(t, i.IsNamed(by), test.Want, "%q", test.Texts)
+		assert.Equal(t, among.Any(by, func(one *Identity) bool { return one.IsNamed(by) }), test.Want,
+			"%q among others", test.Texts)
 	}
 	if data := `{"reason":"no","cells":["a"],"object":"{\"email\":\"ann@lee.org\"}"}`; !i.IsNamed(SaidIn(data)) {
 		t.Error("the object in a text is not looked at")
@@ -73,9 +71,7 @@ func TestAnIdentityIsNamedBeyondWhatIsShared(t *testing.T) {
 		{}                                      {"last_name":"Lee"}                     false
 	`) {
 		others, by := SaidIn(test.Others), SaidIn(test.By)
-		if got := i.IsNamedBeyond(others, by); got != test.Want {
-			t.Errorf("%s beyond %s: %v", test.By, test.Others, got)
-		}
+		assert.Equal(t, i.IsNamedBeyond(others, by), test.Want, "%s beyond %s", test.By, test.Others)
 	}
 }
 

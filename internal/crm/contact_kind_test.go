@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -22,9 +23,8 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 	for name, body := range map[string]string{"erased": bodyOf(c.Erase(noon)), "new": stored} {
 		answered := AppendContact(nil, 1, []byte(body))
 		again, err := ParseContact(1, append([]byte{','}, answered[1:]...), nil)
-		if err != nil || bodyOf(again) != body {
-			t.Errorf("%s: %v: %s is read as %s", name, err, answered, bodyOf(again))
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, bodyOf(again), body, "%s (%v)", name, answered)
 		for _, f := range tailTable {
 			if n := slices.Index(ContactTable.Names(), f.Name); n < len(headTable) {
 				t.Errorf("%s is at place %d", f.Name, n)
@@ -127,9 +127,8 @@ func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 		{`{"email":"a@x.org"}`, false, false},
 	} {
 		in := valid(t, test.body)
-		if in.OtherKind(&acme) != test.acme || in.OtherKind(&ana) != test.other {
-			t.Errorf("%s: of another kind than the company: %v, than the person: %v", test.body, in.OtherKind(&acme), in.OtherKind(&ana))
-		}
+		assert.Equal(t, in.OtherKind(&acme), test.acme, "%s: of another kind than the company", test.body)
+		assert.Equal(t, in.OtherKind(&ana), test.other, "%s: of another kind than the company", test.body)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 // sameAddress is what the rules say about two addresses: all parts agree without regard to case and spaces.
@@ -31,9 +32,7 @@ func TestAddressesAreTheSameWhereTheirNormalFormsAre(t *testing.T) {
 		if rapid.Bool().Draw(t, "nearly the same") {
 			b = Address{Line1: strings.ToUpper(a.Line1), Line2: " " + strings.ToLower(a.Line2), City: strings.ReplaceAll(a.City, " ", "")}
 		}
-		if got := a.normal() == b.normal(); got != sameAddress(a, b) {
-			t.Fatalf("%q and %q: the normal forms say %v", a, b, got)
-		}
+		assert.Equal(t, a.normal() == b.normal(), sameAddress(a, b), "%q and %q: the normal forms say", a, b)
 	})
 }
 

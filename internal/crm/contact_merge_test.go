@@ -2,12 +2,12 @@ package crm
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -58,9 +58,8 @@ func TestABulkRestoreLeavesMergedContacts(t *testing.T) {
 	if err != nil || read.MergedInto != 1 || !read.Archived() {
 		t.Errorf("read back %+v, %v", read, err)
 	}
-	if shown := string(AppendContact(nil, 2, merged.AppendBody(nil))); !strings.Contains(shown, `"merged_into":1,"type":"individual"`) {
-		t.Errorf("shown is %s", shown)
-	}
+	assert.Contains(t, string(AppendContact(nil, 2, merged.AppendBody(nil))), `"merged_into":1,"type":"individual"`,
+		"shown")
 }
 
 func TestDecodeMergeTellsFaults(t *testing.T) {

@@ -3,6 +3,7 @@ package crm
 import (
 	"testing"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -20,18 +21,15 @@ func TestGreetings(t *testing.T) {
 		"Dear friend":               {FirstName: "ada@example.org"},
 		"Dear Lovelace":             {LastName: "Lovelace"},
 	} {
-		if got := c.Greeting(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		assert.Equal(t, c.Greeting(), want)
 	}
 }
 
 // An email that bounced gets no mail until it is another one, or someone says that it works.
 func TestABouncedEmailGetsNoMail(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"},{"value":"a@y.org"}],"bounced_email":"ANA@x.org"}`)
-	if c.NoMail() != HasBounced || c.NoMail().Sentence() != "The contact has an email address that bounced." {
-		t.Errorf("%q", c.NoMail())
-	}
+	assert.Equal(t, c.NoMail(), HasBounced)
+	assert.Equal(t, c.NoMail().Sentence(), "The contact has an email address that bounced.")
 	for body, want := range rows.Pairs(`
 		{"bounced_email":null}                                     ""
 		{"bounced_email":""}                                       ""
@@ -49,17 +47,12 @@ func TestABouncedEmailGetsNoMail(t *testing.T) {
 		t.Error("the email of someone else bounced")
 	}
 	merged, err := made(t, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"}]}`).Merge(valid(t, `{"bounced_email":"ana@x.org"}`), hourLater)
-	if err != nil || merged.NoMail() != HasBounced {
-		t.Error(merged.BouncedEmail, err)
-	}
+	assert.Succeed(t, err)
+	assert.Equal(t, merged.NoMail(), HasBounced)
 	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoMailAsked: {DoNotEmail: true}, NoEmail: {}} {
-		if c.NoMail() != why {
-			t.Errorf("%q, want %q", c.NoMail(), why)
-		}
+		assert.Equal(t, c.NoMail(), why)
 	}
 	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoLetters: {DoNotMail: true}, NoAddress: {}, "": {Addresses: []Address{{Line1: "1 Main St"}}}} {
-		if c.NoPost() != why {
-			t.Errorf("%q, want %q", c.NoPost(), why)
-		}
+		assert.Equal(t, c.NoPost(), why)
 	}
 }

@@ -57,9 +57,7 @@ func TestWireFormOfAnEmptyContact(t *testing.T) {
 		`"type":"individual","prefix":null,"suffix":null,"salutation":null,"external_ids":[],"do_not_mail":false,"do_not_email":false,"do_not_call":false,"deceased":false,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":true}`
 	prefix := []byte("[")
-	if got := string(AppendContact(prefix, c.ID, c.AppendBody(nil))); got != "["+want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Equal(t, string(AppendContact(prefix, c.ID, c.AppendBody(nil))), "["+want, "%v", want)
 }
 
 func TestStoredContactsReadBackEqual(t *testing.T) {
@@ -71,9 +69,7 @@ func TestStoredContactsReadBackEqual(t *testing.T) {
 		}
 		got := assert.Must(ParseContact(c.ID, body, c.MatchKeys))(t)
 		assert.Same(t, c, got, sameContact...)
-		if again := string(got.AppendBody(nil)); again != string(body) {
-			t.Fatalf("wrote\n%s\nand after reading it\n%s", body, again)
-		}
+		assert.Equal(t, string(got.AppendBody(nil)), string(body), "wrote\n%s\nand after reading", body)
 		if !got.sameAs(&c) {
 			t.Fatal("what was read back counts as changed")
 		}
@@ -133,9 +129,9 @@ func TestAContactSentBackIsAcceptedAndChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := c.Patch(in, noon.Add(time.Hour))
-		if err != nil || bodyOf(got) != bodyOf(c) || !slices.Equal(got.MatchKeys, c.MatchKeys) {
-			t.Fatalf("%v: the contact\n%s\nbecame\n%s", err, bodyOf(c), bodyOf(got))
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, bodyOf(got), bodyOf(c))
+		assert.Equal(t, slices.Equal(got.MatchKeys, c.MatchKeys), true)
 	})
 }
 
@@ -200,9 +196,8 @@ func FuzzDecodeContact(f *testing.F) {
 		if diff := cmp.Diff(c, got, sameContact...); err != nil || diff != "" {
 			t.Fatalf("%q: %v\n%s", body, err, diff)
 		}
-		if again, err := c.Merge(in, noon.Add(time.Hour)); err != nil || bodyOf(again) != string(stored) {
-			t.Fatalf("%q: merging it again changed\n%s\nto\n%s", body, stored, bodyOf(again))
-		}
+		assert.Equal(t, bodyOf(assert.Must(c.Merge(in, noon.Add(time.Hour)))(t)), string(stored),
+			"%q: merging it again changed\n%s", body, stored)
 	})
 }
 
@@ -217,8 +212,6 @@ func TestAnAddressOnAnEnvelope(t *testing.T) {
 		"IL 62701":                                        {State: "IL", Zipcode: "62701"},
 		"":                                                {},
 	} {
-		if got := strings.Join(a.Lines("USA"), "|"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		assert.Equal(t, strings.Join(a.Lines("USA"), "|"), want)
 	}
 }

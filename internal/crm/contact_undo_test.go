@@ -66,9 +66,8 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 		same := func(is, was Contact) {
 			t.Helper()
 			is.UpdatedAt = was.UpdatedAt
-			if bodyOf(is) != bodyOf(was) || !slices.Equal(is.MatchKeys, was.MatchKeys) {
-				t.Fatalf("%s\n%v\nbecame\n%s\n%v\nby\n%s", bodyOf(was), was.MatchKeys, bodyOf(is), is.MatchKeys, d.Text())
-			}
+			assert.Equal(t, bodyOf(is), bodyOf(was), "%v", d.Text())
+			assert.Equal(t, slices.Equal(is.MatchKeys, was.MatchKeys), true, "%v", d.Text())
 		}
 		same(undone, before)
 		if undone.Archived() {

@@ -30,8 +30,6 @@ func TestAFaultInWordsForPrograms(t *testing.T) {
 		"“x” is not the id of an organization here.":                {Field: "beneficiaries", Rule: "“%v” is not the id of an organization here.", Args: []any{"x"}},
 		"The event.end_at field must not be before event.start_at.": {Field: "event.end_at", Rule: doc.NotBefore, Args: []any{"event.start_at"}},
 	} {
-		if got := fault.String(); got != want {
-			t.Errorf("got %s\nwant %s", got, want)
-		}
+		assert.Equal(t, fault.String(), want)
 	}
 }

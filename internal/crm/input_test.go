@@ -94,9 +94,7 @@ func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 
 func TestARequestSetsTheNote(t *testing.T) {
 	for sent, want := range map[string]string{`" x\ny "`: "x\ny", `""`: "", `null`: ""} {
-		if c := made(t, `{"first_name":"A","last_name":"B","note":`+sent+`}`); c.Note != want {
-			t.Errorf("%s: the note is %q", sent, c.Note)
-		}
+		assert.Equal(t, made(t, `{"first_name":"A","last_name":"B","note":`+sent+`}`).Note, want, "%s: the note", sent)
 	}
 	for _, sent := range []string{`7`, `{"a":[1]}`, `["x"]`, `false`} {
 		refused(t, `{"note":`+sent+`}`, "The note field must be a string.")
@@ -114,9 +112,8 @@ func TestTextComesBackAsItWasSent(t *testing.T) {
 		"line\nfeed\ttab"  "a\u2028b"  "\ufeffbom"  "�"  "\u200b"  "\x7f"  "\x01"  null  ﬁ  İ
 	`) {
 		c := made(t, `{"first_name":`+crmtest.Quoted(text)+`,"tags":[`+crmtest.Quoted(text)+`]}`)
-		if c.FirstName != text || c.Tags[0] != text {
-			t.Errorf("sent %q, kept %q and the tag %q", text, c.FirstName, c.Tags[0])
-		}
+		assert.Equal(t, c.FirstName, text, "sent")
+		assert.Equal(t, c.Tags[0], text, "sent")
 	}
 }
 

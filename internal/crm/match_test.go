@@ -57,18 +57,14 @@ func TestBestMatch(t *testing.T) {
 func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
 	in := valid(t, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`)
 	best, _ := closest(&in, []Contact{{ID: 2, FirstName: "Ana", MatchKeys: in.MatchKeys()}, {ID: 1, FirstName: "Bo", MatchKeys: in.MatchKeys()}})
-	if best.ID != 1 {
-		t.Errorf("got %d, want the lowest id", best.ID)
-	}
+	assert.Equal(t, best.ID, 1)
 }
 
 func TestMatchKeysAreNormalForms(t *testing.T) {
 	in := valid(t, `{"emails":[{"value":"ÜNA@X.org"}],"phones":[{"value":"(212) 555-0100 ext. 5"},{"value":"+44 20 7946 0958"}]}`)
 	want := []string{"e:üna@x.org", "p:+12125550100;ext=5", "p:+442079460958"}
 	assert.Same(t, want, in.MatchKeys())
-	if keys := (&ContactInput{}).MatchKeys(); len(keys) != 0 {
-		t.Errorf("an empty input has the keys %q", keys)
-	}
+	assert.Equal(t, len((&ContactInput{}).MatchKeys()), 0, "an empty input has the keys")
 }
 
 func TestWithDerivedKeys(t *testing.T) {
@@ -109,9 +105,7 @@ func TestAnExtensionTellsPeopleApart(t *testing.T) {
 		}
 	}
 	in := valid(t, `{"phones":["212-555-0100 x5","212-555-0100 x6","212 555 0100 ext 5","212-555-0100"]}`)
-	if len(*in.Phones) != 3 {
-		t.Errorf("of four phones, of which two are one, %d are kept: %v", len(*in.Phones), *in.Phones)
-	}
+	assert.Equal(t, len(*in.Phones), 3, "of four phones, of which two are one (%v)", *in.Phones)
 }
 
 // The keys of earlier releases had no extension.
@@ -195,9 +189,7 @@ func TestAMatchIsMergedOrKeptAsWasDecided(t *testing.T) {
 		} else if err != nil {
 			got = map[bool]string{true: "refuse"}[err == ErrChanged]
 		}
-		if got != test.Want {
-			t.Errorf("%s: %q, %v", test.What, got, err)
-		}
+		assert.Equal(t, got, test.Want, "%s", test.What)
 	}
 }
 

@@ -155,9 +155,8 @@ func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: the last one that has room is refused: %v", list.Field, err)
 		}
-		if again, err := full.Merge(valid(t, one), hourLater); err != nil || bodyOf(again) != bodyOf(full) {
-			t.Errorf("%s: one that is there already is refused: %v", list.Field, err)
-		}
+		assert.Equal(t, bodyOf(assert.Must(full.Merge(valid(t, one), hourLater))(t)), bodyOf(full),
+			"%s: one that is there already is refused", list.Field)
 		_, err = c.Merge(valid(t, two), hourLater)
 		crmtest.WantFaults(t, list.Field, err,
 			fmt.Sprintf("The %s field is refused: the contact would have more than %d %[1]s.", list.Field, list.Max))
@@ -238,8 +237,7 @@ func TestAnInputServesTwice(t *testing.T) {
 		grown := assert.Must(first.Merge(someInput(t, false), hourLater))(t)
 		grown.AddTags([]string{"x", "y"}, hourLater) //nolint:errcheck // only its traces matter
 		second, err := c.Merge(in, hourLater)
-		if err != nil || bodyOf(first) != bodyOf(second) {
-			t.Fatalf("%v: first\n%s\nthen\n%s", err, bodyOf(first), bodyOf(second))
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, bodyOf(first), bodyOf(second))
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -46,9 +47,7 @@ func TestParsePage(t *testing.T) {
 	}
 	v := &doc.Invalid{}
 	ParsePage(text("0"), text("101"), v)
-	if want := "The page field must be an integer of at least 1. (and 1 more error)"; v.Error() != want {
-		t.Errorf("got %v, want %s", v, want)
-	}
+	assert.Equal(t, v.Error(), "The page field must be an integer of at least 1. (and 1 more error)", "got %v", v)
 }
 
 func TestSkipAndLastPage(t *testing.T) {
@@ -103,9 +102,7 @@ func TestPageNumbers(t *testing.T) {
 		94    100  1 2 ... 91 92 93 94 95 96 97 98 99 100
 		1000  100  1 2 ... 91 92 93 94 95 96 97 98 99 100  // past the end
 	`) {
-		if got := shown(PageNumbers(test.Page, test.Last)); got != test.Want {
-			t.Errorf("page %d of %d: got %s, want %s", test.Page, test.Last, got, test.Want)
-		}
+		assert.Equal(t, shown(PageNumbers(test.Page, test.Last)), test.Want, "page %d of %d", test.Page, test.Last)
 	}
 }
 

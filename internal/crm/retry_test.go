@@ -6,14 +6,13 @@ import (
 	"testing"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestParseRetryKey(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"!", "~", "0b9c1f5e-6a0c-4c39-9b0e-2f6c8f1d7a44", strings.Repeat("k", 255)} {
-		if key, err := ParseRetryKey([]string{good}); err != nil || key != good {
-			t.Errorf("%q: %q, %v", good, key, err)
-		}
+		assert.Equal(t, assert.Must(ParseRetryKey([]string{good}))(t), good)
 	}
 	for _, bad := range [][]string{{}, {""}, {"a", "a"}, {strings.Repeat("k", 256)}, {"a b"}, {"a\tb"}, {"a\x00"}, {"a\x7f"}, {"ä"}, {"\xff"}} {
 		_, err := ParseRetryKey(bad)

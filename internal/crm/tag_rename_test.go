@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -30,9 +31,8 @@ func TestARenamedTagKeepsThePlaceOfTheEarlier(t *testing.T) {
 		if diff := cmp.Diff(strings.Fields(test.Has), got.Tags, cmpopts.EquateEmpty()); diff != "" || !slices.Equal(c.Tags, strings.Fields(test.Had)) {
 			t.Errorf("%q to %q: %q was %q", test.Had, test.Becomes, got.Tags, c.Tags)
 		}
-		if changed := test.Had != test.Has; got.UpdatedAt.Equal(now) != changed {
-			t.Errorf("%q to %q: updated at %v", test.Had, test.Becomes, got.UpdatedAt)
-		}
+		assert.Equal(t, got.UpdatedAt.Equal(now), test.Had != test.Has,
+			"%q to %q: updated at %v", test.Had, test.Becomes, got.UpdatedAt)
 	}
 }
 

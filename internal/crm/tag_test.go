@@ -92,14 +92,11 @@ func TestTagsAreAddedSyncedAndRemoved(t *testing.T) {
 func TestAContactHasAtMost500Tags(t *testing.T) {
 	c := made(t, `{"first_name":"A","last_name":"B","tags":`+listed(499, `"t%d"`)+`}`)
 	full, err := c.AddTags([]string{"x", "t1"}, noon)
-	if err != nil || len(full.Tags) != 500 {
-		t.Errorf("%d tags: %v", len(full.Tags), err)
-	}
+	assert.Succeed(t, err)
+	assert.Equal(t, len(full.Tags), 500)
 	_, err = full.AddTags([]string{"y"}, noon)
 	crmtest.WantFaults(t, "one more", err, "The tags field is refused: the contact would have more than 500 tags.")
-	if less, err := full.RemoveTags([]string{"t0"}, noon); err != nil || len(less.Tags) != 499 {
-		t.Errorf("%d tags: %v", len(less.Tags), err)
-	}
+	assert.Equal(t, len(assert.Must(full.RemoveTags([]string{"t0"}, noon))(t).Tags), 499)
 }
 
 func FuzzDecodeTags(f *testing.F) {

@@ -234,9 +234,7 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 		addresses.0.country  tags.0  tags.1  tags.2
 	`)
 	assert.Same(t, want, got)
-	if err.Error() != "The first_name field must be a string. (and 19 more errors)" {
-		t.Errorf("the message is %q", err)
-	}
+	assert.Equal(t, err.Error(), "The first_name field must be a string. (and 19 more errors)", "the message")
 }
 
 func TestTheMessageCountsTheOtherFaults(t *testing.T) {
@@ -246,9 +244,7 @@ func TestTheMessageCountsTheOtherFaults(t *testing.T) {
 	}
 	for _, want := range []string{"One.", "One. (and 1 more error)", "One. (and 2 more errors)", "One. (and 3 more errors)"} {
 		v.Add("field", "One.")
-		if got := v.Err().Error(); got != want {
-			t.Errorf("%d faults: got %q, want %q", len(v.Faults), got, want)
-		}
+		assert.Equal(t, v.Err().Error(), want, "%d faults", len(v.Faults))
 	}
 }
 
@@ -283,9 +279,7 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if len(c.Emails) != 1 || len(c.Phones) != 1 || len(c.Addresses) != 1 || len(c.Tags) != 1 {
 		t.Errorf("%+v", c)
 	}
-	if tags, err := DecodeTags(doc.NewBody([]byte(`{"tags":[` + repeated(`"t"`, maxTags+1) + `]}`))); err != nil || len(tags) != 1 {
-		t.Errorf("%q %v", tags, err)
-	}
+	assert.Equal(t, len(assert.Must(DecodeTags(doc.NewBody([]byte(`{"tags":[`+repeated(`"t"`, maxTags+1)+`]}`))))(t)), 1)
 	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {
 		t.Error("there is no end to it")
 	}

@@ -135,9 +135,7 @@ func copyThereAndBack(t *testing.T, there Options) {
 	if diff := gocmp.Diff(first, second); err != nil || diff != "" {
 		t.Errorf("%v: the reports differ:\n%s", err, diff)
 	}
-	if diff := gocmp.Diff([]TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}}, first.Tables); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, first.Tables, []TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}})
 	if len(first.Accounts) != 2 || first.Accounts[1].ID != "A2" || len(first.Accounts[1].SHA256) != 64 {
 		t.Errorf("the accounts are %+v", first.Accounts)
 	}

@@ -41,9 +41,8 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 			} {
 				got, err := find(test.sql, test.args...)
 				slices.Sort(got)
-				if err != nil || !slices.Equal(got, test.want) {
-					t.Errorf("%s with %v: got %v, %v, want %v", test.sql, test.args, got, err, test.want)
-				}
+				succeed(t, err)
+				equal(t, slices.Equal(got, test.want), true, "%s with %v", test.sql, test.args)
 			}
 		}
 		for range 2 { // prepared, then used again
@@ -63,15 +62,13 @@ func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 				want int64
 			}{{[]int64{}, 0}, {[]int64{2}, 1}, {[]int64{}, 0}, {[]int64{2, 3, 5}, 2}} {
 				n, err := tx.Exec(`DELETE FROM doc WHERE account_id = $1 AND id = ANY($2)`, int64(1), test.ids)
-				if err != nil || n != test.want {
-					t.Errorf("%v: %d rows, %v, want %d", test.ids, n, err, test.want)
-				}
+				succeed(t, err)
+				equal(t, n, test.want, "%v", test.ids)
 			}
 			return nil
 		}))
 		left, err := d.readAll(t, `SELECT id FROM doc WHERE account_id = 1 ORDER BY id`)
-		if err != nil || !slices.Equal(left, []int64{1, 4, 6}) {
-			t.Errorf("%v are left, %v", left, err)
-		}
+		succeed(t, err)
+		equal(t, slices.Equal(left, []int64{1, 4, 6}), true)
 	})
 }

@@ -25,12 +25,9 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 		// The schema was not changed, and no lock is left.
 		engine := must(openEngine(t.Context(), o))(t)
 		c := must(engine.writer(t.Context()))(t)
-		if version, err := schemaVersion(c); err != nil || version != int(newer) {
-			t.Errorf("the version is %d, %v", version, err)
-		}
-		if found, err := (Conn{conn: c}).Exists(`SELECT 1 FROM doc WHERE id = 7 AND title = 'kept'`); err != nil || !found {
-			t.Errorf("the row is there: %v, %v", found, err)
-		}
+		equal(t, must(schemaVersion(c))(t), int(newer), "the version")
+		equal(t, must((Conn{conn: c}).Exists(`SELECT 1 FROM doc WHERE id = 7 AND title = 'kept'`))(t), true,
+			"the row")
 		engine.release(c)
 		succeed(t, engine.close())
 	})
@@ -41,12 +38,9 @@ func TestMigratingAgainChangesNothing(t *testing.T) {
 		d.insert(t, docTable, int64(1), int64(7), "kept", []byte("body"))
 		var commits atomic.Int64
 		d.Observe(&Observer{Committing: func() error { commits.Add(1); return nil }})
-		if err := migrate(t.Context(), d.engine, d.schema, nil); err != nil || commits.Load() != 0 {
-			t.Errorf("%v, %d commits", err, commits.Load())
-		}
-		if n := d.number(t, `SELECT COUNT(*) FROM doc WHERE title = 'kept'`); n != 1 {
-			t.Errorf("%d rows", n)
-		}
+		succeed(t, migrate(t.Context(), d.engine, d.schema, nil))
+		equal(t, commits.Load(), 0)
+		equal(t, d.number(t, `SELECT COUNT(*) FROM doc WHERE title = 'kept'`), 1)
 	})
 }
 
@@ -63,12 +57,8 @@ func TestAFailedMigrationChangesNothing(t *testing.T) {
 		succeed(t, d.Close())
 		wantRefused(t, "the first step ran twice", wrong, "migration 4", "doc")
 		d = openTiny(t, older)
-		if version := d.number(t, sqlVersion); version != 2 {
-			t.Errorf("the version is %d", version)
-		}
-		if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 1 {
-			t.Errorf("%d people", n)
-		}
+		equal(t, d.number(t, sqlVersion), 2, "the version")
+		equal(t, d.number(t, `SELECT COUNT(*) FROM person`), 1)
 		var tables []string
 		succeed(t, d.Read(t.Context(), func(c Conn) (err error) {
 			tables, err = List(c, func(r Row) string { return r.Text(0) }, c.dialect().tables)
@@ -91,9 +81,7 @@ func TestDerivedDataIsWorkedOutOncePerVersion(t *testing.T) {
 		}{{1, 1}, {1, 1}, {3, 2}, {2, 3}, {2, 3}} {
 			o.Schema.Derived.Version = test.version
 			succeed(t, openTiny(t, o).Close())
-			if runs != test.runs {
-				t.Errorf("version %d: it was worked out %d times, want %d", test.version, runs, test.runs)
-			}
+			equal(t, runs, test.runs, "version %d: it was worked out", test.version)
 		}
 	})
 }
@@ -111,9 +99,7 @@ func TestParametersBindByNumber(t *testing.T) {
 						CAST($5 AS `+c.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
 					WHERE CAST($1 AS BIGINT) = 1 AND CAST($2 AS TEXT) <> CAST($3 AS TEXT)`,
 					int64(1), "two", "three", int64(-1<<63), []byte("\x00\xff")))(t)
-				if got != want {
-					t.Errorf("got %q", got)
-				}
+				equal(t, got, want)
 			}
 			found, err := c.Exists(`SELECT 1 FROM person WHERE login = $2 AND id = $1 AND id = $1`, int64(5), "ana")
 			if err != nil || !found {
@@ -143,9 +129,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 			return nil
 		})
 		wantError(t, "a row of a unit of work", err, ErrTaken)
-		if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 1 {
-			t.Errorf("%d people", n)
-		}
+		equal(t, d.number(t, `SELECT COUNT(*) FROM person`), 1)
 	})
 }
 
@@ -162,9 +146,7 @@ func TestKeysCompareByBytes(t *testing.T) {
 			got, err = List(c, func(r Row) string { return r.Text(0) }, sql, "")
 			return err
 		}))
-		if strings.Join(got, " ") != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		equal(t, strings.Join(got, " "), want, "got %q", got)
 	})
 }
 
@@ -175,9 +157,7 @@ func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 		wantVersions := func(what string, o Options, want ...int64) {
 			t.Helper()
 			d := openTiny(t, o)
-			if found, err := d.readAll(t, sqlVersions); err != nil || !slices.Equal(found, want) {
-				t.Errorf("%s has the versions %v, %v, want %v", what, found, err, want)
-			}
+			equal(t, slices.Equal(must(d.readAll(t, sqlVersions))(t), want), true, "%s has the versions", what)
 			succeed(t, d.Close())
 		}
 		squashed := func(n int) Options {

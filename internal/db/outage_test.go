@@ -178,9 +178,7 @@ func (l *load) stop() {
 		}
 	}
 	for id, name := range l.acked {
-		if there[id] != name {
-			l.t.Errorf("contact %d was acknowledged as %s, and is %q", id, name, there[id])
-		}
+		equal(l.t, there[id], name, "contact %d was acknowledged", id)
 	}
 	l.t.Logf("%d contacts acknowledged, %d there; %d answers were: unavailable; the longest wait for an answer was %v, "+
 		"the longest pause between creates %v", len(l.acked), len(there), l.refused, l.slowest, l.pause)

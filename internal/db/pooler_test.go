@@ -56,19 +56,13 @@ func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 		}
 	})
 	for _, id := range ids {
-		if id != ids[0] {
-			t.Errorf("one email, and the contacts %d and %d", ids[0], id)
-		}
+		equal(t, id, ids[0], "one email, and the contacts")
 	}
-	if p := rig.Get(t, s, account, ids[0]); len(p.Tags) != 64 {
-		t.Errorf("%d of 64 tags", len(p.Tags))
-	}
+	equal(t, len(rig.Get(t, s, account, ids[0]).Tags), 64)
 	rig.Archive(t, s, account, ids[0])
 	rig.Restore(t, s, account, ids[0])
 	key, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
-	if who, err := s.Authenticate(t.Context(), secret); err != nil || who.Key != key.ID {
-		t.Errorf("%+v, %v", who, err)
-	}
+	equal(t, must(s.Authenticate(t.Context(), secret))(t).Key, key.ID)
 	succeed(t, errors.Join(s.RevokeKey(t.Context(), key.ID), s.Ready(t.Context())))
 	_, err = s.Authenticate(t.Context(), secret)
 	wantError(t, "a revoked key", err, crm.ErrUnauthenticated)
@@ -235,9 +229,7 @@ func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *t
 			t.Errorf("%s: %d contacts, want %d", test.name, total, want)
 		}
 	}
-	if n := p.cuts.Load(); n != 4 {
-		t.Errorf("%d commits were cut", n)
-	}
+	equal(t, p.cuts.Load(), 4)
 	if d := create(t, s, account, `{"emails":[{"value":"ana@x.org"}]}`); !d.Merged {
 		t.Errorf("the repeated create made %+v", d)
 	}
@@ -321,7 +313,5 @@ func TestConcurrentCampaignLocksAccountsInAscendingOrder(t *testing.T) {
 		_, err := s.UpdateCampaign(t.Context(), owner, made.ID, campaign.Input{Beneficiaries: &none})
 		return err
 	})
-	if got, err := s.Campaign(t.Context(), owner.Number, made.ID); err != nil || len(got.Beneficiaries) != 0 {
-		t.Errorf("%v: %+v", err, got)
-	}
+	equal(t, len(must(s.Campaign(t.Context(), owner.Number, made.ID))(t).Beneficiaries), 0)
 }

@@ -124,9 +124,9 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 		"selects":            {`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`},
 	} {
 		for _, sql := range statements {
-			if got := spreadFault(sql, tenant); (got == "") != (fault == "") || !strings.Contains(got, fault) {
-				t.Errorf("%s: %q, want %q", sql, got, fault)
-			}
+			got := spreadFault(sql, tenant)
+			equal(t, (got == ""), (fault == ""), "%s", sql)
+			contains(t, got, fault, "%s", sql)
 		}
 	}
 }
@@ -212,9 +212,7 @@ func TestEveryStatementNamesOneAccount(t *testing.T) {
 		if strings.HasPrefix(sql, "CREATE ") || strings.HasPrefix(name, "sqlStep") {
 			continue // an upgrade
 		}
-		if (fault != "") != slices.Contains(everywhere, name) {
-			t.Errorf("%s: %s\n%s", name, fault, sql)
-		}
+		equal(t, (fault != ""), slices.Contains(everywhere, name), "%s: %s\n%s", name, fault, sql)
 	}
 }
 
@@ -227,9 +225,8 @@ func TestWhatTablesAreWrittenWithNamesOneAccount(t *testing.T) {
 		}
 		for name, text := range db.TableTexts(table) {
 			looked++
-			if fault := spreadFault(text, func(name string) bool { return name == table.Name }); fault != "" {
-				t.Errorf("%s of %s: %s\n%s", name, table.Name, fault, text)
-			}
+			equal(t, spreadFault(text, func(name string) bool { return name == table.Name }), "",
+				"%s of %s (%v)", name, table.Name, text)
 		}
 	}
 	if looked < 40 {
@@ -259,9 +256,7 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 			return
 		}
 		seen[sql] = true
-		if fault := spreadFault(sql, tenant); fault != "" {
-			t.Errorf("%s\n%s", fault, sql)
-		}
+		equal(t, spreadFault(sql, tenant), "", "%v", sql)
 		for _, named := range tableNamed.FindAllStringSubmatch(sql, -1) {
 			touched[named[1]] = true
 		}

@@ -183,13 +183,9 @@ func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
 			t.Errorf("read %d: %v", i, err)
 		}
 	}
-	if n := attempts.Load(); n != 40 {
-		t.Errorf("40 reads were tried %d times", n)
-	}
+	equal(t, attempts.Load(), 40, "40 reads were tried")
 	for i, err := range gathered(t, s, away(1000, 2), healthy, healthy, away(1001, 0), healthy) {
-		if (i == 0 || i == 3) != (err != nil) {
-			t.Errorf("read %d after a long wait: %v", i, err)
-		}
+		equal(t, (i == 0 || i == 3), (err != nil), "read %d after a long wait", i)
 	}
 }
 
@@ -252,9 +248,7 @@ func TestAClientWhoLeavesDuringAReadDoesNotCostAConnection(t *testing.T) {
 		if _, err := c.Exists(db.VersionQuery); !errors.Is(err, context.Canceled) {
 			t.Errorf("the next statement: %v", err)
 		}
-		if made := pool.Stat().NewConnsCount() - before; made != 0 {
-			t.Errorf("%d connections were made anew", made)
-		}
+		equal(t, pool.Stat().NewConnsCount()-before, 0)
 		return nil
 	}))
 }

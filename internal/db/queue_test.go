@@ -37,9 +37,7 @@ func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) 
 			if attempts != test.want || (err == nil) != (test.want > 1) {
 				t.Errorf("%s: %d attempts, and the change hears %v", name, attempts, err)
 			}
-			if n := d.number(t, `SELECT COUNT(*) FROM person`); n != test.want-1 {
-				t.Errorf("%s: %d people", name, n)
-			}
+			equal(t, d.number(t, `SELECT COUNT(*) FROM person`), test.want-1, "%s", name)
 		})
 	}
 }
@@ -102,14 +100,10 @@ func TestWhatIsConsideredIsNotWritten(t *testing.T) {
 			for row, isRemoved := range tx.Pending(personTable) {
 				pending += fmt.Sprint(row, isRemoved)
 			}
-			if pending != "[1 ana] false" {
-				t.Errorf("pending: %s", pending)
-			}
+			equal(t, pending, "[1 ana] false", "pending")
 			return nil
 		}))
-		if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 0 {
-			t.Errorf("%d people", n)
-		}
+		equal(t, d.number(t, `SELECT COUNT(*) FROM person`), 0)
 	})
 }
 
@@ -159,9 +153,7 @@ func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
 			if n := commits.Load(); n < large/6 {
 				t.Errorf("%d large changes were written with %d commits", large, n)
 			}
-			if n := d.number(t, `SELECT COUNT(*) FROM doc`); n != int64(i+1)*(large+small) {
-				t.Errorf("%d rows", n)
-			}
+			equal(t, d.number(t, `SELECT COUNT(*) FROM doc`), int64(i+1)*(large+small))
 		}
 	})
 }
@@ -231,8 +223,6 @@ func TestConcurrentStatsTellHowTheDatabaseIsDoing(t *testing.T) {
 		}
 		free()
 		succeed(t, errors.Join(<-done, <-done))
-		if n := d.Waiting(); n != 0 {
-			t.Errorf("%d changes wait", n)
-		}
+		equal(t, d.Waiting(), 0)
 	})
 }

@@ -30,9 +30,7 @@ func TestABlockIsReadAsItWasStored(t *testing.T) {
 		}
 		for at := range BlockSize {
 			seq := block*BlockSize + int64(at) + 1
-			if got.Has(seq) != want.Has(seq) {
-				t.Fatalf("%d is in the set: %v", seq, got.Has(seq))
-			}
+			equal(t, got.Has(seq), want.Has(seq), "%d is in the set", seq)
 			if of, place := BlockOf(seq); of != block || place != at {
 				t.Fatalf("%d is at %d of block %d", seq, place, of)
 			}
@@ -40,9 +38,7 @@ func TestABlockIsReadAsItWasStored(t *testing.T) {
 		for _, at := range places {
 			b.Put(at, false)
 		}
-		if b != (SetBlock{}) {
-			t.Fatalf("after all were taken out: %v", b)
-		}
+		equal(t, b, (SetBlock{}), "after all were taken out")
 	})
 }
 
@@ -95,9 +91,7 @@ func TestRangesOfSequenceNumbers(t *testing.T) {
 			t.Errorf("from %d to %d: %v", ends[0], ends[1], set.Page(0, 400))
 		}
 		for seq := int64(-1); seq <= 310; seq++ {
-			if n := max(0, min(seq, ends[1])-ends[0]+1); set.Rank(seq) != n {
-				t.Errorf("%d of the numbers from %d to %d come up to %d, want %d", set.Rank(seq), ends[0], ends[1], seq, n)
-			}
+			equal(t, set.Rank(seq), max(0, min(seq, ends[1])-ends[0]+1), "%v (%v) (%v)", ends[0], ends[1], seq)
 		}
 		other := set.Clone()
 		if other.Add(400); set.Has(400) || !other.Has(400) {

@@ -73,9 +73,8 @@ func wantOpens(t *testing.T, what, dir string, documents int64) {
 			return
 		}
 		total := d.number(t, `SELECT COUNT(*) FROM doc`)
-		if err := d.Close(); err != nil || total != documents {
-			t.Errorf("%s: %d documents, want %d, %v", what, total, documents, err)
-		}
+		succeed(t, d.Close())
+		equal(t, total, documents, "%s", what)
 	}
 }
 
@@ -136,9 +135,7 @@ func TestConcurrentLogOfAnotherDatabaseIsRefused(t *testing.T) {
 		wantNotCopied(t, what, left, foreign)
 		wantSays(t, what+" as the source", copyDirectory(t, left, t.TempDir()), foreign)
 		wantSays(t, what+" as the target", copyDirectory(t, other, left), foreign)
-		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-			t.Errorf("%s was changed: %v", what, err)
-		}
+		equal(t, string(must(os.ReadFile(path))(t)), string(before), "%s was changed", what)
 	}
 	whole := filepath.Join(left, DatabaseFile)
 	succeed(t, errors.Join(copyFile(online, whole), os.Remove(whole+"-wal")))
@@ -186,9 +183,7 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 		certificates := t.TempDir()
 		succeed(t, os.Mkdir(filepath.Join(certificates, name), 0o700))
 		wantNotOpened(t, "certificates alone", certificates, DatabaseFile+" is missing", name+" is there", "--database")
-		if left, err := os.ReadDir(certificates); err != nil || len(left) != 1 {
-			t.Errorf("something was made: %v, %v", left, err)
-		}
+		equal(t, len(must(os.ReadDir(certificates))(t)), 1, "something was made")
 		// A node that has worked with PostgreSQL has such a directory, and may switch back.
 		succeed(t, copyDirectory(t, used(), certificates))
 		succeed(t, serve(t, certificates).Close())

@@ -106,9 +106,8 @@ func TestConcurrentCommitFlushesTheDiskOnce(t *testing.T) {
 		}
 	}
 	before := disk.log.Load()
-	if err := d.Ready(t.Context()); err != nil || disk.log.Load() != before+1 {
-		t.Errorf("ready: %v, after %d flushes of the log", err, disk.log.Load()-before)
-	}
+	succeed(t, d.Ready(t.Context()))
+	equal(t, disk.log.Load(), before+1, "ready (%v)", disk.log.Load()-before)
 }
 
 // If a disk accepts no writes, the error says so, and not only that some operation has failed.

@@ -45,9 +45,8 @@ func TestEveryConnectionIsDurable(t *testing.T) {
 		} {
 			var got string
 			_, err := (Conn{conn: c}).One(func(r Row) { got = r.Text(0) }, "PRAGMA "+pragma)
-			if err != nil || got != want {
-				t.Errorf("connection %d: %s is %s, %v, want %s", i, pragma, got, err, want)
-			}
+			succeed(t, err)
+			equal(t, got, want, "connection %d: %s", i, pragma)
 		}
 	}
 }
@@ -91,9 +90,7 @@ func TestALongReadEnds(t *testing.T) {
 		wantError(t, name+" that takes too long", of(t.Context(), endless), ErrUnavailable)
 	}
 	succeed(t, d.LongView(t.Context(), counting("200000")))
-	if n := d.number(t, `SELECT COUNT(*) FROM person`); n != 0 {
-		t.Errorf("%d people", n)
-	}
+	equal(t, d.number(t, `SELECT COUNT(*) FROM person`), 0)
 }
 
 func TestConcurrentReaderWaitsForAFreeConnection(t *testing.T) {
@@ -157,16 +154,13 @@ func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
 			return nil
 		}, "SELECT 1 UNION ALL SELECT 2")
 	})
-	if err != nil || !slices.Equal(rows, []int64{1, 2}) {
-		t.Errorf("%v, %v", rows, err)
-	}
+	succeed(t, err)
+	equal(t, slices.Equal(rows, []int64{1, 2}), true)
 	most := 0
 	for _, c := range d.engine.(*sqliteEngine).opened {
 		most = max(most, len(c.statements))
 	}
-	if most != keptStatements {
-		t.Errorf("a connection keeps %d statements, want %d", most, keptStatements)
-	}
+	equal(t, most, keptStatements, "a connection keeps")
 }
 
 // SQLite runs a statement once for each element of a list, so that it can have only one. The same list may stand there twice.

@@ -158,8 +158,3 @@ func equal[T any](t assert.Failer, got, want T, what ...any) {
 	t.Helper()
 	assert.Equal(t, got, want, what...)
 }
-
-func contains(t assert.Failer, text, part string, what ...any) {
-	t.Helper()
-	assert.Contains(t, text, part, what...)
-}

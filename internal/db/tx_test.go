@@ -138,9 +138,7 @@ func TestACounterIsAddedToAfterItWasWritten(t *testing.T) {
 					}
 					return nil
 				})))
-			if got := d.rows(t)["total 1/"+name]; got != test.want {
-				t.Errorf("%s: %q, want %q", name, got, test.want)
-			}
+			equal(t, d.rows(t)["total 1/"+name], test.want, "%s", name)
 		}
 	})
 }

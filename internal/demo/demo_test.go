@@ -64,9 +64,8 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) (given map[int64]int6
 	refunded, covered, atGala, overdue, sum, galaSum := 0, 0, 0, int64(0), int64(0), int64(0)
 	gala := fmt.Sprintf("lighthouse-gala-%d", galaDay(now, 0).Year())
 	for _, account := range assert.Must(s.Accounts(t.Context()))(t) {
-		if zone := assert.Must(s.AccountSettings(t.Context(), account.Number))(t).Timezone; zone != "America/New_York" {
-			t.Errorf("the clocks of %s are those of %s", account.Name, zone)
-		}
+		assert.Equal(t, assert.Must(s.AccountSettings(t.Context(), account.Number))(t).Timezone, "America/New_York",
+			"the clocks of %s are those", account.Name)
 		for _, p := range people(t, s, account.Number) {
 			p.check(t, now)
 			for i := range p.gifts {
@@ -153,17 +152,14 @@ func (p *person) check(t *testing.T, now time.Time) {
 		}
 	}
 	monthly := slices.ContainsFunc(p.plans, func(plan giving.Plan) bool { return p.givesByPlan(plan, now) })
-	if tagged := slices.Contains(p.Tags, "monthly donor"); tagged != monthly {
-		t.Errorf("contact %d has the tag of a monthly donor: %v, and gives monthly: %v; plans %+v", p.ID, tagged, monthly, p.plans)
-	}
+	assert.Equal(t, slices.Contains(p.Tags, "monthly donor"), monthly,
+		"contact %d has the tag of a monthly donor (%v)", p.ID, p.plans)
 	if slices.Contains(p.Tags, "lapsed") && (years[now.Year()] > 0 || years[now.Year()-1] == 0) {
 		t.Errorf("contact %d is lapsed, and gave in %v", p.ID, years)
 	}
 	year := galaDay(now, 0).Year()
 	tagged, gave := slices.Contains(p.Tags, fmt.Sprint("gala ", year)), slices.Contains(p.slugs, fmt.Sprint("lighthouse-gala-", year))
-	if tagged != gave {
-		t.Errorf("contact %d was at the gala: %v, and gave there: %v", p.ID, tagged, gave)
-	}
+	assert.Equal(t, tagged, gave, "contact %d was at the gala", p.ID)
 }
 
 // givesByPlan tells whether a plan is active and monthly, with a gift for every month up to now.

@@ -35,24 +35,16 @@ func TestPretendedPayments(t *testing.T) {
 
 	o := order(1, "monthly")
 	h, err := p.Start(t.Context(), o)
-	if err != nil || h.URL != "http://127.0.0.1:8080/test-payment/"+h.Session.ID {
-		t.Fatal(h, err)
-	}
-	if again := start(t, p, o); again != h.Session {
-		t.Errorf("the same order is another session: %v", again)
-	}
-	if shown, err := desk.PretendedOrder(h.Session.ID); err != nil || shown.For != o.For {
-		t.Errorf("the page is about %+v, %v", shown, err)
-	}
-	if next := choose(h.Session, pay.ChooseBack); next != o.Cancel || look(t, p, h.Session).Session.State != donate.Open {
-		t.Errorf("who goes back comes to %s", next)
-	}
+	succeed(t, err)
+	equal(t, h.URL, "http://127.0.0.1:8080/test-payment/"+h.Session.ID)
+	equal(t, start(t, p, o), h.Session, "the same order is another session")
+	equal(t, must(desk.PretendedOrder(h.Session.ID))(t).For, o.For, "the page is about")
+	equal(t, choose(h.Session, pay.ChooseBack), o.Cancel, "who goes back comes")
+	equal(t, look(t, p, h.Session).Session.State, donate.Open, "who goes back comes")
 	if next := choose(h.Session, pay.ChooseDecline); next != "" || look(t, p, h.Session).Payment.Fault == "" {
 		t.Errorf("a card that was declined leads to %s", next)
 	}
-	if next := choose(h.Session, pay.ChoosePay); next != o.Success {
-		t.Errorf("a payment leads to %s", next)
-	}
+	equal(t, choose(h.Session, pay.ChoosePay), o.Success, "a payment leads")
 	choose(h.Session, pay.ChooseDecline) // after it was paid, nothing changes it
 	is := look(t, p, h.Session)
 	if is.Live || is.Session.State != donate.Paid || is.Payment.State != donate.Paid || is.Payment.Amount != o.Amount || is.Plan.Status != giving.ActivePlan || is.Plan.Frequency != "monthly" {
@@ -75,13 +67,10 @@ func TestPretendedPayments(t *testing.T) {
 	}
 	old := order(3, donate.Once)
 	old.At = time.Now().Add(-2 * time.Hour)
-	if is := look(t, p, start(t, p, old)); is.Session.State != donate.Expired {
-		t.Errorf("an old order is %+v", is.Session)
-	}
+	equal(t, look(t, p, start(t, p, old)).Session.State, donate.Expired, "an old order")
 	var since []donate.Ref
-	if err := p.Since(t.Context(), time.Now().Add(-time.Hour), func(ref donate.Ref) error { since = append(since, ref); return nil }); err != nil || len(since) != 2 {
-		t.Errorf("since an hour ago: %v, %v", since, err)
-	}
+	succeed(t, p.Since(t.Context(), time.Now().Add(-time.Hour), func(ref donate.Ref) error { since = append(since, ref); return nil }))
+	equal(t, len(since), 2, "since an hour ago: %v", since)
 	live := order(4, donate.Once)
 	live.Live = true
 	if _, err := p.Start(t.Context(), live); err == nil {

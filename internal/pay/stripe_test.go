@@ -118,9 +118,8 @@ func TestDebit(t *testing.T) {
 		}
 		s.EndDebit(is.Payment.ID, arrives)
 		is = look(t, p, session)
-		if want := map[bool]donate.State{true: donate.Paid, false: donate.Failed}[arrives]; is.Payment.State != want {
-			t.Errorf("the debit ends as %s, want %s", is.Payment.State, want)
-		}
+		equal(t, is.Payment.State, map[bool]donate.State{true: donate.Paid, false: donate.Failed}[arrives],
+			"the debit ends")
 	}
 }
 
@@ -162,16 +161,10 @@ func TestMonthlyGift(t *testing.T) {
 		t.Errorf("an amount that staff have changed makes %+v", is)
 	}
 	change(donate.Change{Kind: donate.NewAmount, Amount: 30_00, Covered: donate.KeepCovered})
-	if is := change(donate.Change{Kind: donate.PausePlan}); is.Status != giving.Paused {
-		t.Errorf("a pause makes %+v", is)
-	}
+	equal(t, change(donate.Change{Kind: donate.PausePlan}).Status, giving.Paused, "a pause makes")
 	s.Advance(62 * 24 * time.Hour)
-	if payments := s.Books(); len(payments) != 2 {
-		t.Errorf("a paused plan was charged: %v", payments)
-	}
-	if is := change(donate.Change{Kind: donate.ResumePlan}); is.Status != giving.ActivePlan {
-		t.Errorf("the end of a pause makes %+v", is)
-	}
+	equal(t, len(s.Books()), 2, "a paused plan was charged")
+	equal(t, change(donate.Change{Kind: donate.ResumePlan}).Status, giving.ActivePlan, "the end of a pause makes")
 
 	s.Break(plan.ID, true)
 	for range 31 {
@@ -220,9 +213,7 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	}
 	s.FailRefund(refunds[3])
 	payment := look(t, p, session).Payment
-	if len(payment.Refunds) != len(refunds) {
-		t.Errorf("of %d refunds, %d are seen", len(refunds), len(payment.Refunds))
-	}
+	equal(t, len(payment.Refunds), len(refunds))
 	for _, r := range payment.Refunds {
 		if failed := r.ID == refunds[3]; r.At.IsZero() || r.FailedAt.IsZero() == failed || (r.State == donate.Failed) != failed {
 			t.Errorf("a refund is %+v", r)
@@ -402,9 +393,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}
 	unknown := []byte(`{"id":"evt_1","type":"payout.paid","livemode":false,"data":{"object":{"id":"po_1"}}}`)
 	signature := stripetest.Sign(unknown, s.Secret, now)
-	if h, err := p.Verify(func(string) string { return signature }, unknown, now); err != nil || h.Ref != (donate.Ref{}) {
-		t.Errorf("an event that we did not ask for is %+v, %v", h, err)
-	}
+	equal(t, must(p.Verify(func(string) string { return signature }, unknown, now))(t).Ref, (donate.Ref{}),
+		"an event that we did not ask for")
 }
 
 func TestErrorsSayWhatCanBeDone(t *testing.T) {
@@ -441,9 +431,7 @@ func TestErrorsSayWhatCanBeDone(t *testing.T) {
 
 	o := order(5, donate.Once)
 	first, again := start(t, p, o), start(t, p, o)
-	if first != again {
-		t.Errorf("the same order started %v and %v", first, again)
-	}
+	equal(t, first, again, "the same order started")
 	o.Amount++
 	_, err = p.Start(ctx, o)
 	is("another order with the key", err, donate.ErrDefinite, "same parameters")
@@ -537,14 +525,12 @@ func TestUnitsOfStripe(t *testing.T) {
 		o := order(i, donate.Once)
 		o.Currency, o.Amount = c.currency, c.amount
 		session := start(t, p, o)
-		if asked != fmt.Sprint(c.units) {
-			t.Errorf("%d %s is asked for as %s, want %d", c.amount, c.currency, asked, c.units)
-		}
+		equal(t, asked, fmt.Sprint(c.units), "%d %s is asked for (%v)", c.amount, c.currency, c.units)
 		s.Asked = nil
 		s.Pay(session.ID, stripetest.Card)
-		if is := look(t, p, session); is.Payment.Amount != c.amount || is.Payment.Currency != c.currency {
-			t.Errorf("%d %s comes back as %d %s", c.amount, c.currency, is.Payment.Amount, is.Payment.Currency)
-		}
+		is := look(t, p, session)
+		equal(t, is.Payment.Amount, c.amount)
+		equal(t, is.Payment.Currency, c.currency)
 	}
 	for i, c := range []struct {
 		currency string
@@ -566,13 +552,9 @@ func TestRegister(t *testing.T) {
 	s, p := open(t)
 	ctx := t.Context()
 	for range 2 { // the second one replaces the first
-		if secret, err := p.Register(ctx, "https://example.org/hooks/stripe/a1"); err != nil || secret != s.Secret {
-			t.Fatal(secret, err)
-		}
+		equal(t, must(p.Register(ctx, "https://example.org/hooks/stripe/a1"))(t), s.Secret)
 	}
-	if n := s.Endpoints(); n != 1 {
-		t.Errorf("%d addresses are registered", n)
-	}
+	equal(t, s.Endpoints(), 1)
 }
 
 // must and succeed are for calls that must succeed.
@@ -587,9 +569,4 @@ func succeed(t assert.Failer, err error) {
 func equal[T any](t assert.Failer, got, want T, what ...any) {
 	t.Helper()
 	assert.Equal(t, got, want, what...)
-}
-
-func contains(t assert.Failer, text, part string, what ...any) {
-	t.Helper()
-	assert.Contains(t, text, part, what...)
 }

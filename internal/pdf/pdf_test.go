@@ -12,6 +12,7 @@ import (
 	reader "github.com/dslipak/pdf"
 
 	"donorbook/internal/pdf"
+	"donorbook/internal/rig/assert"
 )
 
 var body = pdf.Style{Size: 11}
@@ -113,9 +114,7 @@ func TestTheSameDocumentHasTheSameBytes(t *testing.T) {
 func TestLongTextsGoOnOnTheNextLineAndPage(t *testing.T) {
 	text := strings.Repeat("Every gift counts. ", 400) + strings.Repeat("王", 200) + strings.Repeat("x", 300)
 	pages := read(t, written(t, pdf.Letter, func(d *pdf.Document) { d.Paragraph(body, text) }))
-	if len(pages) != 3 {
-		t.Errorf("%d pages", len(pages))
-	}
+	assert.Equal(t, len(pages), 3)
 	without := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	if without(strings.Join(pages, "")) != without(text) {
 		t.Error("text is missing")
@@ -140,9 +139,9 @@ func TestATableRepeatsItsHeadingOnEachPage(t *testing.T) {
 			t.Errorf("page %d has no heading: %s", i+1, page)
 		}
 	}
-	if all := strings.Join(pages, ""); !strings.Contains(all, "$0.00") || !strings.Contains(all, "$99.00") {
-		t.Error("rows are missing")
-	}
+	all := strings.Join(pages, "")
+	assert.Contains(t, all, "$0.00", "rows are missing")
+	assert.Contains(t, all, "$99.00", "rows are missing")
 }
 
 func TestLabelsStayOnTheirSheet(t *testing.T) {
@@ -180,9 +179,7 @@ func TestTheLabelsOfASheetHaveOneSize(t *testing.T) {
 				sizes = append(sizes, size)
 			}
 		}
-		if got := strings.Join(sizes, " "); got != want {
-			t.Errorf("sheet %d has letters of the sizes %s, want %s", i+1, got, want)
-		}
+		assert.Equal(t, strings.Join(sizes, " "), want, "sheet %d has letters of the sizes", i+1)
 	}
 }
 

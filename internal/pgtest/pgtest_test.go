@@ -2,7 +2,10 @@
 
 package pgtest
 
-import "testing"
+import (
+	"donorbook/internal/rig/assert"
+	"testing"
+)
 
 func TestAClusterStartsServesAndStops(t *testing.T) {
 	c, err := Fast()
@@ -41,9 +44,7 @@ func TestAStandbyFollowsAndTakesOver(t *testing.T) {
 	if err := standby.Promote(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Number(standby.URL("postgres"), "SELECT n FROM kept"); err != nil || n != 7 {
-		t.Errorf("%d, %v", n, err)
-	}
+	assert.Equal(t, assert.Must(Number(standby.URL("postgres"), "SELECT n FROM kept"))(t), 7)
 	if err := standby.Exec("INSERT INTO kept VALUES (8)"); err != nil {
 		t.Error(err)
 	}

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"donorbook/internal/rig/assert"
 	"strings"
 	"testing"
 )
@@ -22,9 +23,7 @@ func TestMarkdownEscapes(t *testing.T) {
 		if err := page.ExecuteTemplate(&b, "text", text); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.String(); got != want {
-			t.Errorf("%q\n got %s\nwant %s", text, got, want)
-		}
+		assert.Equal(t, b.String(), want, "%q", text)
 	}
 }
 
@@ -36,7 +35,6 @@ func TestACommandKeepsItsBodyInQuotes(t *testing.T) {
 	if err := page.ExecuteTemplate(&b, "code", []any{request, `{"company": "O'Neill & Co"}`}); err != nil {
 		t.Fatal(err)
 	}
-	if body := `&#34;O\u0027Neill &amp; Co&#34;`; !strings.Contains(b.String(), body) || strings.Count(b.String(), "&#39;") != 2 {
-		t.Errorf("the command is %s", b.String())
-	}
+	assert.Contains(t, b.String(), `&#34;O\u0027Neill &amp; Co&#34;`, "the command")
+	assert.Equal(t, strings.Count(b.String(), "&#39;"), 2, "the command")
 }

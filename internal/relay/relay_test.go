@@ -177,14 +177,10 @@ func TestAMailArrivesAsItWasWritten(t *testing.T) {
 		"From": `"Harbor Light" <giving@harbor.example>`, "To": "<ada@example.org>", "Reply-To": `"Harbor Light" <office@harbor.example>`, "Subject": "Welcome",
 		"Message-Id": "<77.donorbook@harbor.example>", "Auto-Submitted": "auto-generated", "User-Agent": "", "X-Mailer": "", "Date": "Wed, 18 Nov 2026 09:00:00 +0000",
 	} {
-		if m.Header.Get(header) != want {
-			t.Errorf("%s is %q, want %q", header, m.Header.Get(header), want)
-		}
+		equal(t, m.Header.Get(header), want, "%s", header)
 	}
 	for _, want := range []string{"text/plain", "text/html", "Hello Ada.", "https://donors.example/console/invite/x"} {
-		if !strings.Contains(got.text, want) {
-			t.Errorf("the mail lacks %q:\n%s", want, got.text)
-		}
+		contains(t, got.text, want, "the mail lacks")
 	}
 }
 
@@ -205,9 +201,7 @@ func TestNothingInAMailBecomesAHeaderOrARecipient(t *testing.T) {
 			t.Errorf("%q: envelope %v, headers %v", hostile, got.to, m.Header)
 		}
 	}
-	if len(office.taken) != 8 {
-		t.Errorf("%d mails", len(office.taken))
-	}
+	equal(t, len(office.taken), 8)
 }
 
 func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
@@ -234,9 +228,8 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 		}
 	}
 	// A mail that was acknowledged was sent, whatever the relay does then.
-	if err := r.Send(t.Context(), letter(t, "rude@example.org")); err != nil || len(office.taken) != 1 {
-		t.Errorf("%v, %d mails", err, len(office.taken))
-	}
+	succeed(t, r.Send(t.Context(), letter(t, "rude@example.org")))
+	equal(t, len(office.taken), 1)
 	// What the operator must mend is not the mail's end: a sender, a password, a certificate, an address where nothing listens.
 	stranger, _ := mail.ParseAddress("stranger@harbor.example")
 	plain, _ := net.Listen("tcp", "127.0.0.1:0")
@@ -279,9 +272,7 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 			t.Errorf("%s: %+v %v", name, refused, err)
 		}
 	}
-	if len(office.taken) != 1 {
-		t.Errorf("%d mails", len(office.taken))
-	}
+	equal(t, len(office.taken), 1)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	if r.Send(stopped, letter(t, "ada@example.org")) == nil {

@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestAFieldThatAContactDoesNotHaveIsFound(t *testing.T) {
@@ -21,8 +22,6 @@ func TestAFieldThatAContactDoesNotHaveIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err) // the API ignores a field that does not exist
 		}
-		if got := unknownField(t, body, in); got != want {
-			t.Errorf("%s: the unknown field is %q, want %q", body, got, want)
-		}
+		assert.Equal(t, unknownField(t, body, in), want, "%s: the unknown field", body)
 	}
 }

@@ -182,15 +182,12 @@ func TestBadFiles(t *testing.T) {
 		switch {
 		case errors.As(err, &refused):
 			message = refused.Message
-			if refused.Name != "people.csv" {
-				t.Errorf("%s: the file is called %s", name, refused.Name)
-			}
+			equal(t, refused.Name, "people.csv", "%s: the file is called", name)
 		case !errors.Is(err, io.EOF):
 			message = err.Error()
 		}
-		if message != c.want || fault != c.fault {
-			t.Errorf("%s:\n%s\n%s\nwant\n%s\n%s", name, message, fault, c.want, c.fault)
-		}
+		equal(t, message, c.want, "%s", name)
+		equal(t, fault, c.fault, "%s", name)
 		if most > 24*mega {
 			t.Errorf("%s took %d MB of memory", name, most/1e6)
 		}
@@ -258,9 +255,7 @@ func TestSmallFilesNameFewCells(t *testing.T) {
 		return
 	}
 	whole := `<row><c t="str"><v>a</v></c></row>` + strings.Repeat(`<row><c><v>1</v></c></row>`, 1<<20-1)
-	if n, err := countRows(sheet(whole)); err != nil || n != 1<<20-1 {
-		t.Errorf("a sheet that is full: %d rows were read, %v", n, err)
-	}
+	equal(t, must(countRows(sheet(whole)))(t), 1<<20-1, "a sheet that is full")
 }
 
 // countRows counts the rows of a file, also those that are wrong.
@@ -299,9 +294,4 @@ func succeed(t testing.TB, err error) {
 func equal[T any](t assert.Failer, got, want T, what ...any) {
 	t.Helper()
 	assert.Equal(t, got, want, what...)
-}
-
-func contains(t assert.Failer, text, part string, what ...any) {
-	t.Helper()
-	assert.Contains(t, text, part, what...)
 }

@@ -6,12 +6,12 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"testing/iotest"
 
 	"golang.org/x/text/encoding/charmap"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 )
 
@@ -32,11 +32,9 @@ func TestMain(m *testing.M) {
 // SECURITY.md says what a file may have at most.
 func TestTheLimitsOfARowAreTold(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../SECURITY.md")
+	text := assert.Must(os.ReadFile("../../SECURITY.md"))(t)
 	says := fmt.Sprintf("| a row of an imported file | %d MiB, and %d MiB in a cell;", maxRow>>20, maxCell>>20)
-	if !strings.Contains(string(text), says) {
-		t.Errorf("SECURITY.md does not say %q: %v", says, err)
-	}
+	assert.Contains(t, string(text), says, "SECURITY.md does not say")
 }
 
 // All texts of a workbook can be read until there are too many.

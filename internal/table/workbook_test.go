@@ -150,9 +150,7 @@ func TestOtherSheetsAreNamed(t *testing.T) {
 	parts["xl/_rels/workbook.xml.rels"], parts["xl/workbook.xml"] = list+`</Relationships>`, sheets+`</sheets></workbook>`
 	file := workbook(t, parts)
 	r := must(table.Open(bytes.NewReader(file), int64(len(file)), "x"))(t)
-	if got := strings.Join(r.OtherSheets, "|"); got != "2025|"+strings.Repeat("é", 50) {
-		t.Errorf("the other sheets are %s", got)
-	}
+	equal(t, strings.Join(r.OtherSheets, "|"), "2025|"+strings.Repeat("é", 50), "the other sheets")
 }
 
 // TestTypedCells: numbers and days are such in each format.

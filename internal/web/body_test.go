@@ -90,9 +90,7 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 			answer := sent(t, n.dial(t, "127.0.0.1"), "POST / HTTP/1.1\r\nHost: localhost\r\n"+head)
 			_, status, _ := strings.Cut(answer, " ")
 			took := time.Since(begun).Truncate(time.Second)
-			if got := fmt.Sprintf(" %.3s %v", status, took); got != want {
-				t.Errorf("%q: %s, want %s: %s", head, got, want, answer)
-			}
+			equal(t, fmt.Sprintf(" %.3s %v", status, took), want, "%q (%v)", head, answer)
 		})
 	}
 }
@@ -145,9 +143,7 @@ func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 		} {
 			line := make([]byte, 12)
 			must(io.ReadFull(begin(head), line))(t)
-			if string(line) != "HTTP/1.1 503" {
-				t.Errorf("one too many: %s", line)
-			}
+			equal(t, string(line), "HTTP/1.1 503", "one too many: %s", line)
 		}
 		want := func(what string, size int, chunked bool) {
 			t.Helper()
@@ -213,9 +209,8 @@ func TestABudgetIsSharedByAccounts(t *testing.T) {
 	for o, n := range b.owners {
 		b.give(o, n)
 	}
-	if b.used != 0 || len(b.owners) != 0 {
-		t.Errorf("%d bytes of %d owners are left", b.used, len(b.owners))
-	}
+	equal(t, b.used, 0)
+	equal(t, len(b.owners), 0)
 }
 
 // Owners who take all that they get, piece by piece, leave something for another.
@@ -259,15 +254,11 @@ func TestEachStepOfALongAnswerHasItsOwnDeadline(t *testing.T) {
 			w := &slowWriter{ResponseWriter: httptest.NewRecorder()}
 			quietPlumbing().Wrap(func(w http.ResponseWriter, _ *http.Request) error {
 				for _, part := range parts {
-					if n := must(w.Write(make([]byte, part)))(t); n != part {
-						t.Errorf("%d of %d bytes", n, part)
-					}
+					equal(t, must(w.Write(make([]byte, part)))(t), part)
 				}
 				return nil
 			}).ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
-			if got := fmt.Sprint(w.steps); got != want {
-				t.Errorf("%v: %s, want %s", parts, got, want)
-			}
+			equal(t, fmt.Sprint(w.steps), want, "%v", parts)
 		}
 	})
 }

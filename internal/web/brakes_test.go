@@ -97,29 +97,20 @@ func TestBrakesCountByAddress(t *testing.T) {
 		}
 		return all
 	}
-	if got := asked("192.0.2.1", true, brakesNow, 50); got != [4]int{AskNothing: 5, AskLink: 5, AskWait: 40} {
-		t.Errorf("an address with solved puzzles: %v", got)
-	}
+	equal(t, asked("192.0.2.1", true, brakesNow, 50), [4]int{AskNothing: 5, AskLink: 5, AskWait: 40},
+		"an address with solved puzzles")
 	total := 5
 	for i := 1; i < 100; i++ {
 		total += asked("192.0.2.1", true, brakesNow.Add(time.Duration(i)*11*time.Minute), 10)[AskNothing]
 	}
-	if total != 20 {
-		t.Errorf("an address began %d in a day", total)
-	}
-	if got := asked("192.0.2.2", false, brakesNow, 50); got != [4]int{AskNothing: 2, AskLink: 5, AskWait: 43} {
-		t.Errorf("an address without puzzles: %v", got)
-	}
-	if got := asked("192.0.2.2", true, brakesNow, 5)[AskNothing]; got != 5 {
-		t.Errorf("what came without a puzzle took the share of who solves one: %d of 5", got)
-	}
+	equal(t, total, 20, "an address began")
+	equal(t, asked("192.0.2.2", false, brakesNow, 50), [4]int{AskNothing: 2, AskLink: 5, AskWait: 43},
+		"an address without puzzles")
+	equal(t, asked("192.0.2.2", true, brakesNow, 5)[AskNothing], 5,
+		"what came without a puzzle took the share of who solves one")
 	one, two := asked("2001:db8::1", true, brakesNow, 3), asked("2001:db8::ffff:2", true, brakesNow, 50)
-	if one[AskNothing]+two[AskNothing] != 5 {
-		t.Errorf("a network began %d and %d", one, two)
-	}
-	if got := asked("192.0.2.3", true, brakesNow, 1); got[AskNothing] != 1 {
-		t.Error("someone else is asked for more")
-	}
+	equal(t, one[AskNothing]+two[AskNothing], 5, "a network began %d and %d", one, two)
+	equal(t, asked("192.0.2.3", true, brakesNow, 1)[AskNothing], 1, "someone else is asked for more")
 }
 
 // The three attacks on the form, as they were seen: whatever strangers send without a proof, everybody who solves the puzzle gives.
@@ -196,9 +187,7 @@ func wantAllGive(t *testing.T, b *Brakes, now time.Time) {
 func TestACrowdHasHarderPuzzlesAndAFormAFewUses(t *testing.T) {
 	b := NewBrakes()
 	for i := range crowdOfPage {
-		if b.Zeros(1, 1, brakesNow) != usualPuzzle {
-			t.Fatalf("after %d the puzzle is hard", i)
-		}
+		equal(t, b.Zeros(1, 1, brakesNow), usualPuzzle, "after %d the puzzle is hard", i)
 		if ask, proven, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), i, true), brakesNow); ask != AskNothing || proven {
 			t.Error(ask, proven)
 		}
@@ -216,18 +205,14 @@ func TestACrowdHasHarderPuzzlesAndAFormAFewUses(t *testing.T) {
 		t.Errorf("and then for %d", ask)
 	}
 	got := asks(b, 50, func(i int) Start { return formFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 2_000, true) })
-	if got[AskNothing] != startsOfThing {
-		t.Errorf("one form: %v", got)
-	}
+	equal(t, got[AskNothing], startsOfThing, "one form: %v", got)
 }
 
 func TestDeclinesAreToldOnce(t *testing.T) {
 	b := NewBrakes()
 	for i := 1; i <= 60; i++ {
 		told := b.Declined(1, brakesNow)
-		if told != (i == 31) {
-			t.Errorf("after %d declines: %v", i, told)
-		}
+		equal(t, told, (i == 31), "after %d declines", i)
 		want := usualPuzzle
 		switch {
 		case i > 30:
@@ -235,9 +220,7 @@ func TestDeclinesAreToldOnce(t *testing.T) {
 		case i > 10:
 			want = hardPuzzle
 		}
-		if got := b.Zeros(1, 1, brakesNow); got != want {
-			t.Errorf("after %d declines the puzzle has %d bits", i, got)
-		}
+		equal(t, b.Zeros(1, 1, brakesNow), want, "after %d declines the puzzle", i)
 	}
 	if b.Zeros(2, 2, brakesNow) != usualPuzzle || b.Zeros(1, 1, brakesNow.Add(10*time.Minute)) != usualPuzzle {
 		t.Error("another organization has harder puzzles, or they stay hard")
@@ -279,12 +262,10 @@ func TestLinksAreBounded(t *testing.T) {
 		t.Errorf("%d links to one recipient", sent)
 	}
 	b.Crowd(1, brakesNow)
-	if got := asks(b, 50_010, func(i int) Start {
+	equal(t, asks(b, 50_010, func(i int) Start {
 		return formFrom(oneOf(0, i), i,
 			false)
-	}); got[AskLink] != 16*linksOfAddress {
-		t.Errorf("a /48 had links sent: %v", got)
-	}
+	})[AskLink], 16*linksOfAddress, "a /48 had links sent")
 	if ask, _, _ := b.Begin(formFrom(oneOf(1, 1), 60_000, false), brakesNow); ask != AskLink {
 		t.Errorf("and someone else is asked for %d", ask)
 	}

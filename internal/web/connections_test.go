@@ -39,17 +39,14 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 			"HTTP/1.1 503 ", "\r\nRetry-After: 5\r\n", "\r\nConnection: close\r\n",
 			`{"message":"Too many connections are open. Please try again in a moment."}`,
 		} {
-			if !strings.Contains(string(answer), want) {
-				t.Errorf("the third: %s", answer)
-			}
+			contains(t, string(answer), want, "the third: %s", answer)
 		}
 		first.Close()
 		synctest.Wait()
 		wantServed(t, "one more, when the first is closed", n.dial(t, "192.0.2.1"), true)
 		_, body := get(t, n.client(t, nil), "http://metrics/metrics")
-		if !strings.Contains(body, `donorbook_connections_refused_total{limit="address"} 1`+"\n") {
-			t.Error("the metrics do not tell about it")
-		}
+		contains(t, body, `donorbook_connections_refused_total{limit="address"} 1`+"\n",
+			"the metrics do not tell about it")
 	})
 }
 
@@ -122,9 +119,7 @@ func TestConnectionsLeaveFileDescriptors(t *testing.T) {
 			t.Errorf("%d connections wanted: %d allowed with %d file descriptors", all, got, files)
 		}
 	}
-	if got := NewConnections(20, 0, nil, nil).Max(); got != 20 {
-		t.Errorf("20 connections wanted: %d", got)
-	}
+	equal(t, NewConnections(20, 0, nil, nil).Max(), 20, "20 connections")
 }
 
 // Connections that wait for being accepted when the port closes are served, and those that come while it does: a
@@ -153,9 +148,7 @@ func TestConnectionsThatWaitAtThePortAreServed(t *testing.T) {
 		}
 		conn, err := l.Accept()
 		if err != nil {
-			if n != 25 {
-				t.Errorf("%d of 25 connections were accepted before %v", n, err)
-			}
+			equal(t, n, 25)
 			break
 		}
 		defer conn.Close()

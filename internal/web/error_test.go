@@ -75,12 +75,9 @@ func TestErrorAnswers(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			rec := httptest.NewRecorder()
 			WriteJSONError(rec, test.err)
-			if rec.Code != test.status || rec.Body.String() != test.body {
-				t.Errorf("got %d %s\nwant %d %s", rec.Code, rec.Body, test.status, test.body)
-			}
-			if got := rec.Header().Get("Content-Type"); got != "application/json" {
-				t.Errorf("Content-Type %q", got)
-			}
+			equal(t, rec.Code, test.status, "%v", rec.Body)
+			equal(t, rec.Body.String(), test.body, "%v", rec.Body)
+			equal(t, rec.Header().Get("Content-Type"), "application/json", "Content-Type")
 			if key := test.header[0]; key != "" && rec.Header().Get(key) != test.header[1] {
 				t.Errorf("%s is %q, want %q", key, rec.Header().Get(key), test.header[1])
 			}

@@ -39,8 +39,6 @@ func checkFile(t *testing.T, f File, text string) {
 			unzipped := must(gzip.NewReader(w.Body))(t)
 			body = unzipped
 		}
-		if got, err := io.ReadAll(body); err != nil || string(got) != text {
-			t.Errorf("%q: %d bytes, %v", accepted, len(got), err)
-		}
+		equal(t, string(must(io.ReadAll(body))(t)), text, "%q", accepted)
 	}
 }

@@ -75,9 +75,8 @@ func TestLimiterForgetsWhoWasNotSeenForLongest(t *testing.T) {
 			t.Fatalf("caller %d waits because of the others", flood)
 		}
 	}
-	if len(l.windows) != maxWindows || l.seen.Len() != maxWindows {
-		t.Errorf("%d windows, %d seen", len(l.windows), l.seen.Len())
-	}
+	equal(t, len(l.windows), maxWindows)
+	equal(t, l.seen.Len(), maxWindows)
 	if _, _, ok := l.Take(flood, now); !ok {
 		t.Error("the last one has no second request")
 	}
@@ -99,12 +98,8 @@ func TestNetworksHaveLargerShares(t *testing.T) {
 		}
 		return ok
 	}
-	if got := through("2001:db8:1::1", 65_536); got != 80 {
-		t.Errorf("a /48 took %d", got)
-	}
-	if got := through("2001:db8:2::1", 256); got != 20 {
-		t.Errorf("a /56 took %d", got)
-	}
+	equal(t, through("2001:db8:1::1", 65_536), 80, "a /48 took")
+	equal(t, through("2001:db8:2::1", 256), 20, "a /56 took")
 	last := netip.MustParseAddr("2001:db8:2:ff00::1")
 	for i := range 5 {
 		if left, _, ok := n.Take(last, now); !ok || left != 4-i {
@@ -138,9 +133,7 @@ func TestLimiterCountsExactlyUnderConcurrency(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if passed != 500 {
-		t.Errorf("%d requests passed", passed)
-	}
+	equal(t, passed, 500)
 }
 
 func TestStrangersOfOneNetworkCountAsOne(t *testing.T) {

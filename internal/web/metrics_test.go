@@ -14,17 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/web/certs"
 )
 
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
 	rec := try(m.Handler(new(Health)), httptest.NewRequest("GET", "/metrics", nil))
-	if rec.Code != 200 {
-		t.Fatal(rec.Code, rec.Body)
-	}
+	equal(t, rec.Code, 200)
 	return rec.Body.String()
 }
 
@@ -50,9 +46,7 @@ func TestMetrics(t *testing.T) {
 		`donorbook_build_info{version="1.2.3"} 1`,
 		`go_goroutines `, `process_cpu_seconds_total `,
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no line %q", want)
-		}
+		contains(t, text, want, "no line")
 	}
 	for _, noise := range []string{"wp-login", ".env", "BREW", "SPILL"} {
 		if strings.Contains(text, noise) {
@@ -68,9 +62,7 @@ func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
 	m.begin()
 	m.end("GET", "GET /healthz", 200, 49*time.Microsecond)
 	want := must(os.ReadFile("testdata/metrics.golden"))(t)
-	if diff := cmp.Diff(string(want), withoutNumbers(scrape(t, m))); diff != "" {
-		t.Error(diff)
-	}
+	equal(t, withoutNumbers(scrape(t, m)), string(want))
 }
 
 // withoutNumbers is an exposition without the values that differ from run to run.
@@ -93,28 +85,20 @@ func TestDurationsAreCountedInTheirBucketAndAllAbove(t *testing.T) {
 	}
 	text := scrape(t, m)
 	for _, want := range []string{`le="0.0005"} 0`, `le="0.001"} 1`, `le="0.0025"} 2`, `le="30"} 2`, `le="+Inf"} 3`} {
-		if !strings.Contains(text, `_bucket{method="GET",route="/x",`+want+"\n") {
-			t.Errorf("no bucket %s", want)
-		}
+		contains(t, text, `_bucket{method="GET",route="/x",`+want+"\n", "no bucket %s", want)
 	}
-	if !strings.Contains(text, `_sum{method="GET",route="/x"} 60.002000001`+"\n") {
-		t.Error("the sum is wrong")
-	}
+	contains(t, text, `_sum{method="GET",route="/x"} 60.002000001`+"\n", "the sum is wrong")
 }
 
 func TestLabelsAreEscaped(t *testing.T) {
-	if text := scrape(t, NewMetrics("a\"b\\c\nd")); !strings.Contains(text, `{version="a\"b\\c\nd"} 1`) {
-		t.Error(text)
-	}
+	contains(t, scrape(t, NewMetrics("a\"b\\c\nd")), `{version="a\"b\\c\nd"} 1`)
 }
 
 func TestInFlightIsCountedDownAfterAPanic(t *testing.T) {
 	m := NewMetrics("x")
 	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(func(http.ResponseWriter, *http.Request) error { panic("x") })
 	try(handler, httptest.NewRequest("GET", "/", nil))
-	if !strings.Contains(scrape(t, m), "donorbook_http_requests_in_flight 0") {
-		t.Error("a panic stays in flight for ever")
-	}
+	contains(t, scrape(t, m), "donorbook_http_requests_in_flight 0", "a panic stays in flight for ever")
 }
 
 func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
@@ -124,9 +108,7 @@ func TestMetricsTellWhenCertificatesEnd(t *testing.T) {
 	ends, text := opened.Ends(), scrape(t, m)
 	for _, name := range []string{"server", "authority"} {
 		const line = "donorbook_certificate_end_timestamp_seconds{certificate=%q} %g\n"
-		if want := fmt.Sprintf(line, name, float64(ends[name].Unix())); !strings.Contains(text, want) {
-			t.Errorf("%s is not in %s", want, text)
-		}
+		contains(t, text, fmt.Sprintf(line, name, float64(ends[name].Unix())))
 	}
 }
 
@@ -146,9 +128,7 @@ func TestAGaugeThatWaitsHoldsNobodyUp(t *testing.T) {
 		if waited := time.Since(begun); waited > 0 {
 			t.Errorf("a request waits %v for the metrics", waited)
 		}
-		if got := <-text; !strings.Contains(got, "# TYPE test_gauge gauge\ntest_gauge 7\n") {
-			t.Error(got)
-		}
+		contains(t, <-text, "# TYPE test_gauge gauge\ntest_gauge 7\n")
 	})
 }
 
@@ -183,7 +163,5 @@ func TestProbes(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(lines.String(), broken.Error()) {
-		t.Error("the log does not say why the service is not ready")
-	}
+	contains(t, lines.String(), broken.Error(), "the log does not say why the service is not ready")
 }

@@ -98,9 +98,7 @@ func TestMuxBehindAnotherWriter(t *testing.T) {
 	})
 	for path, status := range map[string]int{"/here": 200, "/elsewhere": 404} {
 		rec := try(handler, httptest.NewRequest("GET", path, nil))
-		if rec.Code != status {
-			t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
-		}
+		equal(t, rec.Code, status, "%s (%v)", path, rec.Body)
 		if line := lines.last(t); path == "/here" && (line["account"] != 5.0 || line["route"] != "/here") {
 			t.Errorf("log line %v", line)
 		}
@@ -125,8 +123,6 @@ func TestMuxChoosesTheRenderer(t *testing.T) {
 		"/v1/no":  `{"message":"Not found."}`,
 	} {
 		rec := try(quietPlumbing().Wrap(root.Serve), httptest.NewRequest("GET", path, nil))
-		if rec.Body.String() != want {
-			t.Errorf("%s: %s", path, rec.Body)
-		}
+		equal(t, rec.Body.String(), want, "%s: %s", path, rec.Body)
 	}
 }

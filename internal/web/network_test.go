@@ -188,9 +188,7 @@ func served(conn net.Conn) string {
 
 func wantServed(t *testing.T, what string, conn net.Conn, want bool) {
 	t.Helper()
-	if answer := served(conn); strings.HasPrefix(answer, "HTTP/1.1 200 ") != want {
-		t.Errorf("%s: %q", what, answer)
-	}
+	equal(t, strings.HasPrefix(served(conn), "HTTP/1.1 200 "), want, "%s", what)
 }
 
 func get(t *testing.T, client *http.Client, url string) (*http.Response, string) {

@@ -179,9 +179,8 @@ func TestPanicIs500InJSON(t *testing.T) {
 	})))
 	defer server.Close()
 	resp, body := get(t, http.DefaultClient, server.URL+"/boom")
-	if resp.StatusCode != 500 || body != `{"message":"Something went wrong on our side. Please try again later."}` {
-		t.Errorf("%d %s", resp.StatusCode, body)
-	}
+	equal(t, resp.StatusCode, 500)
+	equal(t, body, `{"message":"Something went wrong on our side. Please try again later."}`)
 	if resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("ETag") != "" {
 		t.Errorf("headers %v", resp.Header)
 	}
@@ -278,9 +277,8 @@ func TestConcurrentRequestsKeepTheirOwnAnswers(t *testing.T) {
 			for j := range 50 {
 				id := strings.Repeat("x", 1+(i+j)%20)
 				resp, body := get(t, http.DefaultClient, server.URL+"/"+id)
-				if body != resp.Header.Get("X-Request-Id")+" "+id {
-					t.Errorf("answer %q with id %q", body, resp.Header.Get("X-Request-Id"))
-				}
+				equal(t, body, resp.Header.Get("X-Request-Id")+" "+id,
+					"answer (%v)", resp.Header.Get("X-Request-Id"))
 			}
 		})
 	}

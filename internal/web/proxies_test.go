@@ -47,9 +47,7 @@ func TestClientAddress(t *testing.T) {
 		{"nobody trusted", none, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "127.0.0.1"},
 		{"default", nil, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
 	} {
-		if got := test.proxies.Client(test.r).String(); got != test.want {
-			t.Errorf("%s: %s, want %s", test.name, got, test.want)
-		}
+		equal(t, test.proxies.Client(test.r).String(), test.want, "%s", test.name)
 	}
 }
 
@@ -95,9 +93,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		{"no proxy of ours", requestFrom("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
 	} {
 		rec := try(handler, test.r)
-		if (rec.Code == 200) != test.ok {
-			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
-		}
+		equal(t, (rec.Code == 200), test.ok, "%s: %d %s", test.name, rec.Code, rec.Body)
 		if rec.Code != 200 && (rec.Code != 400 || rec.Body.String() != `{"message":"This service only answers over HTTPS."}`) {
 			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
 		}
@@ -106,9 +102,7 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		r := requestFrom("203.0.113.9:1")
 		r.URL.Path = probe
 		rec := try(handler, r)
-		if rec.Code != 200 {
-			t.Errorf("%s: %d %s", probe, rec.Code, rec.Body)
-		}
+		equal(t, rec.Code, 200, "%s (%v)", probe, rec.Body)
 	}
 }
 
@@ -137,13 +131,9 @@ func TestBaseURL(t *testing.T) {
 		{nil, port, "https://[::1]:8443"},
 		{set, requestFrom("203.0.113.9:1"), "https://give.example.org/app"},
 	} {
-		if got := test.proxies.BaseURL(test.r); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
-		}
+		equal(t, test.proxies.BaseURL(test.r), test.want)
 	}
-	if host := set.BaseHost(); host != "give.example.org" {
-		t.Errorf("base host %q", host)
-	}
+	equal(t, set.BaseHost(), "give.example.org", "base host")
 }
 
 func TestWrongProxySettings(t *testing.T) {
@@ -168,9 +158,7 @@ func TestWeirdHostIsRefused(t *testing.T) {
 		r := requestFrom("127.0.0.1:1")
 		r.Host = host
 		rec := try(handler, r)
-		if rec.Code != status {
-			t.Errorf("%q: %d", host, rec.Code)
-		}
+		equal(t, rec.Code, status, "%q", host)
 	}
 }
 
@@ -199,8 +187,7 @@ func TestStrictTransportSecurity(t *testing.T) {
 			r.TLS = new(tls.ConnectionState)
 		}
 		rec := try(handler, r)
-		if got := rec.Header().Get("Strict-Transport-Security"); got != test.want || rec.Code != 200 {
-			t.Errorf("%q: %d, %q", test.host, rec.Code, got)
-		}
+		equal(t, rec.Header().Get("Strict-Transport-Security"), test.want, "%q", test.host)
+		equal(t, rec.Code, 200, "%q", test.host)
 	}
 }

@@ -59,9 +59,7 @@ func TestServerSpeaksHTTPSWithItsOwnAuthority(t *testing.T) {
 			config := anyCertificate()
 			config.MaxVersion, config.CipherSuites = tls.VersionTLS12, []uint16{suite.ID}
 			modern := strings.Contains(suite.Name, "GCM") || strings.Contains(suite.Name, "POLY1305")
-			if greeted(config) != modern {
-				t.Errorf("%s: spoken %t", suite.Name, !modern)
-			}
+			equal(t, greeted(config), modern, "%s: spoken %t", suite.Name, !modern)
 		}
 	})
 }
@@ -77,9 +75,8 @@ func TestPlainHTTPOnTheTLSPort(t *testing.T) {
 			}),
 		})
 		resp, body := get(t, n.client(t, nil), "http://main/v1/contacts")
-		if resp.StatusCode != 400 || !strings.Contains(body, "HTTPS") {
-			t.Errorf("%d %s", resp.StatusCode, body)
-		}
+		equal(t, resp.StatusCode, 400)
+		contains(t, body, "HTTPS")
 		if text := lines.String(); strings.Contains(text, "WARN") {
 			t.Errorf("a client that speaks no TLS is a warning in the log: %s", text)
 		}
@@ -96,9 +93,7 @@ func TestASlowBeginningIsCutOff(t *testing.T) {
 			n.start(t, &Server{TLS: certs.Settings{Mode: mode}, Handler: quietPlumbing().Wrap(answerOK)})
 			conn, begun := n.dial(t, "127.0.0.1"), time.Now()
 			sent(t, conn, beginning)
-			if took := time.Since(begun); took != 10*time.Second {
-				t.Errorf("%s: cut off after %v", mode, took)
-			}
+			equal(t, time.Since(begun), 10*time.Second, "%s: cut off", mode)
 		})
 	}
 }
@@ -192,9 +187,8 @@ func TestAnswersOfEveryLengthArriveWhole(t *testing.T) {
 			for _, length := range []int{1, 4000, 4096, 27_000, step - 1, step, step + 1, 3*step + 8192} {
 				for query, pieces := range map[string]int{"1&told": 1, "3&told": 3, "1": 1, "3": 3} {
 					_, body := get(t, client, scheme+"main/?length="+strconv.Itoa(length)+"&pieces="+query)
-					if body != strings.Repeat(string(text[:length]), pieces) {
-						t.Errorf("%s: %d bytes, %s: %d bytes came, or others", mode, length, query, len(body))
-					}
+					equal(t, body, strings.Repeat(string(text[:length]), pieces),
+						"%s: %d bytes, %s: %d bytes came, or others", mode, length, query, len(body))
 				}
 			}
 		})
@@ -265,9 +259,8 @@ func TestACMEModeSpeaksOnlyForItsHosts(t *testing.T) {
 	for !strings.Contains(<-told, "no certificate from the ACME authority yet") {
 	}
 	resp, body := get(t, http.DefaultClient, "http://"+r.ACME+"/v1/contacts")
-	if resp.StatusCode != 400 || body != `{"message":"This service only answers over HTTPS."}` {
-		t.Errorf("plain HTTP: %d %s", resp.StatusCode, body)
-	}
+	equal(t, resp.StatusCode, 400, "plain HTTP")
+	equal(t, body, `{"message":"This service only answers over HTTPS."}`, "plain HTTP")
 	for host, status := range map[string]int{
 		"donors.example.org": 404, "donors.example.org:80": 404, "other.example.org": 403,
 	} {
@@ -296,9 +289,8 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 		ready := func(status int, want string) {
 			t.Helper()
 			resp, body := get(t, n.client(t, nil), "http://metrics/readyz")
-			if resp.StatusCode != status || body != want {
-				t.Errorf("%d %s", resp.StatusCode, body)
-			}
+			equal(t, resp.StatusCode, status)
+			equal(t, body, want)
 		}
 		ready(200, `{"status":"ready"}`)
 		go func() {
@@ -351,9 +343,8 @@ func TestOpenConnectionsAreServedUntilTheEnd(t *testing.T) {
 			t.Error("the port is open")
 		}
 		answer := served(early)
-		if !strings.HasPrefix(answer, "HTTP/1.1 200 ") || !strings.Contains(answer, "Connection: close\r\n") {
-			t.Errorf("%q", answer)
-		}
+		equal(t, strings.HasPrefix(answer, "HTTP/1.1 200 "), true)
+		contains(t, answer, "Connection: close\r\n")
 		succeed(t, r.ended())
 	})
 }

@@ -43,17 +43,12 @@ func TestOneCallerReadsAFewThingsAtOnce(t *testing.T) {
 		turns.leave(caller{user: 1})
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if most != readsOfCaller || len(order) != 100 {
-			t.Errorf("%d reads at once, %d in all", most, len(order))
-		}
+		equal(t, most, readsOfCaller)
+		equal(t, len(order), 100)
 		for place, i := range order {
-			if place/readsOfCaller != i/readsOfCaller {
-				t.Errorf("number %d was read in place %d", i, place)
-			}
+			equal(t, place/readsOfCaller, i/readsOfCaller, "number %d was read in place %d", i, place)
 		}
-		if len(turns.callers) != 0 {
-			t.Errorf("%d callers are still noted", len(turns.callers))
-		}
+		equal(t, len(turns.callers), 0)
 	})
 }
 
@@ -80,8 +75,6 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 		for range readsOfCaller {
 			turns.leave(greedy)
 		}
-		if len(turns.callers) != 0 {
-			t.Errorf("%d callers are still noted", len(turns.callers))
-		}
+		equal(t, len(turns.callers), 0)
 	})
 }

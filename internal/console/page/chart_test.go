@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"donorbook/internal/crm/campaign"
+	"donorbook/internal/rig/assert"
 )
 
 func day(year int, month time.Month, day int) time.Time {
@@ -86,9 +87,7 @@ func TestTheLastMonthsBeginOnTheirFirstDay(t *testing.T) {
 		for _, month := range LastMonths(c.now, 3) {
 			got = append(got, month.Format(time.DateOnly))
 		}
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("at %v they are %v, want %s", c.now, got, c.want)
-		}
+		assert.Equal(t, fmt.Sprint(got), c.want, "at %v they are %v", c.now, got)
 	}
 }
 
@@ -98,9 +97,7 @@ func TestShortCountFitsANarrowPlace(t *testing.T) {
 		999_400: "999k", 999_999: "1M", 1_000_000: "1M",
 		5_670_000: "5.7M", 12_000_000: "12M", 7_800_000_000: "7.8B", 1_234_000_000_000: "1234B",
 	} {
-		if got := ShortCount(n); got != want {
-			t.Errorf("%d is %s, want %s", n, got, want)
-		}
+		assert.Equal(t, ShortCount(n), want, "%d", n)
 	}
 }
 
@@ -122,8 +119,6 @@ func TestBarsNeverLeaveTheirPlace(t *testing.T) {
 		}
 	}
 	for part, want := range map[int64]string{4000: "100.00%", 1000: "25.00%", 1: "1.00%"} {
-		if got := ShareOf(part, 4000); got != want {
-			t.Errorf("%d of 4000 is drawn as %s", part, got)
-		}
+		assert.Equal(t, ShareOf(part, 4000), want, "%d of 4000 is drawn", part)
 	}
 }

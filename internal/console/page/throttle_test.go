@@ -13,6 +13,7 @@ import (
 	"time"
 	"unsafe"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/web"
 )
 
@@ -154,9 +155,7 @@ func TestGuessesAtOnceAreCountedOneByOne(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if compared != 60 {
-		t.Errorf("%d passwords were compared", compared)
-	}
+	assert.Equal(t, compared, 60)
 }
 
 // No matter how many strangers guess or wait, a user can sign in with a browser that they have used before. Such a
@@ -225,10 +224,8 @@ func TestOneLoginHasFewPlacesInTheQueue(t *testing.T) {
 				t.Errorf("browser %q: %v", browser, err)
 			}
 		}
-		if len(busy) != queuedAtOnce+1 || len(g.queued) != 0 {
-			t.Errorf("browser %q: %d passwords were compared, and %d logins still have a place", browser, len(busy),
-				len(g.queued))
-		}
+		assert.Equal(t, len(busy), queuedAtOnce+1, "browser %q", browser)
+		assert.Equal(t, len(g.queued), 0, "browser %q", browser)
 	}
 }
 

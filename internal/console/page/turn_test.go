@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"donorbook/internal/rig/assert"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,6 @@ func TestPagesOfStrangersAreMadeAFewAtATime(t *testing.T) {
 	close(done)
 	running.Wait()
 	made := false
-	if err := look(t.Context(), 200, func() { made = true }); err != nil || !made {
-		t.Error(made, err)
-	}
+	assert.Succeed(t, look(t.Context(), 200, func() { made = true }))
+	assert.Equal(t, made, true)
 }

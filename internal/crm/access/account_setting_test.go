@@ -1,6 +1,7 @@
 package access
 
 import (
+	"donorbook/internal/rig/assert"
 	"strings"
 	"testing"
 )
@@ -25,9 +26,7 @@ func TestSettingsOfAnAccountAreChecked(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != c.want {
-			t.Errorf("%q, %q, %q: %q, want %q", c.currency, c.address, c.taxID, got, c.want)
-		}
+		assert.Equal(t, got, c.want, "%q, %q, %q", c.currency, c.address, c.taxID)
 	}
 	for sent, want := range map[[3]string]string{
 		{" give@example.org ", " https://example.org", "names"}: "",

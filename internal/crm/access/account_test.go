@@ -25,16 +25,12 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 		}
 		ids[a.ID] = true
 	}
-	if len(ids) != 200 {
-		t.Errorf("of 200 accounts %d ids differ", len(ids))
-	}
+	assert.Equal(t, len(ids), 200, "of 200 accounts")
 }
 
 func TestAccountsAreCountedAndThenRandom(t *testing.T) {
 	for last, want := range map[int64]int64{0: 1, 1: 2, 41: 42, 999_998: 999_999} {
-		if got := NextAccount(last); got != want {
-			t.Errorf("the number after %d is %d", last, got)
-		}
+		assert.Equal(t, NextAccount(last), want, "the number after %d", last)
 	}
 	numbers := map[int64]bool{}
 	for range 200 {
@@ -71,9 +67,7 @@ func TestIDsAreSmallAndTakeApart(t *testing.T) {
 		}
 	}
 	for _, id := range []int64{0, -1, -1_000_000_001, 999_999_000_000_001, 999_999_999_999_999, -1 << 63} {
-		if account := doc.IDAccount(id); account != 0 {
-			t.Errorf("%d is an id of account %d", id, account)
-		}
+		assert.Equal(t, doc.IDAccount(id), 0, "%d is an id of account", id)
 	}
 }
 
@@ -89,7 +83,5 @@ func TestAccountsNeedAName(t *testing.T) {
 			t.Errorf("%.10q: got %v, want %s", name, err, want)
 		}
 	}
-	if a, err := NewAccount(strings.Repeat("é", 255), Account{}, noon); err != nil || a.Parent != 0 {
-		t.Errorf("%+v, %v", a, err)
-	}
+	assert.Equal(t, assert.Must(NewAccount(strings.Repeat("é", 255), Account{}, noon))(t).Parent, 0)
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"donorbook/internal/rig/assert"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,9 +36,7 @@ func TestABrowserRemembersSomeUsers(t *testing.T) {
 			tokens = RememberDevice(tokens, fmt.Sprint("hash ", n))
 		}
 	}
-	if n := strings.Count(tokens, ".") + 1; n != maxDeviceUsers {
-		t.Errorf("there are %d tokens", n)
-	}
+	assert.Equal(t, strings.Count(tokens, ".")+1, maxDeviceUsers)
 	for n := range maxDeviceUsers {
 		if _, known := KnownDevice(tokens, fmt.Sprint("hash ", n)); !known {
 			t.Errorf("user %d is forgotten", n)

@@ -31,9 +31,8 @@ func TestASecretLeadsToItsKey(t *testing.T) {
 		if !ok || id != doc.MakeID(account, seq) || id != key.ID || key.Account != account {
 			rt.Fatalf("%s of key %d leads to %d, %v", secret, key.ID, id, ok)
 		}
-		if doc.IDAccount(id) != account || doc.IDSeq(id) != seq {
-			rt.Fatalf("%d is of account %d, number %d", id, doc.IDAccount(id), doc.IDSeq(id))
-		}
+		assert.Equal(rt, doc.IDAccount(id), account, "%d is of account", id)
+		assert.Equal(rt, doc.IDSeq(id), seq, "%d is of account", id)
 	})
 }
 
@@ -46,15 +45,11 @@ func TestSecretsHaveOneForm(t *testing.T) {
 		t.Error("two secrets have the same random part")
 	}
 	// The hint shows which key it is, with only four characters of the checksum.
-	if want := secret[:12] + "..." + secret[57:]; key.Hint != want {
-		t.Errorf("the hint is %q, want %q", key.Hint, want)
-	}
+	assert.Equal(t, key.Hint, secret[:12]+"..."+secret[57:], "the hint")
 	if strings.Contains(key.Hint, secret[12:16]) || strings.Contains(key.Hint, secret[51:55]) {
 		t.Errorf("the hint %q shows something of the random part", key.Hint)
 	}
-	if shown, err := json.Marshal(key); err != nil || strings.Contains(string(shown), secret[12:]) {
-		t.Errorf("the key shows its secret: %s, %v", shown, err)
-	}
+	assert.Equal(t, strings.Contains(string(assert.Must(json.Marshal(key))(t)), secret[12:]), false, "the key shows its secret")
 }
 
 // A number or a sequence of 0 belongs to no key, even if the checksum is correct.
@@ -171,9 +166,8 @@ func TestAKeyIsValidUntilItExpiresOrIsRevoked(t *testing.T) {
 		{Key{RevokedAt: noon.Add(time.Hour)}, false, "revoked"}, // the clocks of two machines differ
 		{Key{RevokedAt: noon, ExpiresAt: noon.Add(-time.Hour)}, false, "revoked"},
 	} {
-		if test.key.Valid(noon) != test.valid || test.key.State(noon) != test.state {
-			t.Errorf("%+v: valid is %v, the state %s", test.key, test.key.Valid(noon), test.key.State(noon))
-		}
+		assert.Equal(t, test.key.Valid(noon), test.valid, "%+v: valid", test.key)
+		assert.Equal(t, test.key.State(noon), test.state, "%+v: valid", test.key)
 	}
 }
 
@@ -236,9 +230,7 @@ func FuzzParseSecret(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		id, ok := ParseSecret(text)
 		if !ok {
-			if id != 0 {
-				t.Fatalf("%q is refused and has the id %d", text, id)
-			}
+			assert.Equal(t, id, 0, "%q is refused and has the id", text)
 			return
 		}
 		if !HoldsSecret(text) || len(text) != secretLength || id <= 0 || doc.IDSeq(id) > maxKeySeq || doc.IDAccount(id) > maxKeySeq {

@@ -2,10 +2,10 @@ package access
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestALimitSaysWhatToDo(t *testing.T) {
@@ -22,9 +22,7 @@ func TestALimitSaysWhatToDo(t *testing.T) {
 			t.Fatalf("beyond the limit: %v", err)
 		}
 		for _, word := range words {
-			if !strings.Contains(err.Error(), word) {
-				t.Errorf("%q does not say %q", err, word)
-			}
+			assert.Contains(t, err.Error(), word)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 )
 
 func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
@@ -30,9 +31,7 @@ func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
 		}},
 	} {
 		in := test.in
-		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate())); diff != "" {
-			t.Errorf("%.40q:\n%s", test.in, diff)
-		}
+		assert.Equal(t, crmtest.FaultsOf(t, in.Validate()), test.want, "%.40q", test.in)
 		if in.Name != strings.TrimSpace(test.in.Name) || in.Email != strings.TrimSpace(test.in.Email) || in.Password != test.in.Password {
 			t.Errorf("%.40q became %.40q", test.in, in)
 		}
@@ -53,9 +52,7 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 			"For an organization with contacts, the server's administrator creates the first owner with donorbook user create."}}},
 	} {
 		in := SetupInput{UserInput{"Ada", "a@b.org", "ten chars!"}, test.organization, test.account, "", false}
-		if diff := cmp.Diff(test.want, crmtest.FaultsOf(t, in.Validate(known))); diff != "" {
-			t.Errorf("%q, %q:\n%s", test.organization, test.account, diff)
-		}
+		assert.Equal(t, crmtest.FaultsOf(t, in.Validate(known)), test.want, "%q, %q", test.organization, test.account)
 		taken, ok := in.Taken(known)
 		if ok != (test.account == "BBBBBBBBBBBBBBBB") || ok && taken != known[1] {
 			t.Errorf("%q takes %+v", test.account, taken)
@@ -85,9 +82,8 @@ func TestASessionEndsThirtyDaysAfterItBeganAndSevenAfterItsLastUse(t *testing.T)
 		{25 * day, 30*day - time.Second, true}, {25 * day, 30 * day, false}, {22 * day, 29 * day, false},
 	} {
 		session.SeenAt = noon.Add(test.seen)
-		if got := session.Valid(noon.Add(test.at)); got != test.want {
-			t.Errorf("used after %v, it is valid after %v: %v", test.seen, test.at, got)
-		}
+		assert.Equal(t, session.Valid(noon.Add(test.at)), test.want,
+			"used after %v, it is valid after %v", test.seen, test.at)
 	}
 }
 
@@ -163,9 +159,8 @@ func TestTokensAreLongAndNeverTheSame(t *testing.T) {
 	if hash != HashToken(token) || !IsHash(hash) || IsHash(token) || IsHash(strings.ToUpper(hash)) || IsHash(hash+"0") || IsHash(hash[:63]+"\x00") {
 		t.Errorf("the hash is %s", hash)
 	}
-	if got := HashToken("abc"); got != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" {
-		t.Errorf("the hash of abc is %s", got)
-	}
+	assert.Equal(t, HashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+		"the hash of abc")
 }
 
 func TestNamesAreOrderedAsPeopleLookForThem(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/access"
@@ -40,9 +39,7 @@ func TestCampaignWithDefaults(t *testing.T) {
 		`"description":null,"slug":"spring-gala","url":"https://give.example/spring-gala","goal":0,"raised":0,"donors":0,` +
 		`"currency":"USD","logo":null,"cover":null,"end_at":null,"created_at":"2026-01-31 12:00:00",` +
 		`"updated_at":"2026-01-31 12:00:00","event":null,"code":"spring-gala","status":"published"}`
-	if got := campaignText(c); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(t, campaignText(c), want)
 }
 
 const fullRow = `{
@@ -70,9 +67,7 @@ func TestCampaignWithEverything(t *testing.T) {
 		`"tickets_required":true,"livestream":{"url":"https://tv.example/1","type":"live","location":"home","platform":"twitch",` +
 		`"embed_url":"https://tv.example/e","scheduled":true},"livestream_start_at":"2026-06-01 08:00:00",` +
 		`"livestream_end_at":"2026-06-01 09:00:00"},"code":"run-2026","status":"published"}`
-	if got := campaignText(c); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	assert.Equal(t, campaignText(c), want)
 	assert.Same(t, []string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries)
 }
 
@@ -94,9 +89,7 @@ func TestCampaignsTakeWhatOtherServicesCallThings(t *testing.T) {
 		"\"status\":\"ended\",\"slug\":\"gala\""    "\"code\":\"gala\",\"status\":\"closed\"}"
 	`) {
 		c := New(oneCampaign(t, `{"title":"Gala",`+sent+`}`), rose, 1, "gala", noon)
-		if got := campaignText(c); !strings.Contains(got, want) {
-			t.Errorf("%s: %s lacks %s", sent, got, want)
-		}
+		assert.Contains(t, campaignText(c), want, "%s", sent)
 	}
 }
 
@@ -108,15 +101,11 @@ func TestCampaignObjectsHaveDefaults(t *testing.T) {
 			`"end_at":null,"timezone":null,"details":null,"private":false,"tickets_required":false,"livestream":null,` +
 			`"livestream_start_at":null,"livestream_end_at":null}`,
 	} {
-		if got := campaignText(c); !strings.Contains(got, want) {
-			t.Errorf("%s lacks %s", got, want)
-		}
+		assert.Contains(t, campaignText(c), want)
 	}
 	c = c.Update(oneCampaign(t, `{"title":"Gala","event":{"livestream":{}}}`), noon)
 	want := `"livestream":{"url":null,"type":null,"location":null,"platform":null,"embed_url":null,"scheduled":false}`
-	if got := campaignText(c); !strings.Contains(got, want) {
-		t.Errorf("%s lacks %s", got, want)
-	}
+	assert.Contains(t, campaignText(c), want)
 }
 
 func TestAppendCampaignPutsTheBaseURLIn(t *testing.T) {
@@ -147,9 +136,7 @@ func TestUpdateCampaign(t *testing.T) {
 	later := noon.Add(time.Hour)
 
 	same := old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Run for \"Rosie\"","goal":12000.50,"donors":3}`), later)
-	if diff := cmp.Diff(old, same); diff != "" {
-		t.Errorf("an update without any change changed:\n%s", diff)
-	}
+	assert.Equal(t, same, old, "an update without any change changed")
 
 	changed := old.Update(oneCampaign(t, `{"slug":"run-2026","raised":99.9}`), later)
 	want := old
@@ -175,9 +162,7 @@ func TestUpdateLeavesTheOldCampaignAlone(t *testing.T) {
 	old := New(in, rose, 1, "run-2026", noon)
 	before := campaignText(old)
 	old.Update(oneCampaign(t, `{"slug":"run-2026","title":"Other","event":{"private":false},"cover":{"url":"https://a.example"}}`), noon)
-	if after := campaignText(old); after != before {
-		t.Errorf("got  %s\nwant %s", after, before)
-	}
+	assert.Equal(t, campaignText(old), before)
 }
 
 func TestNewCampaignIsNeverUpdatedBeforeItsCreation(t *testing.T) {
@@ -278,9 +263,8 @@ func TestCampaignScope(t *testing.T) {
 		mask  Relation
 	}{{"", 1}, {"null", 1}, {"benefiting", 2}, {"chapters", 4}, {"all", 7}, {"owned", 1}, {"beneficiary", 2}, {"chapter", 4}} {
 		scope, err := ParseScope(test.scope)
-		if err != nil || scope.Mask() != test.mask {
-			t.Errorf("%q: %v, %v", test.scope, scope.Mask(), err)
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, scope.Mask(), test.mask, "%q", test.scope)
 	}
 	for _, scope := range []string{"own", "ALL", " all", "Chapter", "NULL"} {
 		_, err := ParseScope(scope)
@@ -291,18 +275,13 @@ func TestCampaignScope(t *testing.T) {
 func TestAPrivateEventIsPublicByItsTitle(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
 	title := &Event{Title: "The run", Private: true}
-	if diff := cmp.Diff(Campaign{Type: "event", Title: c.Title, Event: title, Status: Published}, c.Public()); diff != "" {
-		t.Errorf("a campaign that is a private event: %s", diff)
-	}
+	assert.Equal(t, c.Public(), Campaign{Type: "event", Title: c.Title, Event: title, Status: Published},
+		"a campaign that is a private event")
 	want := c
 	c.Type, want.Type, want.Event = "collect", "collect", title
-	if diff := cmp.Diff(want, c.Public()); diff != "" {
-		t.Errorf("a campaign that has a private event: %s", diff)
-	}
+	assert.Equal(t, c.Public(), want, "a campaign that has a private event")
 	c.Event.Private = false
-	if diff := cmp.Diff(c, c.Public()); diff != "" {
-		t.Errorf("an open event: %s", diff)
-	}
+	assert.Equal(t, c.Public(), c, "an open event")
 }
 
 func TestTheWorkForSlugsGrowsWithTheirNumber(t *testing.T) {

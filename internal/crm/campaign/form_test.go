@@ -31,9 +31,7 @@ func TestLocalTimes(t *testing.T) {
 		if got := string(text.AppendCampaignTime(nil, at)); got != test.Utc || v.Err() != nil || at.Location() != time.UTC {
 			t.Errorf("%s in %q is %s, %v; want %s", test.Text, test.Zone, got, v.Err(), test.Utc)
 		}
-		if back := localTimeText(at, test.Zone); back != test.Text {
-			t.Errorf("%s in %q comes back as %s", test.Text, test.Zone, back)
-		}
+		assert.Equal(t, localTimeText(at, test.Zone), test.Text, "%v", test.Zone)
 	}
 	var v doc.Invalid
 	if at := parseLocalTime(&v, "end_at", "", "Europe/Berlin"); !at.IsZero() || v.Err() != nil || localTimeText(at, "Europe/Berlin") != "" {
@@ -132,9 +130,7 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 		c := New(oneCampaign(t, `{"title":"Gala","event":{"timezone":"America/New_York"}}`), rose, 5, "gala", noon)
 		c.Event.StartAt = at
 		values := filled(c)
-		if values["event.start_at"] != "2026-11-01T01:30" {
-			t.Error(values["event.start_at"])
-		}
+		assert.Equal(t, values["event.start_at"], "2026-11-01T01:30")
 		in, err := readForm(values, c)
 		if err != nil || !(*in.Event).StartAt.Equal(at) {
 			t.Errorf("%v becomes %v, %v", at, (*in.Event).StartAt, err)
@@ -242,9 +238,9 @@ func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
 
 func TestACurrencyMayBeTypedInSmallLetters(t *testing.T) {
 	in, err := readForm(map[string]string{"title": "a", "currency": "eur", "goal": "€1,500"}, Campaign{})
-	if err != nil || *in.Currency != "EUR" || *in.Goal != 150_000 {
-		t.Errorf("%s, %d, %v", *in.Currency, *in.Goal, err)
-	}
+	assert.Succeed(t, err)
+	assert.Equal(t, *in.Currency, "EUR")
+	assert.Equal(t, *in.Goal, 150_000)
 }
 
 func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
@@ -301,7 +297,6 @@ func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
 		}
 	}
 	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}} // as a file said
-	if in, err := readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old); err != nil || **in.Cover != *old.Cover {
-		t.Errorf("the cover became %+v, %v", *in.Cover, err)
-	}
+	assert.Equal(t, **assert.Must(readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old))(t).Cover, *old.Cover,
+		"the cover became")
 }

@@ -31,9 +31,8 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 		row := `{"title":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"` + test.currency + `",` + test.row + `}`
 		c := New(oneCampaign(t, row), rose, 5, "raised", noon)
 		body, urlAt := c.AppendBody(nil)
-		if got := string(Append(nil, 5, body, urlAt, "https://x.org/,raised", test.given, c.Status)); !strings.Contains(got, `"url":"https://x.org/,raised/raised",`+test.want+`,"logo":null`) {
-			t.Errorf("%s lacks %s", got, test.want)
-		}
+		assert.Contains(t, string(Append(nil, 5, body, urlAt, "https://x.org/,raised", test.given, c.Status)), `"url":"https://x.org/,raised/raised",`+test.want+`,"logo":null`,
+			"%v", test.want)
 	}
 }
 
@@ -48,9 +47,8 @@ func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 		total := c
 		total.OpeningRaised, total.OpeningDonors = c.Raised(), c.Donors()
 		body, urlAt = total.AppendBody(nil)
-		if want := Append(nil, c.ID, body, urlAt, "https://x.org", Given{}, c.Status); string(got) != string(want) {
-			t.Fatalf("%s\nwant %s", got, want)
-		}
+		assert.Equal(t, string(got), string(Append(nil, c.ID, body, urlAt, "https://x.org", Given{}, c.Status)),
+			"%s", got)
 	})
 }
 

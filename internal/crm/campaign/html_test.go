@@ -35,9 +35,7 @@ func TestSanitizeHTML(t *testing.T) {
 		only markup      <div> </div>                                                 ""
 		own rel          <a href="https://a.example" rel="opener" target="_self">a</a>  <a href="https://a.example" rel="nofollow noopener" target="_blank">a</a>
 	`) {
-		if got := sanitizeHTML(test.Text); got != test.Want {
-			t.Errorf("%s: got %s\nwant %s", test.Name, got, test.Want)
-		}
+		assert.Equal(t, sanitizeHTML(test.Text), test.Want, "%s", test.Name)
 	}
 }
 
@@ -58,9 +56,7 @@ func TestWhatSanitizingRemovesIsSaid(t *testing.T) {
 		<video src="x"></video><form><input><button>Give</button></form>  video or audio form fields
 		Write to Ana <ana@example.org>                        links
 	`) {
-		if got := strings.Join(RemovedHTML(text), " "); got != want {
-			t.Errorf("%s: said is %q, want %q", text, got, want)
-		}
+		assert.Equal(t, strings.Join(RemovedHTML(text), " "), want, "%s: said", text)
 	}
 }
 
@@ -74,9 +70,7 @@ func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
 	if len(kinds) != 21 || kinds[0] != "<x0>" || kinds[19] != "<x19>" || kinds[20] != "other elements" {
 		t.Errorf("%d kinds are said", len(kinds))
 	}
-	if twenty := RemovedHTML(strings.Join(kinds[:20], " ") + kinds[0]); len(twenty) != 20 {
-		t.Errorf("of twenty kinds said are %v", twenty)
-	}
+	assert.Equal(t, len(RemovedHTML(strings.Join(kinds[:20], " ")+kinds[0])), 20, "of twenty kinds said")
 }
 
 // allowedAttributes states the policy again, as what may come out.
@@ -92,9 +86,7 @@ func FuzzSanitizeHTML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		clean := sanitizeHTML(text)
-		if again := sanitizeHTML(clean); again != clean {
-			t.Fatalf("%q becomes %q, and then %q", text, clean, again)
-		}
+		assert.Equal(t, sanitizeHTML(clean), clean, "%q becomes", text)
 		nodes := assert.Must(html.Parse(strings.NewReader(clean)))(t)
 		for node := range nodes.Descendants() {
 			checkClean(t, text, node)

@@ -190,9 +190,7 @@ func TestSlug(t *testing.T) {
 		{strings.Repeat("word ", 50), strings.TrimSuffix(strings.Repeat("word-", 20), "-")},
 		{strings.Repeat("x", 255), strings.Repeat("x", 100)},
 	} {
-		if got := Slug(test.title); got != test.slug {
-			t.Errorf("Slug(%q) = %q, want %q", test.title, got, test.slug)
-		}
+		assert.Equal(t, Slug(test.title), test.slug, "Slug(%q)", test.title)
 	}
 	for _, slug := range []string{"a", "7", "a-b", "spring-gala-2026", strings.Repeat("a", 255)} {
 		if !IsSlug(slug) {
@@ -238,17 +236,11 @@ func TestSlugCandidates(t *testing.T) {
 func TestACampaignIsListedByTheMicrosecondOfItsCreation(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 123_456_789, time.UTC)
 	in := oneCampaign(t, `{"title":"a"}`)
-	if at := in.listedAt(now); at != now.UnixMicro() {
-		t.Error(at)
-	}
+	assert.Equal(t, in.listedAt(now), now.UnixMicro())
 	in = oneCampaign(t, `{"title":"a","created_at":"2020-01-02 03:04:05"}`)
-	if at := in.listedAt(now); at != time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro() {
-		t.Error(at)
-	}
+	assert.Equal(t, in.listedAt(now), time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro())
 	in = oneCampaign(t, `{"title":"a","created_at":"2199-12-31 23:59:59"}`) // not before everything that follows
-	if at := in.listedAt(now); at != now.UnixMicro() {
-		t.Error(at)
-	}
+	assert.Equal(t, in.listedAt(now), now.UnixMicro())
 }
 
 func FuzzDecodeCampaigns(f *testing.F) {

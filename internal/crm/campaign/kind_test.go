@@ -7,6 +7,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -48,9 +49,7 @@ func TestParseAmount(t *testing.T) {
 		var v doc.Invalid
 		cents := parseAmount(&v, "goal", text, "USD")
 		crmtest.WantFaults(t, text, v.Err(), "The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50.")
-		if cents != 0 {
-			t.Errorf("%q: %d", text, cents)
-		}
+		assert.Equal(t, cents, 0, "%q", text)
 	}
 }
 

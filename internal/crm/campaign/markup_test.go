@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 	"donorbook/internal/rig/rows"
 )
@@ -29,9 +30,7 @@ func TestLightFormattingBecomesHTML(t *testing.T) {
 		Words <b>in HTML</b><script>x()</script>  Words <b>in HTML</b>
 		"<p>One</p>\n\n \x20 \x20<p>Two</p>"      "<p>One</p>\n\n \x20 \x20<p>Two</p>"
 	`) {
-		if got := Story(typed); got != want {
-			t.Errorf("%q becomes %q, want %q", typed, got, want)
-		}
+		assert.Equal(t, Story(typed), want, "%q becomes", typed)
 	}
 }
 
@@ -55,9 +54,7 @@ func TestStoredHTMLIsShownWithLightFormatting(t *testing.T) {
 		<ul><li>a</li></ul><ul><li>b</li></ul>                 <ul><li>a</li></ul><ul><li>b</li></ul>
 		<p><img src="https://a.example/x.png" width="10"></p>  <p><img src="https://a.example/x.png" width="10"></p>
 	`) {
-		if got := markup(stored); got != want {
-			t.Errorf("%q is shown as %q, want %q", stored, got, want)
-		}
+		assert.Equal(t, markup(stored), want, "%q is shown", stored)
 	}
 }
 

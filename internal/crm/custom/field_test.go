@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
+	"donorbook/internal/rig/assert"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -45,9 +46,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		{FieldInput{Title: "A", Type: SelectField, Options: []string{strings.Repeat("o", 256)}}, "The options field must not be longer than 255 characters."},
 	} {
 		f, err := NewField(c.in, 8, fields, fieldNow)
-		if got := crmtest.ErrorText(err); got != c.want {
-			t.Errorf("%+v: %s", c.in, got)
-		}
+		assert.Equal(t, crmtest.ErrorText(err), c.want, "%+v", c.in)
 		if err == nil && (f.Title != singleLine(c.in.Title) || f.Place != 11 || f.ID != 8) {
 			t.Errorf("%+v became %+v", c.in, f)
 		}
@@ -92,14 +91,8 @@ func TestTheTypeOfAColumnIsGuessed(t *testing.T) {
 	for want, values := range map[FieldType][]string{
 		NumberField: {"1", "", "2.5"}, DateField: {"1/31/2026", "2026-02-01"}, BooleanField: {"yes", "No"}, TextField: {"a", "1"}, LongTextField: {"a\nb"},
 	} {
-		if got := GuessType(values); got != want {
-			t.Errorf("%q: %s", values, got)
-		}
+		assert.Equal(t, GuessType(values), want, "%q", values)
 	}
-	if got := GuessType([]string{"007", "12"}); got != TextField {
-		t.Errorf("a number with zeros before it is a %s", got)
-	}
-	if got := GuessType([]string{"", ""}); got != TextField {
-		t.Errorf("nothing is a %s", got)
-	}
+	assert.Equal(t, GuessType([]string{"007", "12"}), TextField, "a number with zeros before it is a")
+	assert.Equal(t, GuessType([]string{"", ""}), TextField, "nothing is a")
 }

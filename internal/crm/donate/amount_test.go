@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "donorbook/internal/crm/donate"
+	"donorbook/internal/rig/assert"
 )
 
 // The charity never gets less than the gift, and at most one cent more, at rates that are common.
@@ -17,20 +18,14 @@ func TestCoverMakesTheGiftArriveInFull(t *testing.T) {
 			}
 		}
 	}
-	if paid := (Rate{290, 30}).Cover(100_00); paid != 103_30 {
-		t.Errorf("100.00 is covered by %d, want 103.30", paid)
-	}
-	if paid := (Rate{99_999, 0}).Cover(100_00); paid != 133_34 {
-		t.Errorf("a rate without sense makes %d of 100.00, want that of a quarter", paid)
-	}
+	assert.Equal(t, (Rate{290, 30}).Cover(100_00), 103_30, "100.00 is covered by")
+	assert.Equal(t, (Rate{99_999, 0}).Cover(100_00), 133_34, "a rate without sense makes")
 }
 
 func TestAmountsFitTheCurrency(t *testing.T) {
 	for currency, least := range map[string]int64{"USD": 5_00, "EUR": 5_00, "JPY": 500, "SEK": 50_00, "KRW": 5000, "KWD": 5_000, "VND": 50_000, "HUF": 500_00} {
 		l := DefaultLimits(currency)
-		if l.Min != least {
-			t.Errorf("the least in %s is %d, want %d", currency, l.Min, least)
-		}
+		assert.Equal(t, l.Min, least, "the least in %s", currency)
 		for _, frequency := range []string{Once, "monthly"} {
 			for _, amount := range DefaultAmounts(currency, frequency) {
 				if !l.Has(amount) {
@@ -40,9 +35,7 @@ func TestAmountsFitTheCurrency(t *testing.T) {
 		}
 	}
 	chosen := Limits{Min: 1, Max: 1 << 60}.Fits("USD")
-	if chosen != (Limits{1_00, 99_999_999}) {
-		t.Errorf("limits without sense become %+v", chosen)
-	}
+	assert.Equal(t, chosen, (Limits{1_00, 99_999_999}), "limits without sense become")
 	if chosen := (Limits{Min: 20_00, Max: 10_00}).Fits("USD"); !chosen.Has(10_00) {
 		t.Errorf("nothing fits %+v", chosen)
 	}

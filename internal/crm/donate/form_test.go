@@ -10,6 +10,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -135,9 +136,7 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王", "علی\u200cرضا"} {
-		if w, err := offered("USD").Read(filled("last_name", name)); err != nil || w.LastName != name {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Equal(t, assert.Must(offered("USD").Read(filled("last_name", name)))(t).LastName, name)
 	}
 }
 

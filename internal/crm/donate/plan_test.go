@@ -6,6 +6,7 @@ import (
 	"donorbook/internal/crm/crmtest"
 	. "donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/assert"
 )
 
 // A provider is asked for what it can do, and never for what it alone decides.
@@ -43,8 +44,7 @@ func TestChangesOfAPlanAtItsProvider(t *testing.T) {
 		for _, fault := range crmtest.FaultsOf(t, err) {
 			got = fault[0]
 		}
-		if kinds != c.want || got != c.fault {
-			t.Errorf("%s: the changes %q and a fault of %q, want %q and %q", name, kinds, got, c.want, c.fault)
-		}
+		assert.Equal(t, kinds, c.want, "%s: the changes", name)
+		assert.Equal(t, got, c.fault, "%s: the changes", name)
 	}
 }

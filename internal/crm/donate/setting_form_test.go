@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "donorbook/internal/crm/donate"
+	"donorbook/internal/rig/assert"
 )
 
 // What a form was filled with is read back as it was, in currencies with and without decimals.
@@ -17,9 +18,8 @@ func TestSettingsGoThroughTheirForm(t *testing.T) {
 		form := map[string]string{}
 		set.FillForm(currency, func(field, value string) { form[field] = value })
 		read, err := ReadSettings(func(field string) string { return form[field] }, currency)
-		if err != nil || !reflect.DeepEqual(read, set) {
-			t.Errorf("%v: %+v came back as %+v", err, set, read)
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, reflect.DeepEqual(read, set), true)
 	}
 	form := map[string]string{"once": "$1,500; 25/50", "rate": "2,9 %"}
 	read, err := ReadSettings(func(field string) string { return form[field] }, "USD")

@@ -148,19 +148,13 @@ func TestBooksFollowTheProviderInAnyOrder(t *testing.T) {
 			got, _ = settle(got, order(), all[r.IntN(len(all))])
 		}
 		got, outcome := settle(got, order(), last)
-		if booksOf(got) != booksOf(want) {
-			t.Fatalf("the books are %+v, want %+v, after %s", booksOf(got), booksOf(want), cmp.Diff(nil, all))
-		}
+		assert.Equal(t, booksOf(got), booksOf(want), "the books (%v)", cmp.Diff(nil, all))
 		if got != nil && got.Status == giving.Succeeded {
-			if left := leftAt(last); got.Left() != left {
-				t.Fatalf("%d are left, want %d of %s", got.Left(), left, cmp.Diff(nil, last))
-			}
+			assert.Equal(t, got.Left(), leftAt(last), "%v", cmp.Diff(nil, last))
 			if covered := got.LeftCovered(); covered < 0 || covered > got.Left() {
 				t.Fatalf("%d are covered of %d", covered, got.Left())
 			}
-			if isGone := !got.Payment().RefundedAt.IsZero(); isGone != (got.Left() == 0) {
-				t.Fatalf("refunded is %v, and %d are left", isGone, got.Left())
-			}
+			assert.Equal(t, !got.Payment().RefundedAt.IsZero(), (got.Left() == 0), "refunded (%v)", got.Left())
 		}
 		again, _ := settle(got, order(), last)
 		if booksOf(again) != booksOf(got) {

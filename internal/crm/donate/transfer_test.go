@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "donorbook/internal/crm/donate"
+	"donorbook/internal/rig/assert"
 )
 
 func TestReferencesAreFoundInStatements(t *testing.T) {
@@ -48,9 +49,7 @@ func TestIBAN(t *testing.T) {
 func TestEPC(t *testing.T) {
 	bank := Bank{Name: "Clean  Water\nFund", IBAN: "DE89 3704 0044 0532 0130 00", BIC: "COBADEFFXXX"}
 	want := "BCD\n002\n1\nSCT\nCOBADEFFXXX\nClean Water Fund\nDE89370400440532013000\nEUR25.05\n\nRF18539007547034"
-	if got := bank.EPC(25_05, "EUR", "RF18 5390 0754 7034"); got != want {
-		t.Errorf("the code has %q, want %q", got, want)
-	}
+	assert.Equal(t, bank.EPC(25_05, "EUR", "RF18 5390 0754 7034"), want, "the code")
 	if got := bank.EPC(1_00, "EUR", "Gift of Ann"); !strings.HasSuffix(got, "EUR1.00\n\n\nGift of Ann") {
 		t.Errorf("a plain reference is %q", got)
 	}
@@ -62,8 +61,6 @@ func TestEPC(t *testing.T) {
 		t.Errorf("the code is too long: %d", len(got))
 	}
 	for _, none := range []string{bank.EPC(25_00, "USD", "x"), bank.EPC(0, "EUR", "x"), Bank{Name: "A", IBAN: "DE00"}.EPC(1, "EUR", ""), Bank{IBAN: bank.IBAN}.EPC(1, "EUR", "")} {
-		if none != "" {
-			t.Errorf("a code was made: %q", none)
-		}
+		assert.Equal(t, none, "", "a code was made")
 	}
 }

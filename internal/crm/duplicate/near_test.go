@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -51,9 +52,7 @@ func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
 
 func TestNamesThatSoundAlikeAreLookedAtTogether(t *testing.T) {
 	for _, test := range [][2]string{{"meyer", "maier"}, {"schmidt", "schmitt"}, {"philips", "phillips"}, {"catherine", "kathrin"}, {"иванов", "иванов"}} {
-		if sound(test[0]) != sound(test[1]) {
-			t.Errorf("%s sounds like %s, %s like %s", test[0], sound(test[0]), test[1], sound(test[1]))
-		}
+		assert.Equal(t, sound(test[0]), sound(test[1]), "%s sounds like (%v)", test[0], test[1])
 	}
 	if sound("miller") == sound("wagner") {
 		t.Error("Miller sounds like Wagner")

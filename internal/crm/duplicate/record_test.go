@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -29,9 +30,8 @@ func TestNamesAreComparedWithoutTitlesAndFillers(t *testing.T) {
 		if test.First == "company" {
 			c = crm.Contact{IsCompany: true, Company: test.Last}
 		}
-		if r := Of(&c); r.First+"/"+r.Middle+"/"+r.Last+"/"+r.Suffix != test.Want {
-			t.Errorf("%+v: %+v", test, r)
-		}
+		r := Of(&c)
+		assert.Equal(t, r.First+"/"+r.Middle+"/"+r.Last+"/"+r.Suffix, test.Want, "%+v", test)
 	}
 }
 
@@ -44,9 +44,7 @@ func TestAddressesAreComparedInOneForm(t *testing.T) {
 		Hauptstraße 5                       ""       Köln      ""          ""   {5_hauptstrasse___koln_}
 	`) {
 		a := crm.Address{Line1: test.Line1, Line2: test.Line2, City: test.City, Zipcode: test.Zip, Country: test.Country}
-		if got := strings.ReplaceAll(fmt.Sprint(placeOf(&a)), " ", "_"); got != test.Want {
-			t.Errorf("%+v is compared as %s", test, got)
-		}
+		assert.Equal(t, strings.ReplaceAll(fmt.Sprint(placeOf(&a)), " ", "_"), test.Want, "%+v is compared", test)
 	}
 }
 
@@ -67,9 +65,7 @@ func TestExtensionsAreComparedApartFromNumbers(t *testing.T) {
 		{board, "+13125550124", digitPhone},
 		{board + ";ext=5", "+13125550124;ext=6", otherPhone},
 	} {
-		if got := numbers(phone(test.a), phone(test.b)); got != test.want {
-			t.Errorf("%s and %s are compared as %d, want %d", test.a, test.b, got, test.want)
-		}
+		assert.Equal(t, numbers(phone(test.a), phone(test.b)), test.want, "%s and %s are compared", test.a, test.b)
 	}
 }
 

@@ -52,9 +52,7 @@ func TestTooManyTagsAreOneFault(t *testing.T) {
 	if !errors.As(err, &faults) || len(faults.Faults) != 1 || len(f.Tags) != maxFilterTags+1 {
 		t.Errorf("%v, %d tags are kept", err, len(f.Tags))
 	}
-	if f, err := filter("tag[0]", "a", "b"); err != nil || len(f.Tags) != 2 {
-		t.Errorf("%v, %v", f.Tags, err)
-	}
+	assert.Equal(t, len(assert.Must(filter("tag[0]", "a", "b"))(t).Tags), 2)
 }
 
 func TestFiltersOfContacts(t *testing.T) {
@@ -81,9 +79,7 @@ func TestFiltersOfContacts(t *testing.T) {
 		"created_after=2026-03-01": true, "updated_before=2026-03-02": false, "city=boston&zip=95112&tag=vip&has=email": true,
 	} {
 		_, f, err := ParseQuery(query, "US")
-		if got := err == nil && f.Matches(&ann, f.Gave.Has(&gift)); got != want {
-			t.Errorf("%s passes: %t, %v", query, got, err)
-		}
+		assert.Equal(t, err == nil && f.Matches(&ann, f.Gave.Has(&gift)), want, "%s passes", query)
 	}
 }
 
@@ -175,9 +171,7 @@ func TestCommonWords(t *testing.T) {
 	assert.Same(t, want, CommonWords(&c))
 	words := strings.Join(SearchWords(&c), " ")
 	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
-		if !strings.Contains(words, other) {
-			t.Errorf("the search words %q lack %q", words, other)
-		}
+		assert.Contains(t, words, other, "the search words")
 	}
 	for word, want := range rows.Pairs(`
 		".cnew\uf820york"  city new york
@@ -185,9 +179,7 @@ func TestCommonWords(t *testing.T) {
 		.f2=yes            custom field 2=yes
 		t:.f               ""
 	`) {
-		if told := TellCommonWord(word); told != want {
-			t.Errorf("%q is %q, want %q", word, told, want)
-		}
+		assert.Equal(t, TellCommonWord(word), want, "%q", word)
 	}
 }
 
@@ -218,9 +210,7 @@ func TestFiltersAndWordsAgree(t *testing.T) {
 		if search := f.WordSearch(); !search.IsEmpty() {
 			found = found && search.Finds(SearchWords(&c))
 		}
-		if found != f.Matches(&c, false) {
-			t.Fatalf("%+v with %q and %q: found %v", f, common, SearchWords(&c), found)
-		}
+		assert.Equal(t, found, f.Matches(&c, false), "%+v with %q and %q: found", f, common, SearchWords(&c))
 	})
 }
 

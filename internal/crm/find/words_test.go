@@ -6,7 +6,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
@@ -73,9 +72,7 @@ func TestSearchWordsDependOnTheContactAlone(t *testing.T) {
 			}
 		}
 		read := assert.Must(crm.ParseContact(c.ID, c.AppendBody(nil), c.MatchKeys))(t)
-		if diff := cmp.Diff(have, SearchWords(&read)); diff != "" {
-			t.Fatalf("after it was stored and read:\n%s", diff)
-		}
+		assert.Equal(t, SearchWords(&read), have, "after it was stored and read")
 	})
 }
 
@@ -85,8 +82,7 @@ func TestWordsForgetWhatAContactWasBefore(t *testing.T) {
 		c, in := someContact(t), someInput(t, true)
 		patched := assert.Must(c.Patch(in, noon))(t)
 		fresh := assert.Must(crm.NewContact(in, noon))(t)
-		if diff := cmp.Diff(SearchWords(&fresh), SearchWords(&patched)); diff != "" {
-			t.Fatalf("the same contact has other words when it was something else before:\n%s", diff)
-		}
+		assert.Equal(t, SearchWords(&patched), SearchWords(&fresh),
+			"the same contact has other words when it was something else before")
 	})
 }

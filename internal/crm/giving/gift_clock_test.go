@@ -31,9 +31,7 @@ func TestTheDayOfAGift(t *testing.T) {
 		1900-01-01T01:00:00Z  America/New_York    19000101  // no sum is older
 		2026-03-08T06:59:59Z  America/New_York    20260308  // an hour later the clocks go forward
 	`) {
-		if got := Day(GiftClock(at(t, c.At), text.Location(c.Zone))); got != c.Want {
-			t.Errorf("%s in %s is on %d, want %d", c.At, c.Zone, got, c.Want)
-		}
+		assert.Equal(t, Day(GiftClock(at(t, c.At), text.Location(c.Zone))), c.Want, "%s in %s is on", c.At, c.Zone)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -80,9 +81,7 @@ func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
 		0.5   $0.50
 		?     ?
 	`) {
-		if got := text.MoneyOf(input, "USD"); got != want {
-			t.Errorf("%s is shown as %s, want %s", input, got, want)
-		}
+		assert.Equal(t, text.MoneyOf(input, "USD"), want, "%s is shown", input)
 	}
 }
 

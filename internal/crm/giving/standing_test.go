@@ -15,9 +15,7 @@ func TestWhatAGiftIsCalledFollowsFromItsLedger(t *testing.T) {
 	g := Gift{Status: Pending, Currency: "USD", Entries: []Entry{{ID: "payment", Amount: 50_00, CapturedAt: now}}}
 	called := func(want string) {
 		t.Helper()
-		if got := Words[g.Standing()]; got != want {
-			t.Errorf("the gift is called %q, want %q: %+v", got, want, g.Entries)
-		}
+		assert.Equal(t, Words[g.Standing()], want, "the gift is called (%v)", g.Entries)
 	}
 	refund := func(dollars int64) {
 		t.Helper()
@@ -45,9 +43,8 @@ func TestAStatementSaysWhatCoveredFees(t *testing.T) {
 	s := Statement{Year: 2026, Currency: "USD"}
 	s.Add(&g, "", false)
 	says := strings.Join(s.Says("Harbor", false), "\n")
-	if s.Total() != "$529.94" || !strings.Contains(says, "$4.94 of the total covered processing fees.") {
-		t.Errorf("total %s: %s", s.Total(), says)
-	}
+	assert.Equal(t, s.Total(), "$529.94", "total")
+	assert.Contains(t, says, "$4.94 of the total covered processing fees.", "total")
 	none := Statement{Year: 2026, Currency: "USD"}
 	plain := Gift{Status: Succeeded, Currency: "USD", Method: "card", Local: now, Entries: []Entry{{ID: "payment", Amount: 10_00}}}
 	none.Add(&plain, "", false)

@@ -6,6 +6,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/rig/assert"
 )
 
 func TestUndoTurnsCreatingAndArchivingRound(t *testing.T) {
@@ -49,9 +50,8 @@ func TestUndoOfEachKindGivesBackTheDocument(t *testing.T) {
 	} {
 		was, is := states[0], states[1]
 		d, err := doc.ParseDifferences(was.Differences(&is).Text())
-		if err != nil || KindOf(d) != kind {
-			t.Errorf("%s is called %s: %v", kind, KindOf(d), err)
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, KindOf(d), kind)
 		undone, left, err := Undo(is, KindOf(d), d, "US", hourLater.Add(2*time.Hour))
 		undone.UpdatedAt = was.UpdatedAt
 		if got, want := string(undone.AppendBody(nil)), string(was.AppendBody(nil)); err != nil || len(left) > 0 || got != want {

@@ -38,12 +38,8 @@ func TestTypedTextIsNeverALink(t *testing.T) {
 			t.Errorf("%q: %s\n%s", typed, text, html)
 		}
 	}
-	if got := Say("{} and {}", "St. Mary’s", "{}").String(); got != "St. Mary’s and {}" {
-		t.Error(got)
-	}
-	if got := Say("{}!", strings.Repeat("x", 1000)).String(); len([]rune(got)) != 101 {
-		t.Error(len([]rune(got)))
-	}
+	assert.Equal(t, Say("{} and {}", "St. Mary’s", "{}").String(), "St. Mary’s and {}")
+	assert.Equal(t, len([]rune(Say("{}!", strings.Repeat("x", 1000)).String())), 101)
 }
 
 func TestALineStaysALineInTheOutbox(t *testing.T) {
@@ -53,9 +49,7 @@ func TestALineStaysALineInTheOutbox(t *testing.T) {
 		t.Errorf("%q %q", m.Subject, m.Says)
 	}
 	emoji := "👩\u200d🚀 نص Nguyễn"
-	if got := NewLine(emoji).String(); got != emoji {
-		t.Errorf("%q", got)
-	}
+	assert.Equal(t, NewLine(emoji).String(), emoji)
 }
 
 func TestTriesAreSpacedAndEnd(t *testing.T) {
@@ -79,8 +73,6 @@ func TestTriesAreSpacedAndEnd(t *testing.T) {
 // A sentence says only the values that it has a place for.
 func TestASentenceWithoutAPlaceSaysNoValue(t *testing.T) {
 	for sentence, want := range map[string]string{"Thank you.": "Thank you.", "Thank you from {}.": "Thank you from Harbor.", "{}, {}.": "Harbor, Light."} {
-		if got := Say(sentence, "Harbor", "Light").String(); got != want {
-			t.Errorf("%q says %q, want %q", sentence, got, want)
-		}
+		assert.Equal(t, Say(sentence, "Harbor", "Light").String(), want, "%q says", sentence)
 	}
 }

@@ -123,9 +123,8 @@ func TestAPictureIsMadeInTheSizesOfItsKind(t *testing.T) {
 		}
 		for i, f := range p.Files {
 			m := decoded(t, f)
-			if m.Bounds().Size() != c.sizes[i] || !strings.HasSuffix(f.Name, c.kinds) {
-				t.Errorf("%s: %s is %v, and should be %v", name, f.Name, m.Bounds().Size(), c.sizes[i])
-			}
+			assert.Equal(t, m.Bounds().Size(), c.sizes[i], "%s", name)
+			assert.Equal(t, strings.HasSuffix(f.Name, c.kinds), true, "%s", name)
 			if colors := corners(m); c.sizes[i].Y > 8 && name != "sixteen bits a color" && colors != "rgbw" {
 				t.Errorf("%s: the corners of %s are %s", name, f.Name, colors)
 			}
@@ -147,12 +146,8 @@ func TestALogoKeepsWhatIsClearAndACoverGetsWhite(t *testing.T) {
 			m.SetNRGBA(x, y, color.NRGBA{255, 0, 0, 255})
 		}
 	}
-	if logo := decoded(t, made(t, asPNG(t, m), Logo).Files[0]); corners(logo) != "r---" {
-		t.Errorf("the logo is %s", corners(logo))
-	}
-	if cover := decoded(t, made(t, asPNG(t, m), Cover).Files[0]); corners(cover) != "rwww" {
-		t.Errorf("the cover is %s", corners(cover))
-	}
+	assert.Equal(t, corners(decoded(t, made(t, asPNG(t, m), Logo).Files[0])), "r---", "the logo")
+	assert.Equal(t, corners(decoded(t, made(t, asPNG(t, m), Cover).Files[0])), "rwww", "the cover")
 }
 
 // withExif is a JPEG that says how the camera was held, and where.
@@ -169,12 +164,9 @@ func TestAPictureIsTurnedAsTheCameraWasHeldAndTellsNothingElse(t *testing.T) {
 	for orientation, want := range map[uint16]string{1: "rgbw", 2: "grwb", 3: "wbgr", 4: "bwrg", 5: "rbgw", 6: "brwg", 7: "wgbr", 8: "gwrb", 9: "rgbw"} {
 		p := made(t, withExif(t, quarters(320, 160), orientation), Cover)
 		m := decoded(t, p.Files[0])
-		if corners(m) != want {
-			t.Errorf("orientation %d: %s, want %s", orientation, corners(m), want)
-		}
-		if lies := orientation >= 5 && orientation <= 8; lies != (m.Bounds().Dy() > m.Bounds().Dx()) {
-			t.Errorf("orientation %d: %v", orientation, m.Bounds())
-		}
+		assert.Equal(t, corners(m), want, "orientation %d", orientation)
+		assert.Equal(t, orientation >= 5 && orientation <= 8, (m.Bounds().Dy() > m.Bounds().Dx()),
+			"orientation %d: %v", orientation, m.Bounds())
 		for _, f := range p.Files {
 			if bytes.Contains(f.Body, []byte("Exif")) || bytes.Contains(f.Body, []byte("51.5007")) {
 				t.Errorf("orientation %d: %s tells where it was taken", orientation, f.Name)
@@ -290,9 +282,8 @@ func TestOnlyPixelsAreKept(t *testing.T) {
 
 func TestAWebPIsRead(t *testing.T) {
 	for name := range smallWebPs {
-		if m := decoded(t, made(t, smallWebP(t, name), Logo).Files[0]); m.Bounds().Size() != image.Pt(1, 1) {
-			t.Errorf("%s: it is %v", name, m.Bounds())
-		}
+		assert.Equal(t, decoded(t, made(t, smallWebP(t, name), Logo).Files[0]).Bounds().Size(), image.Pt(1, 1),
+			"%s", name)
 	}
 }
 

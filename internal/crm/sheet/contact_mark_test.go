@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"donorbook/internal/rig/assert"
 	"testing"
 )
 
@@ -34,9 +35,7 @@ func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 	days.See(2, "31/12/2026")
 	days.See(3, "30/11/2020 called")
 	rows := Contacts.Rows(Contacts.Recognize([]string{"Name", "Birthday", "Last contacted", "Notes"}, nil, nil), "US").Days(days.String())
-	if in := rows.Input([]string{"Ana Lopez", "3/4/1980", "1/2/2026", ""}); *in.DOB != "3/4/1980" {
-		t.Error(*in.DOB)
-	}
+	assert.Equal(t, *rows.Input([]string{"Ana Lopez", "3/4/1980", "1/2/2026", ""}).DOB, "3/4/1980")
 }
 
 // TestASystemIsTheSourceOfItsIDs: the files of contacts and of gifts of a system have one source, and those of two systems have two.

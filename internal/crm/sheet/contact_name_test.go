@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -50,8 +51,6 @@ func TestZerosThatSpreadsheetsTake(t *testing.T) {
 		62701      IL   ""   US  62701
 		""         MA   USA  US  ""
 	`) {
-		if got := withZero(c.Zip, c.State, c.Country, c.Region); got != c.Want {
-			t.Errorf("%+v is %q", c, got)
-		}
+		assert.Equal(t, withZero(c.Zip, c.State, c.Country, c.Region), c.Want, "%+v", c)
 	}
 }

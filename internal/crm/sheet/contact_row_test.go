@@ -7,6 +7,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/custom"
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -35,9 +36,8 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 			if f.Name == "company" && other.Name == "type" { // a row with nothing but the name of a company is one
 				continue
 			}
-			if got := other.Text(&c); (got != other.Text(&crm.Contact{})) != (other.Name == f.Name) {
-				t.Errorf("a column that becomes %s makes %s %q", f.Name, other.Name, got)
-			}
+			assert.Equal(t, (other.Text(&c) != other.Text(&crm.Contact{})), (other.Name == f.Name),
+				"a column that becomes %s makes %s", f.Name, other.Name)
 		}
 		out := ContactTable(custom.NewFields(0, nil), "USD")
 		row, err := out.Contact(&c)
@@ -95,9 +95,8 @@ func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
 		}
 		want.CreatedAt, want.UpdatedAt = today, today
 		c := read(header, test.row)
-		if got := string(c.AppendBody(nil)); got != string(want.AppendBody(nil)) {
-			t.Errorf("%q is read as\n%s\nwant\n%s", test.row, got, want.AppendBody(nil))
-		}
+		assert.Equal(t, string(c.AppendBody(nil)), string(want.AppendBody(nil)),
+			"%q is read (%v)", test.row, want.AppendBody(nil))
 		out := ContactTable(custom.NewFields(0, nil), "USD")
 		cells, err := out.Contact(&c)
 		var row []string

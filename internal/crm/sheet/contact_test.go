@@ -129,9 +129,7 @@ func TestColumnsAreRecognized(t *testing.T) {
 			}
 			got = append(got, c.Target)
 		}
-		if text := strings.Join(got, "|"); text != want {
-			t.Errorf("%s:\n%s\nwant\n%s", header, text, want)
-		}
+		assert.Equal(t, strings.Join(got, "|"), want, "%s", header)
 	}
 }
 
@@ -210,9 +208,7 @@ func TestCellsAsPeopleWriteThem(t *testing.T) {
 		addresses.0.whole      somewhere in Austin                                           somewhere in Austin|||||
 	`) {
 		contact, err := rowOf(t, c.Target, c.Cell)
-		if got := said(contact, c.Target, err); got != c.Want {
-			t.Errorf("%s %q: %q, want %q", c.Target, c.Cell, got, c.Want)
-		}
+		assert.Equal(t, said(contact, c.Target, err), c.Want, "%s %q", c.Target, c.Cell)
 	}
 }
 
@@ -302,9 +298,7 @@ func TestCustomFieldsOfARow(t *testing.T) {
 		if err = errors.Join(err, created); err != nil {
 			body = err.Error()
 		}
-		if !strings.Contains(body, want) {
-			t.Errorf("%q: %s, want %s", cell, body, want)
-		}
+		assert.Contains(t, body, want, "%q", cell)
 	}
 }
 
@@ -313,9 +307,7 @@ func TestPhonesOfAnotherCountry(t *testing.T) {
 	m := Contacts.Recognize([]string{"first name", "last name", "phone", "city", "country"}, nil, nil)
 	for phone, want := range map[string]string{"0664 1234567890": "+43 664 1234567890", "212-555-0100": "212-555-0100", "+1 212 555 0100": "+1 212 555 0100"} {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"})
-		if got := (*in.Phones)[0].Value; got != want {
-			t.Errorf("%s became %s", phone, got)
-		}
+		assert.Equal(t, (*in.Phones)[0].Value, want, "%s became", phone)
 	}
 }
 
@@ -343,9 +335,7 @@ func TestMappingByHand(t *testing.T) {
 		if err != nil {
 			got = []string{err.Error()}
 		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("%s: %s, want %s", text, strings.Join(got, "|"), want)
-		}
+		assert.Equal(t, strings.Join(got, "|"), want, "%s", text)
 	}
 	for _, c := range []struct {
 		m    Mapping

@@ -156,9 +156,8 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 			[]string{"1: 500000 check 2026-01-31 12:00:00 gala", "3: The method field must be one of " + strings.Join(giving.Methods, ", ") + ". The amount field must be a number.", "4: 50000 cash 2026-01-31 12:00:00 12"}},
 	} {
 		got, err := readGifts(t, c.file)
-		if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
-			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-		}
+		assert.Succeed(t, err)
+		assert.Equal(t, strings.Join(got, "\n"), strings.Join(c.want, "\n"), "%s", c.name)
 	}
 }
 
@@ -257,9 +256,7 @@ func TestRejectedObjects(t *testing.T) {
 	} {
 		_, row := firstRow(t, file)
 		got := row.Rejected(`No "x".`)
-		if got != want {
-			t.Errorf("%s became\n%s\nwant\n%s", file, got, want)
-		}
+		assert.Equal(t, got, want, "%s became", file)
 		if _, again := firstRow(t, got); again.Key() != row.Key() {
 			t.Errorf("%s is another row when it comes again", file)
 		}

@@ -59,9 +59,7 @@ func TestWhatCellsSayTogether(t *testing.T) {
 			name, text, _ := strings.Cut(cell, "=")
 			names, cells = append(names, name), append(cells, text)
 		}
-		if got := whatIsSaid(t, strings.Join(names, ",")+"\n"+strings.Join(cells, ",")+"\n"); got != want {
-			t.Errorf("%s\nis   %s\nwant %s", row, got, want)
-		}
+		assert.Equal(t, whatIsSaid(t, strings.Join(names, ",")+"\n"+strings.Join(cells, ",")+"\n"), want, "%s", row)
 	}
 }
 

@@ -113,9 +113,7 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 		for _, c := range Gifts.Recognize(strings.Split(header, "|"), nil, nil) {
 			got = append(got, c.Target)
 		}
-		if strings.Join(got, "|") != want {
-			t.Errorf("%s\nis   %s\nwant %s", header, strings.Join(got, "|"), want)
-		}
+		assert.Equal(t, strings.Join(got, "|"), want, "%s", header)
 	}
 }
 
@@ -333,9 +331,8 @@ func TestWordsOfGifts(t *testing.T) {
 		if err := row.Validate("US", importDay); (err == nil) != (want != "") || err == nil && *row.Method != want {
 			t.Errorf("%s is %v, %v", text, value(row.Method), err)
 		}
-		if kept := value(row.Note); kept != map[string]string{"Payroll": "Method: Payroll", "gold": "Method: gold"}[text] {
-			t.Errorf("the note of %s is %q", text, kept)
-		}
+		assert.Equal(t, value(row.Note), map[string]string{"Payroll": "Method: Payroll", "gold": "Method: gold"}[text],
+			"the note of %s", text)
 	}
 	for text, want := range rows.Pairs(`
 		Completed    succeeded
@@ -351,9 +348,8 @@ func TestWordsOfGifts(t *testing.T) {
 		Closed Lost  cancelled
 	`) {
 		_, row := firstRow(t, "amount,date,status,contact_id\n5,2026-01-31,"+text+",7\n")
-		if err := row.Validate("US", importDay); err != nil || *row.Status != want {
-			t.Errorf("%s is %v, %v", text, value(row.Status), err)
-		}
+		assert.Succeed(t, row.Validate("US", importDay))
+		assert.Equal(t, *row.Status, want, "%s is %v", text, value(row.Status))
 	}
 	for row, want := range rows.Pairs(`
 		Refunded,cash,,               ""
@@ -381,9 +377,7 @@ func TestWordsOfGifts(t *testing.T) {
 		if err != nil {
 			said = err.Error()
 		}
-		if said != want {
-			t.Errorf("%s: %s", row, said)
-		}
+		assert.Equal(t, said, want, "%s", row)
 	}
 }
 

@@ -63,8 +63,6 @@ func TestARemarkBelowATableIsNoPerson(t *testing.T) {
 		{[]string{"Grand Totals (4 records)", "", "", "", "$1,345.00"}, true}, {[]string{"Confidential - do not distribute", "", "", "", ""}, true}, {[]string{"", "Total members: 5", "", "", ""}, true},
 		{[]string{"0035f00000AAA1AAAT", "", "", "", ""}, false}, {[]string{"", "Total", "Wine", "info@example.org", ""}, false}, {[]string{"", "Cher", "", "", ""}, false},
 	} {
-		if got := rows.IsRemark(test.cells); got != test.want {
-			t.Errorf("%q is a remark: %v", test.cells, got)
-		}
+		assert.Equal(t, rows.IsRemark(test.cells), test.want, "%q is a remark", test.cells)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -62,9 +63,7 @@ func TestTimesAreWrittenInUTC(t *testing.T) {
 	when := time.Date(2026, 1, 31, 4, 8, 7, 42_000, time.FixedZone("New York", -5*3600))
 	want := []string{"2026-01-31T09:08:07+00:00", "2026-01-31T09:08:07.000042Z", "2026-01-31 09:08:07"}
 	for i, form := range timeForms {
-		if got := string(form.write(nil, when)); got != want[i] {
-			t.Errorf("%s: %s, want %s", form.name, got, want[i])
-		}
+		assert.Equal(t, string(form.write(nil, when)), want[i], "%s", form.name)
 	}
 }
 
@@ -102,9 +101,7 @@ func TestTimesAgreeWithTheStandardLibrary(t *testing.T) {
 		}
 		for _, form := range timeForms {
 			got, want := string(form.write(nil, when)), when.Format(form.layout)
-			if got != want {
-				t.Fatalf("%s: %s, want %s", form.name, got, want)
-			}
+			assert.Equal(t, got, want, "%s", form.name)
 			if back, ok := form.read(got); !ok || !back.Equal(when.Truncate(form.unit)) {
 				t.Fatalf("%s: %s read as %v, %v", form.name, got, back, ok)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -54,9 +55,7 @@ func TestAppendCents(t *testing.T) {
 		0: "0", 1: "0.01", 10: "0.1", 99: "0.99", 100: "1", 1250: "12.5", 1234: "12.34", 100000: "1000", 105: "1.05",
 		MaxCents: "9999999999.99",
 	} {
-		if got := string(AppendCents(nil, cents)); got != want {
-			t.Errorf("%d cents are %s, want %s", cents, got, want)
-		}
+		assert.Equal(t, string(AppendCents(nil, cents)), want, "%d cents", cents)
 	}
 }
 

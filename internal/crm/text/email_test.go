@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -58,9 +59,7 @@ func TestNormalEmailRefuses(t *testing.T) {
 }
 
 func TestNormalEmailDoesNotAllocateForPlainAddresses(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { NormalEmail("ann.lee@mail.example.org") }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.Equal(t, testing.AllocsPerRun(100, func() { NormalEmail("ann.lee@mail.example.org") }), 0)
 }
 
 func FuzzNormalEmail(f *testing.F) {
@@ -70,9 +69,7 @@ func FuzzNormalEmail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, value string) {
 		key, ok := NormalEmail(value)
 		if !ok {
-			if key != "" {
-				t.Fatalf("refused, and yet a key: %q", key)
-			}
+			assert.Equal(t, key, "", "refused, and yet a key")
 			return
 		}
 		if strings.Count(value, "@") != 1 || strings.ContainsFunc(value, unicode.IsSpace) || strings.ContainsFunc(value, unicode.IsControl) {
@@ -81,9 +78,7 @@ func FuzzNormalEmail(f *testing.F) {
 		if strings.ContainsAny(value, `"<>()[],;:\`) {
 			t.Fatalf("accepted %q", value)
 		}
-		if again := FoldEmail(key); again != key {
-			t.Fatalf("the key of %q is %q, and folded again %q", value, key, again)
-		}
+		assert.Equal(t, FoldEmail(key), key, "the key of %q", value)
 		if again, _ := NormalEmail(norm.NFD.String(value)); isLocalPart(strings.Split(norm.NFD.String(value), "@")[0]) && again != key {
 			t.Fatalf("the key of %q is %q, and taken apart %q", value, key, again)
 		}

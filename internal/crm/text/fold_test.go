@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -31,9 +32,7 @@ func TestFold(t *testing.T) {
 		"zero\u200bwidth"          zerowidth
 		李小龍                        李小龍
 	`) {
-		if got := Fold(test.Value); got != test.Want {
-			t.Errorf("fold(%q) = %q, want %q", test.Value, got, test.Want)
-		}
+		assert.Equal(t, Fold(test.Value), test.Want, "fold(%q)", test.Value)
 	}
 }
 
@@ -55,9 +54,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("words(%q) = %q, want %q", test.texts, got, test.want)
 		}
 	}
-	if n := len(Words("नरेन्द्र मोदी")); n != 2 {
-		t.Errorf("two Hindi words were taken for %d", n)
-	}
+	assert.Equal(t, len(Words("नरेन्द्र मोदी")), 2, "two Hindi words were taken for")
 }
 
 func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
@@ -66,22 +63,17 @@ func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
 		if other == r || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mn, other) {
 			continue
 		}
-		if Fold(string(r)) != Fold(string(other)) {
-			t.Errorf("%c folds to %q, %c to %q", r, Fold(string(r)), other, Fold(string(other)))
-		}
+		assert.Equal(t, Fold(string(r)), Fold(string(other)), "%c folds (%v)", r, other)
 		if folded := Fold(string(r)); Fold(folded) != folded {
 			t.Errorf("%c folds to %q, and again to %q", r, folded, Fold(folded))
 		}
-		if folded := FoldCase(string(r)); FoldCase(folded) != folded {
-			t.Errorf("the case of %c folds to %q, and again to %q", r, folded, FoldCase(folded))
-		}
+		folded := FoldCase(string(r))
+		assert.Equal(t, FoldCase(folded), folded, "the case of %c folds", r)
 	}
 }
 
 func TestFoldDoesNotAllocateForPlainText(t *testing.T) {
-	if n := testing.AllocsPerRun(100, func() { Fold("ann lee") }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	assert.Equal(t, testing.AllocsPerRun(100, func() { Fold("ann lee") }), 0)
 }
 
 func FuzzFold(f *testing.F) {
@@ -92,9 +84,7 @@ func FuzzFold(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value string) {
 		folded := Fold(value)
-		if again := Fold(folded); again != folded {
-			t.Fatalf("fold(%q) = %q, and folded again %q", value, folded, again)
-		}
+		assert.Equal(t, Fold(folded), folded, "fold(%q)", value)
 		if other := Fold(strings.ToLower(value)); utf8.ValidString(value) && other != folded {
 			t.Fatalf("%q folds to %q, its lower case to %q", value, folded, other)
 		}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"donorbook/internal/rig/assert"
 	"testing"
 )
 
@@ -14,9 +15,8 @@ func TestMoneyText(t *testing.T) {
 		{150_050, "EUR", "€1,500.50"}, {150_000, "CHF", "1,500 CHF"}, {99_900, "CAD", "CA$999"}, {100_000, "JPY", "¥1,000"},
 		{MaxCents, "SEK", "9,999,999,999.99 SEK"},
 	} {
-		if got := MoneyText(test.cents, test.currency); got != test.want {
-			t.Errorf("%d cents of %q are shown as %s, want %s", test.cents, test.currency, got, test.want)
-		}
+		assert.Equal(t, MoneyText(test.cents, test.currency), test.want,
+			"%d cents of %q are shown", test.cents, test.currency)
 	}
 	for code := range currencySigns {
 		if !IsCurrency(code) {

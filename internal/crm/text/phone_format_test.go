@@ -5,6 +5,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -31,9 +32,7 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 		whatever              US  whatever
 		""                    US  ""
 	`) {
-		if shown := FormatPhone(test.Value, test.Region); shown != test.Shown {
-			t.Errorf("FormatPhone(%q, %q) = %q, want %q", test.Value, test.Region, shown, test.Shown)
-		}
+		assert.Equal(t, FormatPhone(test.Value, test.Region), test.Shown, "FormatPhone(%q, %q)", test.Value, test.Region)
 	}
 }
 
@@ -47,9 +46,7 @@ func TestEveryExampleNumberIsShownAsTheLibraryShowsIt(t *testing.T) {
 			abroad = "GB"
 		}
 		want := phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
-		if shown := FormatPhone(e164, abroad); shown != want {
-			t.Errorf("%s is shown as %q abroad, want %q", e164, shown, want)
-		}
+		assert.Equal(t, FormatPhone(e164, abroad), want, "%s is shown", e164)
 		if !IsPhoneRegion(home) {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nyaruka/phonenumbers"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
 	"donorbook/internal/rig/rows"
 )
@@ -92,9 +93,8 @@ func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 			for _, form := range forms {
 				value := fmt.Sprintf(form, area)
 				sameAsLibrary(t, value, region)
-				if want := area >= 200 && (isNorthAmerican(region) || form[0] == '+'); isShort(value, region) != want {
-					t.Errorf("%q in %q takes the short path: %v, want %v", value, region, !want, want)
-				}
+				assert.Equal(t, isShort(value, region), area >= 200 && (isNorthAmerican(region) || form[0] == '+'),
+					"%q in %q takes the short path", value, region)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
+	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
@@ -27,9 +28,7 @@ func codes(is func(code string) bool) []string {
 
 func TestCountriesAgreeWithUnicode(t *testing.T) {
 	list := codes(IsCountry)
-	if len(list) != 249 {
-		t.Errorf("%d countries, ISO 3166-1 has 249", len(list))
-	}
+	assert.Equal(t, len(list), 249)
 	two := map[string]bool{}
 	for _, code := range list {
 		region, err := language.ParseRegion(code)
@@ -41,9 +40,7 @@ func TestCountriesAgreeWithUnicode(t *testing.T) {
 		}
 		two[region.String()] = true
 	}
-	if len(two) != 249 {
-		t.Errorf("only %d different countries", len(two))
-	}
+	assert.Equal(t, len(two), 249, "only")
 }
 
 func TestIsCountry(t *testing.T) {
@@ -139,9 +136,7 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 			t.Errorf("%s is %s, and %s is %s", region, got, code, alpha2(code))
 		}
 	}
-	if lines := strings.Split(strings.TrimSpace(countryNames), "\n"); len(lines) != len(list) {
-		t.Errorf("%d lines, and %d countries", len(lines), len(list))
-	}
+	assert.Equal(t, len(strings.Split(strings.TrimSpace(countryNames), "\n")), len(list))
 }
 
 // The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice of a
@@ -156,9 +151,7 @@ func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 				decimals = n
 			}
 		}
-		if Decimals(code) != decimals {
-			t.Errorf("%s has %d decimals", code, Decimals(code))
-		}
+		assert.Equal(t, Decimals(code), decimals, "%s", code)
 		unit, err := currency.ParseISO(code)
 		if err != nil || strings.Contains(other, code) {
 			continue
@@ -168,8 +161,6 @@ func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 		}
 	}
 	for code, want := range map[string]int{"USD": 2, "PKR": 2, "COP": 2, "JPY": 0, "KWD": 3, "IQD": 3, "CLF": 4} {
-		if Decimals(code) != want {
-			t.Errorf("%s has %d decimals, want %d", code, Decimals(code), want)
-		}
+		assert.Equal(t, Decimals(code), want, "%s", code)
 	}
 }

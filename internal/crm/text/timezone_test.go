@@ -1,6 +1,7 @@
 package text
 
 import (
+	"donorbook/internal/rig/assert"
 	"testing"
 	"time"
 )
@@ -8,9 +9,8 @@ import (
 func TestEveryTimezoneHasRules(t *testing.T) {
 	boston, _ := Timezone("America/New_York")
 	for at, want := range map[time.Month]string{time.January: "EST -0500", time.July: "EDT -0400"} {
-		if got := time.Date(2026, at, 1, 12, 0, 0, 0, time.UTC).In(boston).Format("MST -0700"); got != want {
-			t.Errorf("in %v New York has %s, want %s", at, got, want)
-		}
+		assert.Equal(t, time.Date(2026, at, 1, 12, 0, 0, 0, time.UTC).In(boston).Format("MST -0700"), want,
+			"in %v New York", at)
 	}
 	if len(Zones()) < 500 {
 		t.Errorf("there are %d time zones", len(Zones()))

@@ -33,9 +33,8 @@ func TestATextIsFilledInAndNothingTypedIsALink(t *testing.T) {
 	if strings.ContainsAny(n.Subject.String(), "\r\n") || strings.Contains(text, "evil.example") || strings.Contains(n.Subject.String(), "@example") {
 		t.Errorf("%q\n%s", n.Subject, text)
 	}
-	if !strings.Contains(text, "$1,500.50 on March 9, 2026 for Winter Coats.\nhttps://harbor.example") || !strings.Contains(text, "{amount}") {
-		t.Error(text)
-	}
+	assert.Contains(t, text, "$1,500.50 on March 9, 2026 for Winter Coats.\nhttps://harbor.example")
+	assert.Contains(t, text, "{amount}")
 	for _, o := range Occasions {
 		d := Default(o)
 		if err := d.Check(); err != nil {
@@ -73,8 +72,6 @@ func TestTheOccasionOfAGift(t *testing.T) {
 		{gift(func(g *giving.Gift) { g.PlanCode = "x" }), true, 0, Recurring}, {gift(func(g *giving.Gift) { g.Currency = "EUR" }), false, 1, Repeat},
 		{gift(func(g *giving.Gift) { g.Dedication = &giving.Dedication{Name: "Ann"} }), true, 1, Honor},
 	} {
-		if got := OccasionOf(test.gift, test.first, test.large, "USD"); got != test.want {
-			t.Errorf("%d: %s, want %s", i, got, test.want)
-		}
+		assert.Equal(t, OccasionOf(test.gift, test.first, test.large, "USD"), test.want, "%d", i)
 	}
 }

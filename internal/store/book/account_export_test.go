@@ -334,9 +334,7 @@ func changedFile(t *testing.T, whole fstest.MapFS, name, old, changed string) fs
 	for i, file := range manifest.Files {
 		text := string(whole[file.Name].Data)
 		if file.Name == name {
-			if !strings.Contains(text, old) {
-				t.Fatalf("%s does not have %q", name, old)
-			}
+			contains(t, text, old, "%s does", name)
 			text = strings.Replace(text, old, changed, 1)
 		}
 		var err error
@@ -394,9 +392,8 @@ func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
 	} {
 		_, err := s.ImportAccount(ctx, files, move.AccountImport{Progress: quiet})
 		var problem *move.FileProblem
-		if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), what) {
-			t.Errorf("want %q, got %v", what, err)
-		}
+		equal(t, errors.As(err, &problem), true)
+		equal(t, strings.HasPrefix(err.Error(), what), true)
 	}
 	after, err := s.Accounts(ctx)
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {

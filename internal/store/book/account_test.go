@@ -70,9 +70,9 @@ func TestConcurrentAccountsMadeAtOnceAreAllThere(t *testing.T) {
 	for _, a := range accounts {
 		numbers[a.Number] = true
 	}
-	if err != nil || len(accounts) != 32 || len(numbers) != 32 {
-		t.Errorf("%v: %d accounts, %d numbers", err, len(accounts), len(numbers))
-	}
+	succeed(t, err)
+	equal(t, len(accounts), 32)
+	equal(t, len(numbers), 32)
 }
 
 // The first account's ids are 1, 2, 3, and those of the next account begin after a billion.
@@ -131,9 +131,7 @@ func TestConcurrentTwoNodesNumberAccountsAtOnce(t *testing.T) {
 	})
 	slices.Sort(made)
 	for i, number := range made {
-		if number != int64(i)+2 {
-			t.Fatalf("the numbers are %d", made)
-		}
+		equal(t, number, int64(i)+2, "the numbers are %d", made)
 	}
 }
 
@@ -358,9 +356,8 @@ func TestAChangeOfAContactThatSomebodyElseHasChangedIsRefused(t *testing.T) {
 	must(s.AddTags(ctx, account, id, []string{"vip"}))(t)
 	spy := spyOn(t, s)
 	wantError(t, "an old form", errOf(s.UpdateContact(ctx, account, id, in)), crm.ErrChanged)
-	if got := get(t, s, account, id); got.FirstName != "Ana" || spy.commits.Load() != 0 {
-		t.Errorf("it was saved: %+v", got)
-	}
+	equal(t, get(t, s, account, id).FirstName, "Ana", "it was saved")
+	equal(t, spy.commits.Load(), 0, "it was saved")
 	in.Seen = contactVersion(t, s, account, id)
 	must(s.UpdateContact(ctx, account, id, in))(t)
 	in.Seen = ""
@@ -392,9 +389,8 @@ func TestConcurrentOfManyFormsOfOneVersionOneIsSaved(t *testing.T) {
 		_, err = s.UpdateCampaign(t.Context(), owner, made.ID, row)
 		count(&campaigns, err)
 	})
-	if contacts.Load() != 1 || campaigns.Load() != 1 {
-		t.Errorf("%d contacts and %d campaigns were saved, each over one another", contacts.Load(), campaigns.Load())
-	}
+	equal(t, contacts.Load(), 1)
+	equal(t, campaigns.Load(), 1)
 }
 
 func TestAChangeOfACampaignThatSomebodyElseHasChangedIsRefused(t *testing.T) {

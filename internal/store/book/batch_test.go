@@ -69,9 +69,7 @@ func (x *script) run(account int64) []error {
 	x.t.Helper()
 	spy := spyOn(x.t, x.s)
 	errs := together(x.t, x.s, account, x.changes...)
-	if n := spy.commits.Load(); n != 1 {
-		x.t.Errorf("the batch took %d commits", n)
-	}
+	equal(x.t, spy.commits.Load(), 1, "the batch took")
 	return errs
 }
 
@@ -84,10 +82,9 @@ func (x *script) mustRun(account int64) {
 // wantAnswer checks which contact a change returned, and whether the change was merged into it.
 func (x *script) wantAnswer(i int, id int64, merged bool) {
 	x.t.Helper()
-	if got := x.answers[i]; got.ID != id || got.Merged != merged {
-		x.t.Errorf("change %d was answered with contact %d, merged is %v, want %d and %v", i, got.ID, got.Merged, id,
-			merged)
-	}
+	got := x.answers[i]
+	equal(x.t, got.ID, id, "change %d was answered with contact", i)
+	equal(x.t, got.Merged, merged, "change %d was answered with contact", i)
 }
 
 // A change of a batch may be refused after others were decided, because of stored data or because of the other
@@ -287,9 +284,8 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 		seq    int64
 		merged bool
 	}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
-		if doc.IDSeq(made[i].ID) != want.seq || made[i].Merged != want.merged {
-			t.Errorf("create %d: contact %d, merged %v; want %+v", i, doc.IDSeq(made[i].ID), made[i].Merged, want)
-		}
+		equal(t, doc.IDSeq(made[i].ID), want.seq, "create %d: contact (%v)", i, want)
+		equal(t, made[i].Merged, want.merged, "create %d: contact (%v)", i, want)
 	}
 	tag := func(name string) func() error {
 		return func() error {

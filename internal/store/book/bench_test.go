@@ -107,9 +107,7 @@ func fillFilters(b *testing.B, s *Book, n int) {
 	account := newAccount(b, s)
 	for i, in := range []custom.FieldInput{{Title: "Area", Type: "text"}, {Title: "Since", Type: "date"},
 		{Title: "Volunteer", Type: "boolean"}} {
-		if field, err := s.DefineField(b.Context(), account.Number, in); err != nil || field.ID != int64(i+1) {
-			b.Fatal(field, err)
-		}
+		equal(b, must(s.DefineField(b.Context(), account.Number, in))(b).ID, int64(i+1))
 	}
 	const days = 3 * 365
 	for day, made := 0, 0; day < days; day++ {

@@ -68,9 +68,7 @@ func TestACampaignCountsItsGifts(t *testing.T) {
 		body, _ := must2(s.Campaigns(ctx, reader.account.Number, campaign.AllCampaigns,
 			crm.PageRequest{Page: 1, PerPage: 10}, "https://x.org", nil, nil))(t)
 		for _, title := range reader.titles {
-			if !strings.Contains(string(body), want[title]) {
-				t.Errorf("%s lists %s, which lacks %s", reader.account.Name, body, want[title])
-			}
+			contains(t, string(body), want[title], "%s lists %s, which lacks", reader.account.Name, body)
 		}
 		campaigns, _, err := s.CampaignPage(ctx, reader.account.Number, campaign.AllCampaigns,
 			crm.PageRequest{Page: 1, PerPage: 10})
@@ -125,13 +123,10 @@ func TestAListThatIsImportedAgainCountsNoGiftTwice(t *testing.T) {
 		return "[" + string(body) + "]"
 	}
 	before := page()
-	if done := mustImport(t, s, owner, before); done.Unchanged != 1 || page() != before {
-		t.Errorf("%+v: %s became %s", done, before, page())
-	}
-	if done := mustImport(t, s, owner, `[{"slug":"gala","raised":12}]`); done.Updated != 1 ||
-		!strings.Contains(page(), `"raised":32,"donors":5`) {
-		t.Errorf("%+v: %s", done, page())
-	}
+	equal(t, mustImport(t, s, owner, before).Unchanged, 1)
+	equal(t, page(), before)
+	equal(t, mustImport(t, s, owner, `[{"slug":"gala","raised":12}]`).Updated, 1)
+	contains(t, page(), `"raised":32,"donors":5`)
 }
 
 func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
@@ -375,9 +370,9 @@ func TestAPageLeavesOutCampaignsThatAreDeletedMeanwhile(t *testing.T) {
 	var got []listed
 	succeed(t, json.Unmarshal(sent.Bytes(), &got))
 	want := titles(slices.Delete(slices.Delete(slices.Clone(all), 11, 12), 4, 6)) // the first one was sent before
-	if err != nil || !slices.Equal(titles(got), want) || found != (store.ListResult{Total: 12, Count: 9}) {
-		t.Errorf("%v: %q and %+v, want %q", err, titles(got), found, want)
-	}
+	succeed(t, err)
+	equal(t, slices.Equal(titles(got), want), true)
+	equal(t, found, (store.ListResult{Total: 12, Count: 9}))
 }
 
 func TestACampaignIsFoundByItsSlugAlone(t *testing.T) {

@@ -62,14 +62,10 @@ func campaignsSeen(t *testing.T, s *Book, account access.Account, scope campaign
 			crm.PageRequest{Page: page, PerPage: perPage}, "https://give.example.org", []byte("["), nil))(t)
 		var part []listed
 		succeed(t, json.Unmarshal(append(body, ']'), &part))
-		if int64(len(part)) != found.Count {
-			t.Fatalf("%d campaigns on page %d, and a count of %d", len(part), page, found.Count)
-		}
+		equal(t, int64(len(part)), found.Count, "%d campaigns on page %d, and a count", len(part), page)
 		all = append(all, part...)
 		if len(part) == 0 {
-			if int64(len(all)) != found.Total {
-				t.Fatalf("%d campaigns on all pages, and a total of %d", len(all), found.Total)
-			}
+			equal(t, int64(len(all)), found.Total, "%d campaigns on all pages, and a total", len(all))
 			return all
 		}
 	}
@@ -111,9 +107,7 @@ func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	for _, line := range []string{"row 2: slug: ", "row 3: title: ", "row 4: beneficiaries.1: "} {
-		if !strings.Contains(err.Error(), line) {
-			t.Errorf("no %q in:\n%v", line, err)
-		}
+		contains(t, err.Error(), line, "no")
 	}
 	if strings.Contains(err.Error(), "row 1") {
 		t.Errorf("row 1 is good:\n%v", err)

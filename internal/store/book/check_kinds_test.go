@@ -154,9 +154,7 @@ var bytesOfDamage = regexp.MustCompile(`\{([0-9a-f]+)\}`)
 
 // kindsOfDamage are these, and damage to the words of a search: what happens at once, by rounds.
 func kindsOfDamage(t *testing.T, s *Book, account access.Account) (rounds [][]damageKind) {
-	if account.Number != 1 {
-		t.Fatalf("the account has the number %d", account.Number)
-	}
+	equal(t, account.Number, 1, "the account has the number")
 	in := "account " + account.ID + ": "
 	words := func(contact int64) string {
 		c := recordOf(t, s, 1, contact)

@@ -68,9 +68,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 			"rows of the table campaign: 1 have the account_id 0",
 			"have the parent 80, and the table account has no such row",
 		} {
-			if !strings.Contains(all, want) {
-				t.Errorf("%q is not told:\n%s", want, all)
-			}
+			contains(t, all, want)
 		}
 		if report.Problems-report.Repaired < 9 {
 			t.Errorf("%+v: %s", report, all)
@@ -381,17 +379,13 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 		return err
 	}
 	equal(t, created, row.LastCreated, "account %d: the last contact was made at, and noted", account)
-	if count != row.ContactSeq || active != row.ContactActive {
-		t.Errorf("account %d: %d contacts, %d of them active, are counted as %d and %d", account, count, active,
-			row.ContactSeq, row.ContactActive)
-	}
+	equal(t, count, row.ContactSeq, "account %d", account)
+	equal(t, active, row.ContactActive, "account %d", account)
 	err = c.Each(func(r db.Row) error {
 		index[indexRow{r.Text(0), r.Int(1)}] = true
 		return nil
 	}, `SELECT key, id FROM contact_index WHERE account_id = $1`, account)
-	if diff := mapsDiffer(wantIndex, index); diff != "" {
-		t.Errorf("account %d: the index differs from the contacts:\n%s", account, diff)
-	}
+	equal(t, mapsDiffer(wantIndex, index), "", "account %d: the index differs from the contacts", account)
 	if err != nil {
 		return err
 	}
@@ -400,9 +394,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 			words[indexRow{word, id}] = true
 			return nil
 		})
-	if diff := mapsDiffer(wantWords, words); diff != "" {
-		t.Errorf("account %d: the words differ from those of the contacts:\n%s", account, diff)
-	}
+	equal(t, mapsDiffer(wantWords, words), "", "account %d: the words differ from those of the contacts", account)
 	if err != nil {
 		return err
 	}
@@ -412,9 +404,8 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 			"account %d: the tag %q of %d contacts has the size", account, r.Text(1), r.Int(2))
 		return nil
 	}, `SELECT fold, name, contacts, size FROM tag WHERE account_id = $1`, account)
-	if diff := mapsDiffer(wantTags, tags); diff != "" {
-		t.Errorf("account %d: the tags are counted otherwise than the contacts have them:\n%s", account, diff)
-	}
+	equal(t, mapsDiffer(wantTags, tags), "",
+		"account %d: the tags are counted otherwise than the contacts have them", account)
 	if err != nil {
 		return err
 	}

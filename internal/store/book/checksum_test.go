@@ -39,9 +39,8 @@ func closeAfter(t testing.TB, s *Book) {
 func wantDamage(t testing.TB, what string, err error, names string) {
 	t.Helper()
 	var damaged *store.Damaged
-	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), names) {
-		t.Errorf("%s: got %v, want an error that names %s", what, err, names)
-	}
+	equal(t, errors.As(err, &damaged), true, "%s", what)
+	contains(t, err.Error(), names, "%s", what)
 }
 
 // One letter is different and the document is still JSON: without a checksum, this would go unnoticed.
@@ -147,10 +146,9 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 	s = open(t, o) // its end compares everything
 	equal(t, search(t, s, account, crm.Active, typed("p44"), 25),
 		[]int64{450, 449, 448, 447, 446, 445, 444, 443, 442, 441, 45})
-	if d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`); !d.Merged ||
-		doc.IDSeq(d.ID) != 8 {
-		t.Errorf("merged into %d: %v", d.ID, d.Merged)
-	}
+	d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`)
+	equal(t, d.Merged, true, "merged into")
+	equal(t, doc.IDSeq(d.ID), 8, "merged into")
 	wantTags(t, s, account, contacts.TagCount{Name: "t1", Contacts: 150}, contacts.TagCount{Name: "t2", Contacts: 150},
 		contacts.TagCount{Name: "t0", Contacts: 149})
 }

@@ -224,9 +224,8 @@ func TestDamagedContactDoesNotStopABulkChange(t *testing.T) {
 	if at := bulkProgress(t, s, account, many.Job); at.Changed != jobs.BulkAtOnce+1 || at.Unreadable != 1 {
 		t.Errorf("many: %+v", at)
 	}
-	if at := undo(t, s, account, many.Job); at.Undone != jobs.BulkAtOnce+1 || withTag(t, s, account, "many") != 0 {
-		t.Errorf("undone: %+v", at)
-	}
+	equal(t, undo(t, s, account, many.Job).Undone, jobs.BulkAtOnce+1, "undone")
+	equal(t, withTag(t, s, account, "many"), 0, "undone")
 	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
 }
 

@@ -167,9 +167,7 @@ func TestAPersonWhoWasEverywhereIsErased(t *testing.T) {
 	// a file may have been compressed by the engine
 	if found := strings.Join(traces(t, o, personWords), "\n"); o.Database != "" {
 		for _, word := range personWords {
-			if !strings.Contains(found, word) {
-				t.Errorf("%s is nowhere before", word)
-			}
+			contains(t, found, word)
 		}
 	}
 
@@ -180,9 +178,7 @@ func TestAPersonWhoWasEverywhereIsErased(t *testing.T) {
 	}
 	left := strings.Join(traces(t, o, otherWords), "\n")
 	for _, word := range otherWords {
-		if !strings.Contains(left, word) {
-			t.Errorf("%q of another person is gone", word)
-		}
+		contains(t, left, word)
 	}
 	segments := must(s.Segments(ctx, e.account))(t)
 	if len(segments) != 1 || segments[0].Name != "Of Otto!" {
@@ -252,10 +248,9 @@ func TestPeopleWhoAreErasedTogetherShareTheWork(t *testing.T) {
 		t.Errorf("left: %v", found)
 	}
 	wantOpen := int64(0)
-	if err := s.Read(ctx, func(c db.Conn) (err error) {
+	succeed(t, s.Read(ctx, func(c db.Conn) (err error) {
 		wantOpen, err = c.Int(`SELECT COUNT(*) FROM job WHERE state <> 'done'`)
 		return err
-	}); err != nil || wantOpen != 0 {
-		t.Errorf("%v: %d jobs are open", err, wantOpen)
-	}
+	}))
+	equal(t, wantOpen, 0)
 }

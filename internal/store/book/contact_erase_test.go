@@ -146,9 +146,8 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 		t.Errorf("after: %v", found)
 	}
 	after := must(s.Campaign(ctx, number, campaign.ID))(t)
-	if after.Campaign.Given != before.Campaign.Given || after.Campaign.Given.Amount != 5000 {
-		t.Errorf("the campaign got %+v, and then %+v", before.Campaign.Given, after.Campaign.Given)
-	}
+	equal(t, after.Campaign.Given, before.Campaign.Given, "the campaign")
+	equal(t, after.Campaign.Given.Amount, 5000, "the campaign")
 	record := must(s.ContactRecord(ctx, number, person.ID))(t)
 	if !record.Erased() || record.FirstName+" "+record.LastName != "Erased contact" ||
 		record.Stats.TotalContributions != 50 {
@@ -253,12 +252,11 @@ func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
 		"the file will have changes")
 	erase(t, s, ctx, account, person.ID)
 	left := int64(-1)
-	if err := s.Read(ctx, func(c db.Conn) (err error) {
+	succeed(t, s.Read(ctx, func(c db.Conn) (err error) {
 		left, err = c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND noun = 1 AND data <> ''`, account)
 		return err
-	}); err != nil || left != 0 {
-		t.Errorf("%v: %d changes still say something", err, left)
-	}
+	}))
+	equal(t, left, 0)
 }
 
 // TestAGiftThatWasMovedLongAgoForgetsItsGiver: a database of an earlier version did not tell a contact of gifts that
@@ -317,22 +315,20 @@ func TestErasureHoldsTheDatabaseBriefly(t *testing.T) {
 		t.Errorf("all was done in %d units of work", got)
 	}
 	left := int64(-1)
-	if err := s.Read(ctx, func(c db.Conn) (err error) {
+	succeed(t, s.Read(ctx, func(c db.Conn) (err error) {
 		left, err = c.Int(
 			`SELECT COUNT(*) FROM change WHERE account_id = $1 AND noun IN (1, 3) AND id = $2 AND data <> ''`, account,
 			person.ID)
 		return err
-	}); err != nil || left != 0 {
-		t.Errorf("%v: %d changes still say something", err, left)
-	}
+	}))
+	equal(t, left, 0)
 	gifts := must(s.ContactData(ctx, account, person.ID))(t)
 	if len(gifts.Found["transactions"]) != 450 {
 		t.Fatal(len(gifts.Found["transactions"]))
 	}
 	var file strings.Builder
-	if err := gifts.Write(ctx, &file); err != nil || strings.Contains(file.String(), "Quetzalina") {
-		t.Errorf("%v: a gift still names the person", err)
-	}
+	succeed(t, gifts.Write(ctx, &file))
+	equal(t, strings.Contains(file.String(), "Quetzalina"), false)
 	checked(t, s)
 }
 

@@ -95,9 +95,8 @@ func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
 		export := must(s.ExportContacts(ctx, from, jobs.Selection{All: true, Scope: crm.Active},
 			move.ExportOptions{Format: format}))(t)
 		var file bytes.Buffer
-		if err := export.Write(ctx, &file, func(_, _ int64) {}); err != nil || export.Rows != 40 {
-			t.Fatalf("%d rows, %v", export.Rows, err)
-		}
+		succeed(t, export.Write(ctx, &file, func(_, _ int64) {}))
+		equal(t, export.Rows, 40)
 		importBack(t, s, to, file.Bytes(), "contacts."+format)
 		set, err := s.Selected(ctx, to, jobs.Selection{All: true, Scope: crm.Active})
 		ids := contacts.IDsOf(to, set.Page(0, set.Count()))
@@ -178,18 +177,16 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 		move.ExportOptions{Format: "jsonl", Filters: []string{"tag"}}))(t)
 	var file bytes.Buffer
 	done := int64(0)
-	if err := export.Write(ctx, &file, func(n, _ int64) { done = n }); err != nil || done != 10 {
-		t.Fatalf("%d are done, %v", done, err)
-	}
+	succeed(t, export.Write(ctx, &file, func(n, _ int64) { done = n }))
+	equal(t, done, 10)
 	equal(t, strings.ReplaceAll(strings.TrimSuffix(file.String(), "\n"), "}\n{", "},{"), string(list),
 		"the file has and the list %.300s", list)
 	files := exportAccount(t, s, access.Account{Number: account, ID: strings.Repeat("x", 16), Name: "x"})
 	want := `"kind":"exported","id":0,"undoes":0,"job":0,`
-	if history := string(files[move.HistoryFile].Data); !strings.Contains(history, want) ||
-		!strings.Contains(history,
-			`"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`) {
-		t.Errorf("the history is\n%s", history[len(history)-600:])
-	}
+	history := string(files[move.HistoryFile].Data)
+	contains(t, history, want, "the history")
+	contains(t, history, `"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`,
+		"the history")
 }
 
 // TestASetIsListedInParts: each id once, in order, and never many at a time.
@@ -201,14 +198,13 @@ func TestASetIsListedInParts(t *testing.T) {
 		set.Add(seq)
 		want = append(want, doc.MakeID(5, seq))
 	}
-	if err := move.InParts(5, &set, func(ids []int64) error {
+	succeed(t, move.InParts(5, &set, func(ids []int64) error {
 		if got = append(got, ids...); len(ids) > move.PieceIDs {
 			t.Errorf("%d ids at a time", len(ids))
 		}
 		return nil
-	}); err != nil || !slices.Equal(want, got) {
-		t.Errorf("%v: %d ids of %d", err, len(got), len(want))
-	}
+	}))
+	equal(t, slices.Equal(want, got), true, "%v (%v)", len(got), len(want))
 }
 
 // TestAnExportThatIsImportedAgainChangesNothing: also contacts who have no email and no phone, and those who share
@@ -264,13 +260,9 @@ func TestAnExportHasHeadingsThatPeopleRead(t *testing.T) {
 	lines := strings.Split(file.String(), "\n")
 	for i, want := range []string{"Contact ID,First name,Middle name,Last name,",
 		"Email,Email type,Email 2,Email 2 type,Street,Address line 2,City,State,ZIP,Country,Street 2,Address 2 line 2,City 2,State 2,ZIP 2,Country 2,", "Total given,Recurring given,First gift,Last gift,Created,Updated,Archived"} {
-		if !strings.Contains(lines[0], want) {
-			t.Errorf("%d: the header is %s", i, lines[0])
-		}
+		contains(t, lines[0], want, "%d: the header", i)
 	}
-	if !strings.Contains(lines[1], ",150,0,2023-01-31,2026-02-01,") {
-		t.Errorf("Ana's row is %s", lines[1])
-	}
+	contains(t, lines[1], ",150,0,2023-01-31,2026-02-01,", "Ana's row")
 }
 
 // TestAListThatIsTooLongForAWorkbookIsRefusedAtOnce: a download that broke off after a million rows would tell no one

@@ -284,10 +284,9 @@ func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document
 	}
 	wantLists(t, s, account, []int64{1}, nil)
 	p := get(t, s, account, doc.MakeID(account, 1))
-	if tags := slices.Compact(slices.Sorted(slices.Values(p.Tags))); len(tags) != n || len(p.Tags) != n ||
-		merged != len(documents)-1 {
-		t.Errorf("%d tags, %d merged", len(tags), merged)
-	}
+	equal(t, len(slices.Compact(slices.Sorted(slices.Values(p.Tags)))), n)
+	equal(t, len(p.Tags), n)
+	equal(t, merged, len(documents)-1)
 	return p
 }
 
@@ -332,9 +331,9 @@ func TestConcurrentForceNeverMerges(t *testing.T) {
 	if ids, total := page(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
 		t.Errorf("%d contacts, %d in all", len(ids), total)
 	}
-	if d := create(t, s, account, body); !d.Merged || doc.IDSeq(d.ID) != 1 {
-		t.Errorf("of many that match, %d was taken", doc.IDSeq(d.ID))
-	}
+	d := create(t, s, account, body)
+	equal(t, d.Merged, true, "of many that match")
+	equal(t, doc.IDSeq(d.ID), 1, "of many that match")
 }
 
 // The look-up takes a few keys per statement; every key counts, whichever statement it is in.
@@ -393,9 +392,8 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 				}
 				return err
 			})
-			if err != nil || id != known {
-				t.Errorf("the last of %d: found %d, %v", n, id, err)
-			}
+			succeed(t, err)
+			equal(t, id, known, "the last of %d: found", n)
 		}
 	}
 }

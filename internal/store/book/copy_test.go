@@ -257,10 +257,9 @@ func TestACopyAnswersLikeItsSourceAndGoesOn(t *testing.T) {
 		for _, secret := range w.revoked {
 			wantError(t, "a revoked key", errOf(b.Authenticate(t.Context(), secret)), crm.ErrUnauthenticated)
 		}
-		if d := create(t, b, w.root.Number, `{"emails":[{"value":"P594@EXAMPLE.org"}]}`); !d.Merged ||
-			doc.IDSeq(d.ID) != 594 {
-			t.Errorf("contact 594 is not found by its email: %d, %v", doc.IDSeq(d.ID), d.Merged)
-		}
+		d := create(t, b, w.root.Number, `{"emails":[{"value":"P594@EXAMPLE.org"}]}`)
+		equal(t, d.Merged, true, "contact 594 is not found by its email")
+		equal(t, doc.IDSeq(d.ID), 594, "contact 594 is not found by its email")
 		equal(t, doc.IDSeq(create(t, b, w.root.Number, `{"first_name":"New"}`).ID), 601,
 			"the next contact has the number")
 		if key, _ := must2(b.CreateKey(t.Context(), w.root.Number,

@@ -278,7 +278,6 @@ func TestConcurrentFieldsAreDefinedAtOnce(t *testing.T) {
 	}
 	wait.Wait()
 	fields := must(a.CustomFields(t.Context(), account))(t)
-	if made != 10 || len(fields.Active()) != 10 {
-		t.Errorf("%d were made, %d are there", made, len(fields.Active()))
-	}
+	equal(t, made, 10)
+	equal(t, len(fields.Active()), 10)
 }

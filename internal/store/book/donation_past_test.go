@@ -212,9 +212,8 @@ func TestACampaignStaysWhileSomeoneGives(t *testing.T) {
 		rejects(t, "a campaign that someone gives to is deleted")(shop.DeleteCampaign(t.Context(), shop.Account,
 			shop.campaign.ID, ""))
 		shop.stripe.Advance(2 * time.Hour)
-		if now, err := shop.LookAtDonation(t.Context(), shop.Number, d.ID); err != nil || now.State != donate.Expired {
-			t.Fatalf("a page that was left is %+v, %v", now, err)
-		}
+		equal(t, must(shop.LookAtDonation(t.Context(), shop.Number, d.ID))(t).State, donate.Expired,
+			"a page that was left")
 		succeed(t, shop.DeleteCampaign(t.Context(), shop.Account, shop.campaign.ID, ""))
 		expect(t, "the donation is", "0", shop.look(d.ID).Campaign)
 		shop.sound()
@@ -333,9 +332,9 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 			w.Frequency, w.Cover = "monthly", true
 			d := shop.paid(w)
 			p, err := s.Plan(t.Context(), shop.Number, d.GiftPlan)
-			if err != nil || p.Amount != 51_81 || p.Covered != 1_81 {
-				t.Fatalf("%d of %d cover the fee: %v", p.Covered, p.Amount, err)
-			}
+			succeed(t, err)
+			equal(t, p.Amount, 51_81)
+			equal(t, p.Covered, 1_81)
 			begun, next := shop.stripe.Period(d.Plan)
 			for what, days := range map[string][2]time.Time{"begins": {p.StartAt, begun},
 				"is due": {p.NextBill, next}} {

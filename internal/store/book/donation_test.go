@@ -290,9 +290,9 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		must(shop.UpdateGift(t.Context(), shop.Number, g.Code,
 			giftInput(t, `{"external_id":"`+g.ExternalID+`"}`, false, shop.Now())))(t)
 		expect(t, "the giver has the mails", "1", len(shop.mails(w.Email)))
-		if got := shop.mails("staff@example.org"); len(got) != 1 || !strings.Contains(got[0], "$51.81") {
-			t.Errorf("the staff has the mails %q", got)
-		}
+		got := shop.mails("staff@example.org")
+		equal(t, len(got), 1, "the staff has the mails")
+		contains(t, got[0], "$51.81", "the staff has the mails")
 		if _, again, err := shop.fill(shop.Book, d.ID, w); err != nil || again.URL != "" {
 			t.Errorf("a form that was paid leads to %v, %v", again, err)
 		}
@@ -306,9 +306,8 @@ func TestMoneyThatGoesBack(t *testing.T) {
 		part := int64(20_0000)
 		g, err := shop.RefundGift(store.By(t.Context(), history.ConsoleChannel, "dana@example.org"), shop.Number,
 			d.Gift, &part, "")
-		if err != nil || g.Left() != 30_00 {
-			t.Fatalf("a refund leaves %d: %v", g.Left(), err)
-		}
+		succeed(t, err)
+		equal(t, g.Left(), 30_00, "a refund leaves")
 		expect(t, "who was thanked at once was thanked by", "mail true", g.Thanks.How, g.Thanks.By == "")
 		changes, err := store.Snapshot(t.Context(), shop.Base, func(c db.Conn) ([]store.Change, error) {
 			return store.DocumentChanges(c, shop.Number, history.GiftNoun, g.ID, 1)
@@ -478,9 +477,8 @@ func TestADonorHearsOfARefund(t *testing.T) {
 		if err == nil {
 			err = data.Write(t.Context(), &own)
 		}
-		if err != nil || strings.Count(own.String(), `"kind":"refunded"`) != 2 {
-			t.Errorf("%v: what is known of Ann is %s", err, own.String())
-		}
+		succeed(t, err)
+		equal(t, strings.Count(own.String(), `"kind":"refunded"`), 2, "%v", own.String())
 		byHand := func(n string, more string) giving.Gift {
 			return giveNow(t, shop.Book, account, `,"first_name":"Bob","last_name":"`+n+`","email":"bob`+n+`@example.org"`+more).Gift
 		}
@@ -528,17 +526,14 @@ func TestADonorEndsAMonthlyGiftByItsThankYou(t *testing.T) {
 			t.Fatalf("%d mails about a monthly gift", n)
 		}
 		link := strings.TrimPrefix(shop.office.last().Path, donate.ManagePath)
-		if m, err := shop.ManagedPlan(t.Context(), link); err != nil || m.Plan.Code != d.GiftPlan {
-			t.Fatalf("the link of the thank-you shows %+v: %v", m.Plan, err)
-		}
+		equal(t, must(shop.ManagedPlan(t.Context(), link))(t).Plan.Code, d.GiftPlan,
+			"the link of the thank-you shows")
 		refuses(t, "a link that was guessed opens the gift",
 			crm.ErrNotFound)(shop.ManagedPlan(t.Context(), link[:len(link)-1]))
 		refuses(t, "a link that lasts changes the amount",
 			crm.ErrNotFound)(shop.ChangePlan(t.Context(), link, donate.NewAmount, 500_00))
-		if m, err := shop.ChangePlan(t.Context(), link, donate.CancelPlan, 0); err != nil ||
-			m.Plan.Status != giving.Ended {
-			t.Fatalf("the end is %+v: %v", m.Plan, err)
-		}
+		equal(t, must(shop.ChangePlan(t.Context(), link, donate.CancelPlan, 0))(t).Plan.Status, giving.Ended,
+			"the end")
 		ended("ann1@example.org", 1)
 		expect(t, "to end a monthly gift took the mails", "2", len(shop.mails("ann1@example.org")))
 		byStaff := begin(2)
@@ -591,9 +586,7 @@ func TestAPromiseIsConfirmedByItsEmail(t *testing.T) {
 			d, _ := shop.give(w)
 			shop.mails(w.Email)
 			l := shop.office.last()
-			if l.To.String() != w.Email {
-				t.Fatalf("the last mail goes to %s", l.To)
-			}
+			equal(t, l.To.String(), w.Email, "the last mail goes to %s", l.To)
 			for _, said := range append([]string{"$50.00", donate.Groups(d.Reference())}, map[donate.Way][]string{
 				donate.ByCheck: {"Clean Water", "Box 1"}, donate.ByTransfer: {"DE89 3704 0044 0532 0130 00"},
 			}[way]...) {

@@ -258,9 +258,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
 			}
 			for _, kind := range giving.DonorKinds {
-				if o.Donors[kind] != donors(year, kind) {
-					t.Errorf("%v: %d %s donors, want %d", now, o.Donors[kind], kind, donors(year, kind))
-				}
+				equal(t, o.Donors[kind], donors(year, kind), "%v (%v)", now, kind)
 			}
 			for i := range gifts.OverviewMonths + 1 {
 				month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
@@ -268,9 +266,7 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				if i == gifts.OverviewMonths {
 					want = giving.Sums{} // not shown
 				}
-				if o.Months[month] != want {
-					t.Errorf("%v: the month %d is %+v, want %+v", now, month, o.Months[month], want)
-				}
+				equal(t, o.Months[month], want, "%v: the month %d", now, month)
 			}
 		}
 		top, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5)
@@ -283,10 +279,9 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
 			}
 		}
-		if o, err := s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow); err != nil || o.Any ||
-			o.ThisYear != (giving.Sums{}) {
-			t.Errorf("%v: an account without gifts: %+v", err, o)
-		}
+		o := must(s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow))(t)
+		equal(t, o.Any, false)
+		equal(t, o.ThisYear, (giving.Sums{}))
 	})
 }
 

@@ -201,9 +201,8 @@ func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 	waitFor(t, s.Heavy, store.AccountWaits)
 	_, err := s.Contact(ctx, other, small, nil)
 	_, found, listErr := s.Contacts(ctx, other, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
-	if err := errors.Join(err, listErr, s.Ready(ctx)); err != nil || found.Total != 1 {
-		t.Errorf("another account meanwhile: %v, %+v", err, found)
-	}
+	succeed(t, errors.Join(err, listErr, s.Ready(ctx)))
+	equal(t, found.Total, 1, "another account meanwhile (%v)", found)
 	_, found = must2(s.Contacts(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil))(t)
 	equal(t, found.Total, 1, "a plain page of the same account")
 	letGo()

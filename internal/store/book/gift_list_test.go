@@ -102,13 +102,11 @@ func compareFilter(t *testing.T, s *Book, account int64, f giving.GiftFilter, le
 			shown = append(shown, r.Code)
 		}
 		list, result, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, f, request, nil, nil)
-		if err != nil || result.Total != int64(len(oldest)) {
-			t.Fatalf("page %d: %+v, %v", page, result, err)
-		}
+		succeed(t, err)
+		equal(t, result.Total, int64(len(oldest)), "page %d: %+v", page, result)
 		var wire []struct{ ID string }
-		if err := json.Unmarshal([]byte("["+string(list)+"]"), &wire); err != nil || int64(len(wire)) != result.Count {
-			t.Fatalf("%v: %s", err, list)
-		}
+		succeed(t, json.Unmarshal([]byte("["+string(list)+"]"), &wire))
+		equal(t, int64(len(wire)), result.Count, "%v", list)
 		for _, g := range wire {
 			listed = append(listed, g.ID)
 		}
@@ -117,12 +115,8 @@ func compareFilter(t *testing.T, s *Book, account int64, f giving.GiftFilter, le
 		}
 	}
 	checkSorts(t, s, account, campaign.OwnCampaigns, f, ledger)
-	if strings.Join(shown, " ") != strings.Join(latest, " ") {
-		t.Errorf("people see %v, want %v", shown, latest)
-	}
-	if strings.Join(listed, " ") != strings.Join(oldest, " ") {
-		t.Errorf("the API lists %v, want %v", listed, oldest)
-	}
+	equal(t, strings.Join(shown, " "), strings.Join(latest, " "), "people see %v, want %v", shown, latest)
+	equal(t, strings.Join(listed, " "), strings.Join(oldest, " "), "the API lists %v, want %v", listed, oldest)
 }
 
 var giftSorts = []giving.Sort{
@@ -153,13 +147,11 @@ func listedCodes(t *testing.T, s *Book, account int64, scope campaign.Scope, f g
 	for page := int64(1); ; page++ {
 		list, result, err := s.Gifts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: perPage},
 			nil, nil)
-		if err != nil || result.Total != total {
-			t.Fatalf("page %d: %+v, %v; want %d in all", page, result, err, total)
-		}
+		succeed(t, err)
+		equal(t, result.Total, total, "page %d: %+v", page, result)
 		var wire []struct{ ID string }
-		if err := json.Unmarshal([]byte("["+string(list)+"]"), &wire); err != nil || int64(len(wire)) != result.Count {
-			t.Fatalf("%v: %s", err, list)
-		}
+		succeed(t, json.Unmarshal([]byte("["+string(list)+"]"), &wire))
+		equal(t, int64(len(wire)), result.Count, "%v", list)
 		for _, g := range wire {
 			codes = append(codes, g.ID)
 		}
@@ -315,9 +307,7 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 						got = append(got, fmt.Sprint(amount))
 					}
 				}
-				if strings.Join(got, " ") != want {
-					t.Errorf("%s: %v, want %s", query, got, want)
-				}
+				equal(t, strings.Join(got, " "), want, "%s: %v", query, got)
 			}
 		}
 	})
@@ -400,9 +390,8 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 			return nil
 		}, "EXPLAIN QUERY PLAN "+skips, account.Number, int64(0), int64(0), int64(0))
 	})
-	if err != nil || plan != "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at<?)\n" {
-		t.Errorf("%s\n%s%v", skips, plan, err)
-	}
+	succeed(t, err)
+	equal(t, plan, "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at<?)\n", "%s", skips)
 }
 
 // A list that is sorted by time is found in the same index.

@@ -228,9 +228,7 @@ func ledgerOf(t testing.TB, s *Book, account int64) (gifts []giving.Gift) {
 			gifts = append(gifts, r.Gift)
 		}
 		if len(records) == 0 {
-			if int64(len(gifts)) != totals.Total {
-				t.Fatalf("%d gifts on all pages, and the total is %d", len(gifts), totals.Total)
-			}
+			equal(t, int64(len(gifts)), totals.Total, "%d gifts on all pages, and the total", len(gifts))
 			return gifts
 		}
 	}
@@ -294,10 +292,8 @@ func checkDonors(t testing.TB, s *Book, account int64, ledger []giving.Gift, now
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
 		page := must(s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1))(t)
 		for _, kind := range giving.DonorKinds {
-			if want := len(donorsOf(ledger, giving.DonorFilter{Year: year,
-				Kind: kind})); page.Totals[kind] != int64(want) {
-				t.Errorf("%d %s donors in %d, want %d", page.Totals[kind], kind, year, want)
-			}
+			equal(t, page.Totals[kind], int64(len(donorsOf(ledger, giving.DonorFilter{Year: year,
+				Kind: kind}))), "%v (%v)", kind, year)
 		}
 	}
 }
@@ -314,9 +310,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 		got[row.Name] = row.Sums
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if got[name] != want[name] {
-			t.Errorf("%s is %+v, want %+v", name, got[name], want[name])
-		}
+		equal(t, got[name], want[name], "%s", name)
 	}
 	for name := range got {
 		if _, ok := want[name]; !ok {
@@ -326,10 +320,8 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	for _, id := range contacts {
 		contact := must(s.ContactRecord(t.Context(), account.Number, id))(t)
 		sums := want[giving.Cell(0, 0, "USD", id)]
-		if contact.Stats != (crm.Stats{TotalContributions: sums.Amount / 100,
-			RecurringContributions: sums.Recurring / 100}) {
-			t.Errorf("contact %d: %+v, want %d and %d cents", id, contact.Stats, sums.Amount, sums.Recurring)
-		}
+		equal(t, contact.Stats, (crm.Stats{TotalContributions: sums.Amount / 100,
+			RecurringContributions: sums.Recurring / 100}), "contact %d (%v) (%v)", id, sums.Amount, sums.Recurring)
 	}
 }
 

@@ -47,9 +47,8 @@ func giftsBetween(t *testing.T, s *Book, account int64, from, to string) int64 {
 	}
 	filter := giving.GiftFilter{From: day(from), To: day(to), Days: true}
 	records, totals, err := s.GiftPage(t.Context(), account, filter, crm.PageRequest{Page: 1, PerPage: 10})
-	if err != nil || int64(len(records)) != totals.Total {
-		t.Errorf("%v: %d gifts of %d", err, len(records), totals.Total)
-	}
+	succeed(t, err)
+	equal(t, int64(len(records)), totals.Total, "%v", len(records))
 	return totals.Gifts
 }
 
@@ -68,9 +67,7 @@ func TestAGiftBelongsToTheDayOfTheOrganization(t *testing.T) {
 			{"2026-01-01", "2027-01-01", 2}, {"2027-01-01", "2028-01-01", 1}, {"2026-12-01", "2027-01-01", 1},
 			{"2026-12-31", "2027-01-01", 1}, {"2026-11-16", "2026-11-17", 1}, {"2027-01-01", "2027-01-02", 1},
 		} {
-			if got := giftsBetween(t, s, account.Number, c.from, c.to); got != c.want {
-				t.Errorf("%d gifts from %s to %s, want %d", got, c.from, c.to, c.want)
-			}
+			equal(t, giftsBetween(t, s, account.Number, c.from, c.to), c.want, "%v (%v)", c.from, c.to)
 		}
 		overview, err := s.GivingOverview(t.Context(), account.Number, s.Now()) // it is still 2026 in New York
 		if err != nil || overview.ThisYear.Gifts != 2 || overview.Months[202612].Gifts != 1 {
@@ -80,13 +77,11 @@ func TestAGiftBelongsToTheDayOfTheOrganization(t *testing.T) {
 		for range s.CountedGifts(t.Context(), account.Number, contact, 2027) {
 			stated++
 		}
-		if stated != 1 {
-			t.Errorf("the statement of 2027 has %d gifts, want 1", stated)
-		}
+		equal(t, stated, 1, "the statement of 2027")
 		record, err := s.ContactRecord(t.Context(), account.Number, contact)
-		if err != nil || record.LastGift.Format(time.DateTime) != "2027-01-01 12:00:00" {
-			t.Errorf("the last gift was on %v: %v", record.LastGift, err)
-		}
+		succeed(t, err)
+		equal(t, record.LastGift.Format(time.DateTime), "2027-01-01 12:00:00",
+			"the last gift was on %v", record.LastGift)
 	})
 }
 
@@ -102,9 +97,8 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 			_, totals := must2(s.GiftPage(t.Context(), account.Number, f, crm.PageRequest{Page: 1, PerPage: 10}))(t)
 			_, found, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, f,
 				crm.PageRequest{Page: 1, PerPage: 10}, nil, nil)
-			if err != nil || found.Total != totals.Total {
-				t.Errorf("%+v: %d for people, %d for programs: %v", f, totals.Total, found.Total, err)
-			}
+			succeed(t, err)
+			equal(t, found.Total, totals.Total, "%+v", f)
 			return totals.Total
 		}
 		day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
@@ -122,9 +116,7 @@ func TestDaysAndTimesFindGifts(t *testing.T) {
 			{giving.GiftFilter{From: day(16).Add(12 * time.Hour), To: day(16).Add(12*time.Hour + time.Second)}, 1},
 			{giving.GiftFilter{To: day(16).Add(4*time.Hour + 37*time.Minute + time.Second)}, 1},
 		} {
-			if got := count(c.filter); got != c.want {
-				t.Errorf("%+v finds %d, want %d", c.filter, got, c.want)
-			}
+			equal(t, count(c.filter), c.want, "%+v finds", c.filter)
 		}
 	})
 }
@@ -149,9 +141,7 @@ func TestConcurrentGiftsMoveWithTheTimeZone(t *testing.T) {
 		wantSound(t, s)
 		for _, days := range [][2]string{{"2025-01-01", "2026-01-01"}, {"2025-12-31", "2026-01-01"},
 			{"2026-01-01", "2026-01-02"}} {
-			if got := giftsBetween(t, s, account.Number, days[0], days[1]); got != 1 {
-				t.Errorf("%d gifts from %s to %s, want 1", got, days[0], days[1])
-			}
+			equal(t, giftsBetween(t, s, account.Number, days[0], days[1]), 1, "%v (%v)", days[0], days[1])
 		}
 		bad := "Mars/Olympus"
 		if err := s.SetAccountSettings(t.Context(), account.Number,
@@ -303,13 +293,9 @@ func TestTheLastGiftIsTheLastThatCounts(t *testing.T) {
 			if !found.LastGift.IsZero() {
 				got = found.LastGift.Format(time.DateOnly)
 			}
-			if got != day {
-				t.Errorf("%s, the last gift is of %q, want %q", when, got, day)
-			}
+			equal(t, got, day, "%s, the last gift", when)
 			ids, _ := filtered(t, s, account, crm.All, filterOf(t, "gave_after=1900-01-01&sort=-last_gift"), 1, 20)
-			if slices.Contains(ids, contact) != (day != "") {
-				t.Errorf("%s, %v gave", when, ids)
-			}
+			equal(t, slices.Contains(ids, contact), (day != ""), "%s, %v gave", when, ids)
 		}
 		want("at first", ann, "")
 		old := give(ann, "1969-07-20", "")
@@ -386,9 +372,8 @@ func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 			return s.CreateGift(ctx, account, giftInput(t, body, true, s.Now()))
 		}
 		first, err := gives("")
-		if err != nil || !first.NewGiver {
-			t.Fatal(first, err)
-		}
+		succeed(t, err)
+		equal(t, first.NewGiver, true)
 		must(s.EditContact(ctx, account, first.Contact, input(t, `{"first_name":"Collection","last_name":"Box"}`)))(t)
 		next := must(gives(`,"external_id":"box-1"`))(t)
 		expect(t, "the next gift is from", "true false", next.Contact == first.Contact, next.NewGiver)

@@ -45,17 +45,14 @@ func listedBy(t *testing.T, s *Book, account int64, f giving.GiftFilter) (codes 
 		codes = append(codes, records[i].Code)
 	}
 	slices.Sort(codes)
-	if err != nil || totals.Total != int64(len(codes)) {
-		t.Fatalf("%d gifts of %d, %v", len(codes), totals.Total, err)
-	}
+	succeed(t, err)
+	equal(t, totals.Total, int64(len(codes)), "%d gifts", len(codes))
 	for _, f.Sort = range []giving.Sort{{}, {By: giving.ByID, Descending: true}, {By: giving.ByTime},
 		{By: giving.ByAmount}} {
 		list, found, err := s.Gifts(t.Context(), account, campaign.OwnCampaigns, f, page, nil, nil)
 		var wire []struct{ ID string }
-		if err := errors.Join(err, json.Unmarshal([]byte("["+string(list)+"]"), &wire)); err != nil ||
-			found.Total != totals.Total {
-			t.Fatalf("%d gifts of %d, %v", found.Total, totals.Total, err)
-		}
+		succeed(t, errors.Join(err, json.Unmarshal([]byte("["+string(list)+"]"), &wire)))
+		equal(t, found.Total, totals.Total)
 		same := store.Collect(wire, func(g struct{ ID string }) string { return g.ID })
 		if slices.Sort(same); !slices.Equal(same, codes) {
 			t.Errorf("programs see %v in the order %+v, and people %v", same, f.Sort, codes)

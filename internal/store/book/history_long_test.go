@@ -72,10 +72,9 @@ func TestConcurrentLongHistoriesTakeTurns(t *testing.T) {
 				err = json.Unmarshal([]byte("["+text.String()+"]"), &found)
 			}
 			for round := range rounds {
-				if len(found) != rounds+1 || !strings.Contains(text.String(), "number 399") ||
-					!strings.Contains(text.String(), fmt.Sprintf(".name.%d.99@", round)) {
-					t.Errorf("%d changes, or one that lacks something", len(found))
-				}
+				equal(t, len(found), rounds+1)
+				contains(t, text.String(), "number 399")
+				contains(t, text.String(), fmt.Sprintf(".name.%d.99@", round))
 			}
 			return err
 		},
@@ -344,9 +343,7 @@ func TestACheckKnowsTheHistory(t *testing.T) {
 	} {
 		damage(t, s, c.sql, append([]any{number}, c.args...)...)
 		found, _ := checkAll(t, s, false)
-		if !strings.Contains(strings.Join(found, "\n"), c.says) {
-			t.Errorf("%s: found %q, want %q", c.sql, found, c.says)
-		}
+		contains(t, strings.Join(found, "\n"), c.says, "%s: found %q", c.sql, found)
 		if found, report := checkAll(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
 			t.Errorf("%s: %+v, %q", c.sql, report, found)
 		}
@@ -449,9 +446,8 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d of %d, shows %d", e.Changes[0].Noun, e.Count, e.Things(),
 				len(e.Changes)))
 		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%+v: the history tells %q, want %q: %v", place, got, want, err)
-		}
+		succeed(t, err)
+		equal(t, slices.Equal(got, want), true, "%+v: the history tells", place)
 		return part
 	}
 	added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"

@@ -103,8 +103,6 @@ func TestEveryNounHasAHistory(t *testing.T) {
 			t.Errorf("%q is in the history", hidden)
 		}
 	}
-	if !strings.Contains(all,
-		`user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`+"\n") {
-		t.Error("a user's other organization does not know of the new name")
-	}
+	contains(t, all, `user updated by bob@x.org {"email":["bob@x.org","bob@x.org"],"name":["Bob","Robert"]}`+"\n",
+		"a user's other organization does not know of the new name")
 }

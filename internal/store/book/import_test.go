@@ -87,9 +87,8 @@ func importFile(t testing.TB, s *Book, account int64, text string, mode jobs.Imp
 	rows := openTable(t, text)
 	im, known, err := s.ImportFile(t.Context(), account, rows, importOf(rows, mode), 0, false,
 		func(jobs.ImportProgress) {})
-	if err != nil || known {
-		t.Fatal(known, err)
-	}
+	succeed(t, err)
+	equal(t, known, false)
 	return im
 }
 
@@ -376,10 +375,9 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 		for i, want := range []string{"5 would be rejected: The ",
 			"7 is already recorded: gift CODE from Bob Babbage."} {
 			row := must(rows[i].Tried())(t)
-			if got := fmt.Sprint(row.Line, " ", someCode.ReplaceAllString(row.InWords(),
-				"gift CODE")); !strings.HasPrefix(got, want) || len(rows) != 2 {
-				t.Errorf("a dry run tells %q in %d rows, want %q", got, len(rows), want)
-			}
+			equal(t, strings.HasPrefix(fmt.Sprint(row.Line, " ", someCode.ReplaceAllString(row.InWords(),
+				"gift CODE")), want), true, "a dry run tells")
+			equal(t, len(rows), 2, "a dry run tells")
 		}
 		begin(t, b, im, false)
 		im = finished(t, im, a, b)
@@ -387,9 +385,7 @@ func TestConcurrentUploadOfGiftsIsTriedAndImported(t *testing.T) {
 			im.Progress.Total, len(ledgerOf(t, a, account)))
 		var rejected strings.Builder
 		succeed(t, a.WriteRejected(t.Context(), &im, &rejected))
-		if !strings.Contains(rejected.String(), "\nx,2026-01-06,cash,,,ada@example.org,,\"The ") {
-			t.Errorf("rejected are %q", rejected.String())
-		}
+		contains(t, rejected.String(), "\nx,2026-01-06,cash,,,ada@example.org,,\"The ", "rejected")
 		checked(t, a)
 	})
 }
@@ -434,10 +430,8 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 			s.Db.Observe(&db.Observer{})
 			asked[n] = statements.Load()
 			finishJobs(t, s)
-			if j := wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)); !strings.Contains(string(j.Progress),
-				fmt.Sprintf(`"undone":%d`, n)) {
-				t.Errorf("the undo says %s", j.Progress)
-			}
+			contains(t, string(wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)).Progress), fmt.Sprintf(`"undone":%d`, n),
+				"the undo says")
 		}
 		limit := asked[5] + 5
 		if !strings.HasSuffix(t.Name(), "postgres") {
@@ -863,9 +857,8 @@ func previewIsTrue(t *testing.T, s *Book, of, name string) {
 	x.noted = recordsOf(t, s, x.account)
 	x.read(of, options, text)
 	x.read(of, options, text)
-	if again := x.last.Progress; again.Created+again.Matches+again.Contacts != 0 {
-		t.Errorf("%s: the same file again makes %+v", name, again.ImportCounts)
-	}
+	again := x.last.Progress
+	equal(t, again.Created+again.Matches+again.Contacts, 0, "%s: the same file again makes", name)
 	// else it has changed nothing
 	if done := must(s.Job(t.Context(), x.account.Number, x.jobs[1]))(t); done.Undoable() {
 		undo(t, s, x.account.Number, done.ID)

@@ -95,9 +95,8 @@ func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
 				isLeft := strings.Contains(meanwhile.left, "Gala")
 				expect(t, "that the campaign stays is listed", "true",
 					slices.ContainsFunc(kept, func(row jobs.JobRow) bool { return row.Kept().Campaign == gala }) == isLeft)
-				if removed := what != "its removal by a person" && !isLeft; (at.Campaigns == 1) != removed {
-					t.Errorf("the undo says %+v", at)
-				}
+				equal(t, (at.Campaigns == 1), what != "its removal by a person" && !isLeft,
+					"the undo says %+v", at)
 				checked(t, s)
 				importGifts(t, s, account.Number, file)
 				expect(t, "after the import again the campaigns are", "Gala Winter",
@@ -301,9 +300,8 @@ func finishUndo(t testing.TB, s *Book, account, id int64) (at jobs.UndoProgress,
 	if undo, err = s.Job(t.Context(), account, undo.ID); err == nil {
 		err = json.Unmarshal(undo.Progress, &at)
 	}
-	if err != nil || undo.State != jobs.JobDone {
-		t.Fatal(undo.State, err)
-	}
+	succeed(t, err)
+	equal(t, undo.State, jobs.JobDone)
 	if kept, err = s.JobRows(t.Context(), account, undo.ID, 0, 100); err != nil || int64(len(kept)) != at.Kept {
 		t.Errorf("%v: %d are listed, and %d were left alone", err, len(kept), at.Kept)
 	}
@@ -353,9 +351,8 @@ func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 					must(s.AddTags(t.Context(), account, doc.MakeID(account, 1), []string{"kept"}))(t)
 				}
 			})
-		if err != nil || im.Progress.Merged != 2 {
-			t.Fatalf("%v: %+v", err, im.Progress)
-		}
+		succeed(t, err)
+		equal(t, im.Progress.Merged, 2, "%v", im.Progress)
 		_, kept := finishUndo(t, s, account, im.ID)
 		if len(kept) != 1 || kept[0].Contact != doc.MakeID(account, 1) {
 			t.Errorf("left alone: %+v", kept)

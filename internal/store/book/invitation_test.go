@@ -2,7 +2,6 @@ package book
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,9 +78,7 @@ func TestConcurrentColleagueJoinsByLinkOnce(t *testing.T) {
 		"email", "password")
 	_, _, err := b.JoinByInvitation(ctx, token, joiner("ada"))
 	wantRefused(t, "somebody who is there", err, "email")
-	if !strings.Contains(err.Error(), "Sign in first") {
-		t.Errorf("it says %q", err)
-	}
+	contains(t, err.Error(), "Sign in first", "it says")
 	user, joined := must2(b.JoinByInvitation(ctx, token, joiner("bob")))(t)
 	if joined.ID != account.ID || user.Name != "bob" {
 		t.Fatalf("%+v, %+v", user, joined)
@@ -319,9 +316,8 @@ func TestConcurrentTwoOwnersWhoLeaveAtOnceDoNotBothLeave(t *testing.T) {
 				succeed(t, err)
 			}
 		})
-		if n := count(t, a, `SELECT COUNT(*) FROM member WHERE role = 3`); n != 1 || refused != 1 {
-			t.Fatalf("round %d: %d owners are left, %d were refused", round, n, refused)
-		}
+		equal(t, count(t, a, `SELECT COUNT(*) FROM member WHERE role = 3`), 1, "round %d", round)
+		equal(t, refused, 1, "round %d", round)
 		for _, owner := range owners {
 			must(a.AddMember(ctx, account, access.Owner, owner.Email))(t)
 		}

@@ -112,9 +112,8 @@ func finishJobs(t testing.TB, stores ...*Book) {
 func wantJob(t testing.TB, s *Book, account, id int64, state jobs.JobState, changes int64) jobs.Job {
 	t.Helper()
 	j, err := s.Job(t.Context(), account, id)
-	if err != nil || j.State != state {
-		t.Fatalf("%v: the job is %+v, want %s", err, j, state)
-	}
+	succeed(t, err)
+	equal(t, j.State, state, "%v", j)
 	succeed(t, s.Read(t.Context(), func(c db.Conn) error {
 		n, err := c.Int(
 			`SELECT count(*) FROM change WHERE account_id = $1 AND job = $2 AND revision >= $3 AND revision <= $4`,
@@ -212,9 +211,8 @@ func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
 	rounds(10)
 	begin(one, 1)
 	rounds(10)
-	if steps[one] != 10 || steps[many] != 10 {
-		t.Errorf("of two whose units take as long, one had %d turns, and the other %d", steps[one], steps[many])
-	}
+	equal(t, steps[one], 10, "of two whose units take as long, one had")
+	equal(t, steps[many], 10, "of two whose units take as long, one had")
 	for range 100 {
 		if len(worked) < 21 {
 			rounds(1)
@@ -462,17 +460,14 @@ func TestRowsOfOldJobsAreForgotten(t *testing.T) {
 		return file.String()
 	}
 	clock.move(9 * 24 * time.Hour)
-	if err := s.SweepJobs(ctx); err != nil || strings.Count(rejected(old), "secretxyz") != store.SweepUnit+1 {
-		t.Errorf("after 29 days: %v", err)
-	}
+	succeed(t, s.SweepJobs(ctx))
+	equal(t, strings.Count(rejected(old), "secretxyz"), store.SweepUnit+1, "after 29 days")
 	clock.move(2 * 24 * time.Hour)
 	succeed(t, s.SweepJobs(ctx))
 	if text := rejected(old); strings.Contains(text, "secretxyz") {
 		t.Errorf("after 31 days: %.200s", text)
 	}
-	if text := rejected(newer); !strings.Contains(text, "keptxyz") {
-		t.Errorf("of the newer import: %q", text)
-	}
+	contains(t, rejected(newer), "keptxyz", "of the newer import")
 	if im := must(s.Import(ctx, account, old.ID))(t); im.Progress.Rejected != 1 || im.State != jobs.JobDone {
 		t.Errorf("the old import is %+v", im.Progress)
 	}

@@ -192,10 +192,8 @@ func TestTheLastUseIsWrittenOnceAMinute(t *testing.T) {
 	use := func(wantCommits int64, wantUse time.Time) {
 		t.Helper()
 		must(s.Authenticate(t.Context(), secret))(t)
-		if got := lastUse(t, s, key); !got.Equal(wantUse) || spy.commits.Load() != wantCommits {
-			t.Errorf("after %d commits the last use is %v, want %d and %v", spy.commits.Load(), got, wantCommits,
-				wantUse)
-		}
+		equal(t, lastUse(t, s, key).Equal(wantUse), true, "%v", wantUse)
+		equal(t, spy.commits.Load(), wantCommits, "%v", wantUse)
 	}
 	first := now.time()
 	use(1, first)

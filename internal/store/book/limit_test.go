@@ -92,9 +92,8 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 		for _, k := range keys {
 			got = append(got, k.ID)
 		}
-		if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s: %v, the keys are %d, want %d", what, err, got, want)
-		}
+		succeed(t, err)
+		equal(t, fmt.Sprint(got), fmt.Sprint(want), "%s (%v) (%v)", what, got, want)
 	}
 	key, _ := newKey(t, s, account, access.KeyInput{})
 	wantKeys("at first", revoked.ID, expired.ID, active.ID, late.ID, key.ID)

@@ -73,9 +73,7 @@ func TestListsAgreeWithANaiveList(t *testing.T) {
 				ids, total := page(t, s, account, scope, number, perPage)
 				var got []int64
 				for _, id := range ids {
-					if doc.IDAccount(id) != account {
-						t.Fatalf("contact %d is of another account", id)
-					}
+					equal(t, doc.IDAccount(id), account, "contact %d is of another account", id)
 					got = append(got, doc.IDSeq(id))
 				}
 				if want := m.page(scope, (number-1)*perPage, perPage); !slices.Equal(got, want) ||
@@ -375,9 +373,9 @@ func TestAPageStaysWholeWhileItsContactsMove(t *testing.T) {
 	for _, p := range people {
 		got = append(got, p.ID)
 	}
-	if err != nil || !slices.Equal(got, ids) || found != (store.ListResult{Total: 8, Count: 8}) {
-		t.Errorf("%v: %v of %v, and %+v", err, got, ids, found)
-	}
+	succeed(t, err)
+	equal(t, slices.Equal(got, ids), true)
+	equal(t, found, (store.ListResult{Total: 8, Count: 8}))
 }
 
 func TestALargePageOfCampaignsIsReadInPieces(t *testing.T) {

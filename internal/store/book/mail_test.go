@@ -144,9 +144,8 @@ func TestAnInvitationIsMailedOnce(t *testing.T) {
 			err = s.RevokeInvitation(t.Context(), account.Number, canceled.ID)
 		}
 		office.sendAll(t, s)
-		if err != nil || len(office.taken) != 1 {
-			t.Errorf("%v, %d mails", err, len(office.taken))
-		}
+		succeed(t, err)
+		equal(t, len(office.taken), 1)
 		clock(100 * 24 * time.Hour)
 		succeed(t, s.SweepMails(t.Context()))
 		expect(t, "are left", "0", len(must(s.RecentMails(t.Context(), account.Number, 50))(t)))
@@ -182,9 +181,7 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		office.sendAll(t, b)
-		if len(office.times) != len(before) {
-			t.Error("it was sent while another node had it")
-		}
+		equal(t, len(office.times), len(before), "it was sent while another node had it")
 		b.Now = func() time.Time { return now.Add(mail.Lease + time.Minute) }
 		office.sendAll(t, b)
 		expect(t, "mails after the lease", "true", len(office.times) == len(before)+1)
@@ -286,10 +283,7 @@ func TestAForgottenPasswordIsSetByMail(t *testing.T) {
 		if _, err := s.ResetByLink(t.Context(), tokenOf(first), "short"); err == nil {
 			t.Error("a short password was taken")
 		}
-		if user, err := s.ResetByLink(t.Context(), tokenOf(first), "quite another phrase"); err != nil ||
-			user.ID != ada.ID {
-			t.Fatal(err)
-		}
+		equal(t, must(s.ResetByLink(t.Context(), tokenOf(first), "quite another phrase"))(t).ID, ada.ID)
 		for _, used := range []*mail.Letter{first, second} {
 			refuses(t, "a link works after the password was set",
 				crm.ErrNotFound)(s.ResetByLink(t.Context(), tokenOf(used), "yet another phrase"))

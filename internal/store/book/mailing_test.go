@@ -148,9 +148,8 @@ func TestConcurrentThanksToManyReachEachOnce(t *testing.T) {
 		expect(t, "it", "1 3 4 7 7", a.Mailed+b.Mailed, a.Letters+b.Letters, a.Already+b.Already, a.Done(), b.Done())
 		text := strings.Join(letters, "|")
 		for i := 0; i < len(letters)-1; i += 2 { // each with its receipt behind it
-			if !strings.Contains(letters[i], "Dear") || !strings.Contains(letters[i+1], "Receipt number") {
-				t.Errorf("%q, then %q", letters[i], letters[i+1])
-			}
+			contains(t, letters[i], "Dear")
+			contains(t, letters[i+1], "Receipt number")
 		}
 		expect(t, "receipts for 4 gifts", "4 1", len(receiptsOf(t, s, account)), len(office.last().Files))
 		for _, want := range []string{"Dear Bo and Li,", "Dear Acme Foundation team,", "24103 Kiel", "Xylo", "$11.00",
@@ -215,9 +214,7 @@ func TestStatementsToMany(t *testing.T) {
 				break
 			}
 		}
-		if !strings.Contains(pages[1], "you gave $10.00 to") {
-			t.Error(pages[1])
-		}
+		contains(t, pages[1], "you gave $10.00 to")
 		s.Costs.Few = 0 // by sets alone, as with many contacts
 		for range 2 {   // what lists are made of stays as it is
 			if p, err = s.PreparePrint(t.Context(), account, jobs.Selection{All: true, Scope: crm.Active},
@@ -281,9 +278,8 @@ func TestStatementsToMany(t *testing.T) {
 		if err == nil {
 			err = data.Write(t.Context(), &own)
 		}
-		if err != nil || !strings.Contains(own.String(), `"mails":[{"kind":"statement","to":"ada@example.org"`) {
-			t.Errorf("%v %s", err, own.String())
-		}
+		succeed(t, err)
+		contains(t, own.String(), `"mails":[{"kind":"statement","to":"ada@example.org"`)
 		erase(t, s, t.Context(), account, ids[0])
 		erase(t, s, t.Context(), account, ids[2])
 		if told, err := s.MailAbout(t.Context(), account, jobs.AboutStatement(ids[0], year)); err != nil ||
@@ -291,9 +287,7 @@ func TestStatementsToMany(t *testing.T) {
 			t.Errorf("an erased person is in a mail: %v %v", err, told)
 		}
 		file, err = s.PrintLettersOf(t.Context(), account, j, move.Print{})
-		if pages := sheets(t, s, file, err); len(pages) != 2 {
-			t.Error(pages)
-		}
+		equal(t, len(sheets(t, s, file, err)), 2)
 		wantSound(t, s)
 	})
 }
@@ -369,9 +363,8 @@ func TestStatementsOfTwoYearsAreTwoMails(t *testing.T) {
 		if err == nil {
 			err = data.Write(t.Context(), &own)
 		}
-		if err != nil || strings.Count(own.String(), `"kind":"statement"`) != 2 {
-			t.Errorf("%v %s", err, own.String())
-		}
+		succeed(t, err)
+		equal(t, strings.Count(own.String(), `"kind":"statement"`), 2, "%v", own.String())
 		wantSound(t, s)
 	})
 }

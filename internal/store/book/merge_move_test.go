@@ -62,9 +62,8 @@ func one(t testing.TB, s *Book, to *int64, sql string, args ...any) error {
 func wantGiven(t testing.TB, s *Book, account, contact, gifts int64) {
 	t.Helper()
 	stats, sum, n := given(t, s, account, contact)
-	if stats != sum || n != gifts {
-		t.Errorf("contact %d has %d gifts of %d and says %d, want %d gifts", contact, n, sum, stats, gifts)
-	}
+	equal(t, stats, sum, "contact %d", contact)
+	equal(t, n, gifts, "contact %d", contact)
 }
 
 // step lets a worker do some units of work of each job.
@@ -189,9 +188,8 @@ func TestAMergeMeetsGiftsThatStillMove(t *testing.T) {
 	wantChecked(t, s)
 	_, _, own := given(t, s, account, survivor)
 	_, _, back := given(t, s, account, other)
-	if own != 5 || back != many {
-		t.Errorf("the survivor has %d gifts and the other one %d, want 5 and %d", own, back, many)
-	}
+	equal(t, own, 5, "the survivor")
+	equal(t, back, many, "the survivor")
 }
 
 // A person is erased while gifts still move: none of the gifts keeps a trace of them.
@@ -289,9 +287,7 @@ func TestAMergeLeavesDamagedGifts(t *testing.T) {
 		t.Errorf("%d gifts have moved, want %d", moved, many-1)
 	}
 	j := wantJob(t, s, account, 1, jobs.JobDone, many-1-merges.MovedAtOnce)
-	if !strings.Contains(string(j.Progress), `"left":1`) {
-		t.Errorf("the job says %s", j.Progress)
-	}
+	contains(t, string(j.Progress), `"left":1`, "the job says %s", j.Progress)
 }
 
 // A group of sure duplicates with more gifts than one unit of work moves is merged like any other, and so are those
@@ -368,9 +364,7 @@ func TestMergesThatCannotBeUndoneNeedNoReview(t *testing.T) {
 			crm.PageRequest{Page: 1, PerPage: 10}))(t)
 		return found.Total
 	}
-	if n := pending(); n != 2 {
-		t.Fatalf("%d merges need a review, want 2", n)
-	}
+	equal(t, pending(), 2)
 	erase(t, s, t.Context(), account, person)
 	equal(t, pending(), 1, "merges need a review after the person was erased, want 1")
 }
@@ -449,8 +443,6 @@ func mergeNumber(t testing.TB, s *Book, account int64) (id int64) {
 func doneJob(t testing.TB, s *Book, account, id int64) jobs.Job {
 	t.Helper()
 	j := must(s.Job(t.Context(), account, id))(t)
-	if j.State != jobs.JobDone {
-		t.Fatalf("the job is %+v", j)
-	}
+	equal(t, j.State, jobs.JobDone, "the job is %+v", j)
 	return j
 }

@@ -36,9 +36,7 @@ func TestAPersonsFileHasMergedContacts(t *testing.T) {
 	parted := createAs(t, s, account, `{"first_name":"Wanda","last_name":"Partkwolf"}`, crm.Force).ID
 	sent := createAs(t, s, account,
 		`{"first_name":"Tim","last_name":"Reed","emails":["thomas@example.org"],"company":"Sentkwolf"}`, crm.Dedupe)
-	if sent.ID != survivor {
-		t.Fatalf("what was sent is %d", sent.ID)
-	}
+	equal(t, sent.ID, survivor, "what was sent")
 	must(s.UpdateContact(t.Context(), account, survivor, input(t, `{"company":"Newer"}`)))(t)
 	mergeOf(t, s, account, other, far)
 	mergeOf(t, s, account, survivor, other)
@@ -46,9 +44,7 @@ func TestAPersonsFileHasMergedContacts(t *testing.T) {
 	file := ownFile(t, s, account, survivor)
 	for _, want := range []string{`"merged_contacts":[{"id":`, `"last_name":"Farkwolf"`, "Farville", "tom@example.org",
 		"Sings", "Sentkwolf", fmt.Sprintf(`"merged_into":%d`, other)} {
-		if !strings.Contains(file, want) {
-			t.Errorf("%s is missing in %s", want, file)
-		}
+		contains(t, file, want)
 	}
 	if strings.Contains(file, fmt.Sprintf(`{"id":%d,`, parted)) {
 		t.Errorf("a contact that is another person is in %s", file)
@@ -137,10 +133,9 @@ func TestErasingAPersonWhoWasPartOfSeveral(t *testing.T) {
 	if found := traces(t, o, []string{"kwolfa", "quetza", "kwolfnote"}); len(found) > 0 {
 		t.Errorf("left: %v", found)
 	}
-	if found := strings.Join(traces(t, o, []string{"bennote", "benstitle"}), " "); !strings.Contains(found,
-		"bennote") || !strings.Contains(found, "benstitle") {
-		t.Errorf("of another person is left: %v", found)
-	}
+	found := strings.Join(traces(t, o, []string{"bennote", "benstitle"}), " ")
+	contains(t, found, "bennote", "of another person is left")
+	contains(t, found, "benstitle", "of another person is left")
 	checked(t, s)
 }
 
@@ -168,13 +163,11 @@ func TestErasingThePersonOfAGiftThatWasMovedAndEdited(t *testing.T) {
 	for _, c := range changes {
 		kept += c.Data
 	}
-	if now := must(s.Gift(ctx, e.account, gift.Code, nil))(t); !strings.Contains(string(now), "Ottossecond") ||
-		!strings.Contains(string(now), "Ottoline") {
-		t.Errorf("the gift is %s", now)
-	}
-	if err != nil || !strings.Contains(kept, `"Ottosfirst","Ottossecond"`) {
-		t.Errorf("%v: what was edited since is gone: %s", err, kept)
-	}
+	now := must(s.Gift(ctx, e.account, gift.Code, nil))(t)
+	contains(t, string(now), "Ottossecond", "the gift")
+	contains(t, string(now), "Ottoline", "the gift")
+	succeed(t, err)
+	contains(t, kept, `"Ottosfirst","Ottossecond"`)
 	checked(t, s)
 }
 
@@ -265,9 +258,7 @@ func TestAPersonOfManyContactsIsErasedInPortions(t *testing.T) {
 		if j.Ended() {
 			break
 		}
-		if again := must(s.EraseContact(ctx, account, survivor))(t); again != job {
-			t.Fatalf("erasing again is job %d, want %d", again, job)
-		}
+		equal(t, must(s.EraseContact(ctx, account, survivor))(t), job, "erasing again is job")
 		must(jobs.NewJobWorker(s.JobStore).Step(ctx, &j))(t)
 	}
 	if got := most.Load(); got > 3000 {
@@ -339,10 +330,9 @@ func TestAnUndoLeavesWhatAPersonTyped(t *testing.T) {
 	if left, _ := unmerge(t, s, account, merge, "US"); left != "[]" {
 		t.Errorf("left are %s", left)
 	}
-	if c := recordOf(t, s, account, survivor); fmt.Sprint(c.Emails, c.MatchKeys,
-		c.Note) != "[{ a@example.org}] [e:a@example.org]" {
-		t.Errorf("the survivor has %v %v %s", c.Emails, c.MatchKeys, c.Note)
-	}
+	c := recordOf(t, s, account, survivor)
+	equal(t, fmt.Sprint(c.Emails, c.MatchKeys,
+		c.Note), "[{ a@example.org}] [e:a@example.org]", "the survivor")
 	moved := create(t, s, account, `{"first_name":"Mo","last_name":"Ve","emails":["c@example.org","d@example.org"]}`).ID
 	change, err := s.UpdateContact(t.Context(), account, moved,
 		input(t, `{"emails":["d@example.org","c@example.org"]}`))
@@ -459,10 +449,10 @@ func TestAMergeWithoutItsChoiceIsUndone(t *testing.T) {
 		return tx.Run(`UPDATE contact_merge SET choice = '' WHERE account_id = $1`, account)
 	}))
 	unmerge(t, s, account, merge, "US")
-	if c := recordOf(t, s, account, survivor); c.Company != "Theirs" || c.Title != "Second" ||
-		strings.ReplaceAll(c.Note, "\n", "") != "NM" {
-		t.Errorf("the survivor is %q, %q, %q", c.Company, c.Title, c.Note)
-	}
+	c := recordOf(t, s, account, survivor)
+	equal(t, c.Company, "Theirs", "the survivor")
+	equal(t, c.Title, "Second", "the survivor")
+	equal(t, strings.ReplaceAll(c.Note, "\n", ""), "NM", "the survivor")
 }
 
 // What was sent about a person who was erased since cannot be made a contact again.

@@ -53,9 +53,8 @@ func TestAMergeUnitesTwoContacts(t *testing.T) {
 	succeed(t, err)
 	got := fmt.Sprint(c.FirstName, c.Emails, c.Phones, c.Company, c.Tags, c.ExternalIDs, c.DoNotCall, c.MatchKeys)
 	want := "Thomas[{ thomas@example.org} { tom@example.org}] [{ (617) 555-0100}]Reed Books[choir] [{old 1} {old 2}] true [e:thomas@example.org e:tom@example.org p:+16175550100 x:1\told x:2\told]"
-	if got != want || c.Note != "Prefers mail\n\nSings" {
-		t.Errorf("merged is\n%s, %q, want\n%s", got, c.Note, want)
-	}
+	equal(t, got, want, "merged")
+	equal(t, c.Note, "Prefers mail\n\nSings", "merged")
 	wantError(t, "the other contact", errOf(s.Contact(t.Context(), account, other, nil)), crm.ErrArchived)
 	if made := create(t, s, account,
 		`{"first_name":"Tom","last_name":"Reed","phones":["617-555-0100"]}`); !made.Merged || made.ID != survivor {
@@ -140,9 +139,7 @@ func TestAMergeIsUndoneOnceAndInOrder(t *testing.T) {
 	taken := create(t, s, account,
 		`{"first_name":"Ta","last_name":"Ker","external_ids":[{"source":"old","value":"2"}]}`).ID
 	undone := must(undo(first))(t)
-	if fmt.Sprint(undone.Left) != "[note external_ids]" {
-		t.Fatalf("left %v", undone.Left)
-	}
+	equal(t, fmt.Sprint(undone.Left), "[note external_ids]", "left %v", undone.Left)
 	is, was := recordOf(t, s, account, survivor), recordOf(t, s, account, other)
 	equal(t, fmt.Sprint(is.Note, was.Note, len(is.Emails), len(was.Emails)), "Changed sinceSings1 1", "survivor, other")
 	wantFault(t, "again", errOf(undo(first)), "", doc.UndoneMerge)
@@ -227,14 +224,11 @@ func TestAMergedCreateIsTakenApart(t *testing.T) {
 	}
 	wantFault(t, "again", errOf(s.UndoMerge(ctx, account, juan.Merge, "US")), "", doc.UndoneMerge)
 	row := must(s.MergeOf(ctx, account, juan.Merge))(t)
-	if row.Other != undone.Other.ID {
-		t.Fatal(row)
-	}
+	equal(t, row.Other, undone.Other.ID)
 	equal(t, must(s.UndoMerge(ctx, account, row.Undone, "US"))(t).Survivor.ID, ana, "the undo of the undo")
 	kept := create(t, s, account, `{"first_name":"Zoe","last_name":"Ruiz","emails":["ruiz@example.org"]}`)
-	if err := s.KeepMerge(ctx, account, kept.Merge); err != nil || !kept.Review {
-		t.Error(kept.Review, err)
-	}
+	succeed(t, s.KeepMerge(ctx, account, kept.Merge))
+	equal(t, kept.Review, true)
 	equal(t, must(s.MergeOf(ctx, account, kept.Merge))(t).Review, store.ReviewKept, "kept")
 	equal(t, create(t, s, account, `{"first_name":"New","last_name":"Person","emails":["new@example.org"]}`).Merge, 0,
 		"a new contact has merge")
@@ -347,9 +341,8 @@ func TestErasingAPersonErasesMergedContacts(t *testing.T) {
 	for i := range sent {
 		equal(t, sent[i].SentDocument(), "", "what was sent about the person is kept")
 	}
-	if err != nil || len(sent) != 2 {
-		t.Errorf("%+v, %v", sent, err)
-	}
+	succeed(t, err)
+	equal(t, len(sent), 2, "%+v", sent)
 	succeed(t, s.Close())
 	if found := traces(t, o, []string{"innerkwolf", "sentkwolf", "inner@kwolf"}); len(found) > 0 {
 		t.Errorf("found %q", found)

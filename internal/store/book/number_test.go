@@ -56,9 +56,7 @@ func livelyAccount(t *testing.T, s *Book) (account access.Account, campaigns []i
 	rows := openTable(t, file)
 	im, _ := must2(s.ImportFile(t.Context(), account.Number, rows, giftImportOf(rows), 7, true,
 		func(jobs.ImportProgress) {}))(t)
-	if im.Progress.Created != 9 {
-		t.Fatalf("imported %+v", im.Progress)
-	}
+	equal(t, im.Progress.Created, 9, "imported %+v", im.Progress)
 	finishUndo(t, s, account.Number, im.ID)
 	finishUndo(t, s, account.Number, importFile(t, s, account.Number, people, jobs.MergeExisting).ID)
 	id := func(seq int64) int64 { return doc.MakeID(account.Number, seq) }
@@ -135,10 +133,8 @@ func checkDonorNumbers(t *testing.T, s *Book, account int64) {
 		equal(t, o.LastYearDonors, int64(len(donorsOf(ledger, giving.DonorFilter{Year: year - 1}))),
 			"donors of the year before %d", year)
 		for _, kind := range giving.DonorKinds {
-			if want := donorsOf(ledger, giving.DonorFilter{Year: year,
-				Kind: kind}); o.Donors[kind] != int64(len(want)) {
-				t.Errorf("home tells of %d %q donors in %d, want %d", o.Donors[kind], kind, year, len(want))
-			}
+			equal(t, o.Donors[kind], int64(len(donorsOf(ledger, giving.DonorFilter{Year: year,
+				Kind: kind}))), "home tells (%v) (%v)", kind, year)
 		}
 	}
 	if archived == 0 {

@@ -23,9 +23,7 @@ import (
 // expect fails unless values, written one after the other, are what is wanted.
 func expect(t testing.TB, what, want string, values ...any) {
 	t.Helper()
-	if got := strings.TrimSuffix(fmt.Sprintln(values...), "\n"); got != want {
-		t.Errorf("%s: %s, want %s", what, got, want)
-	}
+	equal(t, strings.TrimSuffix(fmt.Sprintln(values...), "\n"), want, "%s", what)
 }
 
 // refuses, rejects and says are for calls that must fail: with an error, because of what was sent, and with some

@@ -69,10 +69,9 @@ func TestAJobThatPanicsEndsAlone(t *testing.T) {
 					w.Forget(nil)
 				}
 				for _, said := range told {
-					if !strings.Contains(said, "panic: ") || !strings.Contains(said, "panic_test.go") ||
-						strings.Contains(said, "Secretname") {
-						t.Errorf("the log says %s", said)
-					}
+					contains(t, said, "panic: ", "the log says")
+					contains(t, said, "panic_test.go", "the log says")
+					equal(t, strings.Contains(said, "Secretname"), false, "the log says")
 				}
 				j := must(s.Job(t.Context(), account, job))(t)
 				expect(t, "the job is", "failed false", j.State, j.Trouble().Error == "")

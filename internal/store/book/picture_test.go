@@ -81,10 +81,8 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 	}
 	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &logo}))
 	updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
-	if served(t, s, first.Address, first) != 4 || served(t, s, logo.Address, logo) != 3 {
-		t.Errorf("a change of something else has removed a picture: %d and %d are left",
-			served(t, s, first.Address, first), served(t, s, logo.Address, logo))
-	}
+	equal(t, served(t, s, first.Address, first), 4, "a change of something else has removed a picture")
+	equal(t, served(t, s, logo.Address, logo), 3, "a change of something else has removed a picture")
 	must(s.UpdateCampaign(ctx, account, gala.ID, withCover(second)))(t)
 	if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
 		t.Error("the picture that was replaced is still there, or the new one is not")
@@ -225,9 +223,8 @@ func TestACheckKnowsPictures(t *testing.T) {
 	if err == nil {
 		err = found.WriteTo(ctx, new(bytes.Buffer))
 	}
-	if !errors.As(err, &damaged) || !strings.Contains(err.Error(), "picture "+small.Name+" is damaged") {
-		t.Errorf("a damaged picture is served: %v", err)
-	}
+	equal(t, errors.As(err, &damaged), true, "a damaged picture is served")
+	contains(t, err.Error(), "picture "+small.Name+" is damaged", "a damaged picture is served")
 	wants(`UPDATE picture SET checksum = checksum - 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "")
 	wants(`DELETE FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false,
 		"-400.jpg: its file is missing: restore it from a backup")

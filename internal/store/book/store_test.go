@@ -208,9 +208,8 @@ func listBytes(t testing.TB, s *Book, account int64, scope crm.ContactScope, pag
 		t.Fatalf("what was there before is gone: %s", dst)
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal([]byte("["+documents+"]"), &all); err != nil || int64(len(all)) != result.Count {
-		t.Fatalf("%v: %d contacts, and %d are said to be there", err, len(all), result.Count)
-	}
+	succeed(t, json.Unmarshal([]byte("["+documents+"]"), &all))
+	equal(t, int64(len(all)), result.Count, "%v", len(all))
 	return documents, result.Total
 }
 
@@ -345,9 +344,7 @@ func TestOpenRefusesWhatItCannotUse(t *testing.T) {
 			continue
 		}
 		for _, words := range test.says {
-			if !strings.Contains(err.Error(), words) {
-				t.Errorf("%s: %q does not say %q", test.name, err, words)
-			}
+			contains(t, err.Error(), words, "%s", test.name)
 		}
 	}
 }

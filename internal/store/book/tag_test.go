@@ -364,9 +364,8 @@ func TestConcurrentManyCitiesAreLookedUpTogether(t *testing.T) {
 			tried, err := s.TryFile(t.Context(), account, rows, spec, func(jobs.TrialRow) error { return nil },
 				func(jobs.ImportCounts) {})
 			cost := [2]int64{looks.Swap(0)}
-			if err != nil || tried.Created != int64(10*jobs.UnitRows) {
-				t.Fatalf("%v: tried %+v", err, tried)
-			}
+			succeed(t, err)
+			equal(t, tried.Created, int64(10*jobs.UnitRows), "%v", tried)
 			if _, _, err := s.ImportFile(t.Context(), account, openTable(t, file), spec, tried.Rows, true,
 				func(jobs.ImportProgress) {}); err != nil {
 				t.Fatal(err)
@@ -397,9 +396,7 @@ func TestConcurrentTheMemoryOfACacheIsBounded(t *testing.T) {
 				held++
 			}
 		}
-		if want := i%most + 1; held != want {
-			t.Fatalf("%d values are held after %d, want %d", held, i+1, want)
-		}
+		equal(t, held, i%most+1, "%v", i+1)
 	}
 	for i := range store.MaxCached >> 9 {
 		cache.Keep(i, "", 0) // small ones count, too

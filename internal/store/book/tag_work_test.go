@@ -127,9 +127,9 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	tags, found2, err := s.Tags(ctx, account, "", crm.PageRequest{Page: 1, PerPage: 100})
 	want := []contacts.TagCount{{Name: "a", Contacts: 428}, {Name: "new", Contacts: active + 1},
 		{Name: "x", Contacts: 1}, {Name: "z", Contacts: 428}}
-	if err != nil || found2.Total != 4 || !slices.Equal(tags, want) {
-		t.Errorf("%v: %d tags: %v", err, found2.Total, tags)
-	}
+	succeed(t, err)
+	equal(t, found2.Total, 4)
+	equal(t, slices.Equal(tags, want), true)
 	wantError(t, "a tag that was renamed", errOf(s.RenameTag(ctx, account, "old", "new")), crm.ErrNotFound)
 }
 
@@ -228,9 +228,8 @@ func TestDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	}
 	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
 	finishJobs(t, s)
-	if n := tagsIn(t, s, account); n["new"]+n["a new z"] != jobs.BulkAtOnce+1 {
-		t.Errorf("the tags are %v", n)
-	}
+	n := tagsIn(t, s, account)
+	equal(t, n["new"]+n["a new z"], jobs.BulkAtOnce+1, "the tags")
 	if _, err := s.RestoreContact(ctx, account, id); err != nil { // one in seven is archived
 		t.Fatal(err)
 	}

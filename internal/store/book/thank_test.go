@@ -33,9 +33,9 @@ func waiting(t *testing.T, s *Book, account int64) int64 {
 	n := must(s.ToThank(t.Context(), account, 100))(t)
 	page := crm.PageRequest{Page: 1, PerPage: 50}
 	records, totals, err := s.GiftPage(t.Context(), account, giving.GiftFilter{Waiting: true}, page)
-	if err != nil || totals.Total != n || int64(len(records)) != n {
-		t.Fatalf("%d gifts are counted, and %d listed: %v", n, totals.Total, err)
-	}
+	succeed(t, err)
+	equal(t, totals.Total, n)
+	equal(t, int64(len(records)), n)
 	return n
 }
 
@@ -83,9 +83,7 @@ func TestConcurrentThanksAreOneMail(t *testing.T) {
 		expect(t, "thanked, mails, gifts that wait", "1 1 0", done, s.sent(), s.waiting())
 		l := s.office.last()
 		for _, said := range []string{"Dear Ada,", "$50.00", "first gift"} {
-			if !strings.Contains(l.Text(), said) {
-				t.Errorf("%s lacks %q", l.Text(), said)
-			}
+			contains(t, l.Text(), said)
 		}
 		is := s.gift(gift.Code).Thanks
 		expect(t, "thanks", "ada@example.org mail ada@harbor.example false", l.To, is.How, is.By, is.At.IsZero())
@@ -152,9 +150,7 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 			input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
 		must(s.thank(refused.Code, byMail))(t)
 		// An erased person is in no mail, and had it in their own file before.
-		if own := s.own(taken.Contact); !strings.Contains(own, `"mails":[{"kind":"thanks","to":"ada@example.org"`) {
-			t.Error(own)
-		}
+		contains(t, s.own(taken.Contact), `"mails":[{"kind":"thanks","to":"ada@example.org"`)
 		s.erase(taken.Contact)
 		expect(t, "a mail to who was erased", "<nil>", s.mailAbout(gifts.AboutGift(taken.ID)))
 	})
@@ -225,9 +221,8 @@ func receiptsOf(t *testing.T, s *Book, account int64) []thanks.Receipt {
 	t.Helper()
 	year := s.Now().Year()
 	all, total, err := s.Receipts(t.Context(), account, year, crm.PageRequest{Page: 1, PerPage: 100})
-	if err != nil || int64(len(all)) != total {
-		t.Fatalf("%v: %d receipts of %d", err, len(all), total)
-	}
+	succeed(t, err)
+	equal(t, int64(len(all)), total, "%v", len(all))
 	for i, r := range all {
 		expect(t, "the number of a receipt", fmt.Sprintf("%d-%05d", year, len(all)-i), r.Code())
 	}
@@ -283,9 +278,7 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 		r := must(s.Receipt(t.Context(), s.Number, first.Receipt))(t)
 		said := fmt.Sprint(r.Lines(), r.Text.From)
 		for _, has := range []string{"estimated value of $12.50", "more than this value: $37.50", tax, "Riverton"} {
-			if !strings.Contains(said, has) {
-				t.Errorf("%s lacks %q", said, has)
-			}
+			contains(t, said, has)
 		}
 		s.refund(gift.Code, 20)
 		all := s.receipts()
@@ -363,9 +356,7 @@ func TestCanadianReceipts(t *testing.T) {
 			"Eligible amount of gift for tax purposes: $50.00", "Value of advantage: $0.00", "Location issued: Montréal, QC",
 			"Authorized signature: A. Tremblay", "Date gift received: ", "Date receipt issued: ", "Canada Revenue Agency",
 		} {
-			if !strings.Contains(said, has) {
-				t.Errorf("%q is not in %s", has, said)
-			}
+			contains(t, said, has)
 		}
 		s.settings(access.AccountSettingsInput{TaxID: ptr("")})
 		refunded := s.refund(gift.Code, 1)

@@ -85,9 +85,8 @@ func TestConcurrentImportsOfAnAccountTakeTurns(t *testing.T) {
 		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		expect(t, "files are open", "4", len(w.Runs))
 		for i, im := range imports {
-			if isFirst := i%2 == 0 && i/2 < jobs.OpenFiles; (w.Runs[im.Of()] != nil) != isFirst {
-				t.Errorf("import %d of account %d: open is %v", im.ID, im.Account, !isFirst)
-			}
+			equal(t, (w.Runs[im.Of()] != nil), i%2 == 0 && i/2 < jobs.OpenFiles,
+				"import %d of account %d: open", im.ID, im.Account)
 		}
 		w.Forget(nil)
 		finishJobs(t, s) // the others follow at once: a worker that waited for its next look would take minutes
@@ -276,9 +275,8 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 func TestAPreviewLooksAtFewRows(t *testing.T) {
 	rows := openTable(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi,x\n", 2*jobs.PreviewLook))
 	first, _, err := jobs.Preview(rows)
-	if err != nil || len(first) != 0 {
-		t.Errorf("%v: %q", err, first)
-	}
+	succeed(t, err)
+	equal(t, len(first), 0, "%v", first)
 	if _, line, _ := rows.Next(); line != jobs.PreviewLook+2 {
 		t.Errorf("the preview was looked for up to line %d", line-1)
 	}
@@ -386,18 +384,17 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 		account, other, third := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
 		first, err := s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
 			bytes.NewReader(file))
-		if err != nil || first.State != jobs.JobMapping {
-			t.Fatalf("%v: %+v", err, first)
-		}
+		succeed(t, err)
+		equal(t, first.State, jobs.JobMapping, "%v", first)
 		begin(t, s, first, false)
 		w := jobs.NewJobWorker(s.JobStore)
 		defer w.Forget(nil)
 		workUntil(t, w, func() bool { return rowsOf(t, s, first) > 0 })
 		second, err := s.UploadImport(t.Context(), other, jobs.ImportContacts, "people.xlsx", "US",
 			bytes.NewReader(file))
-		if err != nil || second.State != jobs.JobWaiting {
-			t.Fatalf("while a large workbook is open, another one is read: %v: %+v", err, second)
-		}
+		succeed(t, err)
+		equal(t, second.State, jobs.JobWaiting,
+			"while a large workbook is open, another one is read (%v)", second)
 		upload(t, s, third, "first_name,last_name\nEva,Meyer\n")
 		must(w.Round(t.Context(), func(err error) { t.Error(err) }))(t)
 		run := w.Runs[first.Of()].(*jobs.ImportRun)

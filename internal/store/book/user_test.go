@@ -106,9 +106,8 @@ func TestConcurrentEmailBelongsToOneUser(t *testing.T) {
 		}
 		wantRefused(t, "bob again", err, "email")
 	})
-	if users := must(a.Users(ctx))(t); len(users) != 2 || made != 1 {
-		t.Errorf("bob was made %d times, and there are %d users", made, len(users))
-	}
+	equal(t, len(must(a.Users(ctx))(t)), 2, "bob was made")
+	equal(t, made, 1, "bob was made")
 }
 
 func TestARefusedUserLeavesNothingBehind(t *testing.T) {
@@ -361,9 +360,8 @@ func TestSetupAsksWhatReceiptsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := must(s.Receipt(ctx, account.Number, made.Receipt))(t)
-	if !strings.Contains(fmt.Sprint(r.Text.Says), "No goods or services were provided in exchange for this gift.") {
-		t.Errorf("the receipt says %v", r.Text.Says)
-	}
+	contains(t, fmt.Sprint(r.Text.Says), "No goods or services were provided in exchange for this gift.",
+		"the receipt says %v", r.Text.Says)
 	equal(t, must(s.AccountSettings(ctx, account.Number))(t).Timezone, in.Timezone, "the settings")
 }
 

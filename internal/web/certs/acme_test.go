@@ -15,7 +15,5 @@ func TestACMEModeOffersTheProtocols(t *testing.T) {
 			t.Errorf("%s is not offered: %v", proto, s.Config.NextProtos)
 		}
 	}
-	if s.Config.MinVersion != tls.VersionTLS12 {
-		t.Errorf("oldest version %x", s.Config.MinVersion)
-	}
+	equal(t, s.Config.MinVersion, tls.VersionTLS12, "oldest version")
 }

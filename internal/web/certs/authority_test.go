@@ -62,14 +62,11 @@ func TestAuthorityIsMadeOnFirstStart(t *testing.T) {
 	if days := leaf.NotAfter.Sub(now).Hours() / 24; days < 396 || days > 397.1 {
 		t.Errorf("the certificate lives %.1f days", days)
 	}
-	if leaf.Issuer.CommonName != "Donorbook local authority" {
-		t.Errorf("issuer %q", leaf.Issuer.CommonName)
-	}
+	equal(t, leaf.Issuer.CommonName, "Donorbook local authority", "issuer")
 	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o600, "ca-key.pem": 0o600, "cert.pem": 0o600, "key.pem": 0o600} {
 		info, err := os.Stat(filepath.Join(data, "tls", file))
-		if err != nil || info.Mode().Perm() != mode {
-			t.Errorf("%q: %v %v", file, info.Mode(), err)
-		}
+		succeed(t, err)
+		equal(t, info.Mode().Perm(), mode, "%q: %v", file, info.Mode())
 	}
 	if entries, _ := os.ReadDir(data); len(entries) != 1 {
 		t.Errorf("left in the data directory: %v", entries)
@@ -91,9 +88,8 @@ func TestNewNameGetsANewCertificateFromTheSameAuthority(t *testing.T) {
 	ca := readFile(t, data, "tls", "ca.pem")
 	leaf := openAuthority(t, data, now, "localhost", "new.example.org").serves(t)
 	succeed(t, verify(t, data, leaf, "new.example.org", now))
-	if readFile(t, data, "tls", "ca.pem") != ca {
-		t.Error("the authority changed: whoever trusts it must be asked again")
-	}
+	equal(t, readFile(t, data, "tls", "ca.pem"), ca,
+		"the authority changed: whoever trusts it must be asked again")
 	if _, err := tls.LoadX509KeyPair(filepath.Join(data, "tls", "cert.pem"), filepath.Join(data, "tls", "key.pem")); err != nil {
 		t.Error(err)
 	}
@@ -251,9 +247,4 @@ func succeed(t assert.Failer, err error) {
 func equal[T any](t assert.Failer, got, want T, what ...any) {
 	t.Helper()
 	assert.Equal(t, got, want, what...)
-}
-
-func contains(t assert.Failer, text, part string, what ...any) {
-	t.Helper()
-	assert.Contains(t, text, part, what...)
 }

@@ -32,33 +32,23 @@ func TestCertificateFilesAreReloaded(t *testing.T) {
 		return pair.Leaf.DNSNames[0]
 	}
 	newFiles(t, dir, "two.example.org")
-	if got := served(); got != "one.example.org" {
-		t.Errorf("%s is served without a pause between two looks at the disk", got)
-	}
+	equal(t, served(), "one.example.org")
 	now = now.Add(certCheckEvery)
-	if got := served(); got != "two.example.org" {
-		t.Errorf("%s is served after the files changed", got)
-	}
+	equal(t, served(), "two.example.org")
 
 	good := readFile(t, key)
 	for _, broken := range []string{"nonsense", ""} {
 		succeed(t, os.WriteFile(key, []byte(broken), 0o600))
 		for range 3 {
 			now = now.Add(certCheckEvery)
-			if got := served(); got != "two.example.org" {
-				t.Errorf("%s is served after the files broke", got)
-			}
+			equal(t, served(), "two.example.org")
 		}
 	}
-	if n := strings.Count(lines.String(), "the old one stays"); n != 2 {
-		t.Errorf("two broken files were logged %d times", n)
-	}
+	equal(t, strings.Count(lines.String(), "the old one stays"), 2, "two broken files were logged")
 	succeed(t, os.WriteFile(key, []byte(good), 0o600))
 	newFiles(t, dir, "three.example.org")
 	now = now.Add(certCheckEvery)
-	if got := served(); got != "three.example.org" {
-		t.Errorf("%s is served after the files were mended", got)
-	}
+	equal(t, served(), "three.example.org")
 	if strings.Contains(lines.String(), "PRIVATE") {
 		t.Error("a key is in the log")
 	}
