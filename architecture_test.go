@@ -1,7 +1,6 @@
 package donorbook_test
 
 import (
-	"donorbook/internal/rig/assert"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // allowed lists the packages that each package may import, of those below internal. An import that is not listed fails the test.

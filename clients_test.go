@@ -3,12 +3,13 @@
 package donorbook_test
 
 import (
-	"donorbook/internal/rig/assert"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // saved is how a page says into which file its program goes.

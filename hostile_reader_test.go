@@ -4,7 +4,6 @@ package donorbook_test
 
 import (
 	"bufio"
-	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 // How long others wait at most, most of the time, while one user reads on many connections. Where the same user reads on a few, they wait a little already.

@@ -3,7 +3,6 @@
 package donorbook_test
 
 import (
-	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"errors"
 	"go/ast"
@@ -16,6 +15,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // The program is right for every other system, each on one kind of processor: no file of ours depends on that. Its types are checked, which finds what a compiler does, and

@@ -5,7 +5,6 @@ package donorbook_test
 
 import (
 	"bytes"
-	"donorbook/internal/rig/assert"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"donorbook/internal/rig/assert"
 )
 
 // block is a fenced part of a document: a command, or the answer that the command before it gives.

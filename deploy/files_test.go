@@ -3,7 +3,6 @@
 package deploy_test
 
 import (
-	"donorbook/internal/rig/assert"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 // unit is a systemd unit: what is set, in order.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"donorbook/internal/rig/assert"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestDumpHidesPasswords(t *testing.T) {

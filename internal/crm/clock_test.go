@@ -1,8 +1,9 @@
 package crm
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // TestNoChangeIsDatedBeforeTheOneBeforeIt makes every kind of change after the clock was set back by a day.

@@ -3,8 +3,9 @@
 package pgtest
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestAClusterStartsServesAndStops(t *testing.T) {

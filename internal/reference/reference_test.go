@@ -1,9 +1,10 @@
 package reference
 
 import (
-	"donorbook/internal/rig/assert"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestMarkdownEscapes(t *testing.T) {

@@ -2,13 +2,14 @@ package page
 
 import (
 	"context"
-	"donorbook/internal/rig/assert"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // While strangers use their share of the processors, another one waits, and gets the page once one of them is done.

@@ -1,9 +1,10 @@
 package access
 
 import (
-	"donorbook/internal/rig/assert"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestSettingsOfAnAccountAreChecked(t *testing.T) {

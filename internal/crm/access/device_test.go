@@ -1,10 +1,11 @@
 package access
 
 import (
-	"donorbook/internal/rig/assert"
 	"fmt"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestADeviceTokenIsForOneUserAndOnePassword(t *testing.T) {

@@ -1,9 +1,10 @@
 package giving
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 // TestARefundThatWasUndoneIsNotTheLastOne: the day of a refund is that of the last one that stayed.

@@ -1,8 +1,9 @@
 package sheet
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 // TestOnlyYesMarksAPerson: a living person is not marked by a word that no one knows, and it is listed.

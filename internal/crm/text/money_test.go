@@ -1,8 +1,9 @@
 package text
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestMoneyText(t *testing.T) {

@@ -1,9 +1,10 @@
 package text
 
 import (
-	"donorbook/internal/rig/assert"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 func TestEveryTimezoneHasRules(t *testing.T) {

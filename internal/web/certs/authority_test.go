@@ -3,7 +3,6 @@ package certs
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"donorbook/internal/rig/assert"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"donorbook/internal/rig/assert"
 )
 
 // openAuthority simulates a start of the server on a data directory.
