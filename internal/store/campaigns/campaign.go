@@ -20,7 +20,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
-	"donorbook/internal/store/people"
 )
 
 const (
@@ -133,8 +132,8 @@ type campaignPlan struct {
 func (s *CampaignStore) changeCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
 	var above []int64
 	named, err := store.Snapshot(ctx, s.Base, func(c db.Conn) (named []access.Account, err error) {
-		if above, err = people.AccountsAbove(c, owner); err == nil {
-			named, err = db.List(c, people.ReadAccount, people.SQLAccountsByID, beneficiariesOf(inputs))
+		if above, err = store.AccountsAbove(c, owner); err == nil {
+			named, err = db.List(c, store.ReadAccount, store.SQLAccountsByID, beneficiariesOf(inputs))
 		}
 		return named, err
 	})
@@ -156,7 +155,7 @@ func (s *CampaignStore) changeCampaigns(ctx context.Context, owner access.Accoun
 			if locked = append(locked, c.unlocked...); len(c.unlocked) > 0 {
 				return made, store.ErrAgain
 			}
-			if err := c.number(plans, people.TopOf(owner, above)); err != nil {
+			if err := c.number(plans, store.TopOf(owner, above)); err != nil {
 				return made, err
 			}
 			for _, p := range plans { // the API, which answers with what was made, changes one at a time

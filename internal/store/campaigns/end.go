@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
 )
 
 const (
@@ -91,7 +90,7 @@ func (u Unit) change(decide func(c *campaignChange) (campaignPlan, error)) (p ca
 		return p, store.ErrAgain
 	}
 	plans := []campaignPlan{p}
-	if err = c.number(plans, people.TopOf(u.Owner, u.Above)); err == nil {
+	if err = c.number(plans, store.TopOf(u.Owner, u.Above)); err == nil {
 		err = c.save(plans)
 	}
 	return plans[0], err

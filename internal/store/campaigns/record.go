@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
 )
 
 const (
@@ -259,7 +258,7 @@ func beneficiaries(c db.Conn, id int64) (ids []string, err error) {
 			numbers = append(numbers, account)
 		}
 	}
-	accounts, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, numbers)
+	accounts, err := db.List(c, store.ReadAccount, store.SQLAccountsByNumber, numbers)
 	ids = store.Collect(accounts, func(a access.Account) string { return a.ID })
 	slices.Sort(ids)
 	return ids, err

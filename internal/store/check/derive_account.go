@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
-	"donorbook/internal/store/people"
 )
 
 const (
@@ -56,7 +55,7 @@ func (d *derivation) totals() error {
 type accounts map[int64]access.Account
 
 func readAccounts(c db.Conn) (accounts, error) {
-	all, err := db.List(c, people.ReadAccount, people.SQLAccountList)
+	all, err := db.List(c, store.ReadAccount, store.SQLAccountList)
 	return store.Keyed(all, func(a access.Account) int64 { return a.Number }), err
 }
 

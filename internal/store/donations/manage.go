@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/people"
 )
 
 const (
@@ -163,7 +162,7 @@ func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error 
 		if m.Plan, err = s.planIn(c, d.Account, d); err != nil {
 			return err
 		}
-		settings, err := people.AccountSettings(c, d.Account)
+		settings, err := store.AccountSettings(c, d.Account)
 		m.Donation = d.Donation
 		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency, &donate.Connection{Provider: d.Provider, Live: d.Live})
 		return err

@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
-	"donorbook/internal/store/people"
 )
 
 // about is what a mail about a donation is for.
@@ -35,7 +34,7 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if err := thank(t, a, g, now); err != nil {
 		return err
 	}
-	settings, err := people.AccountSettings(t.Conn, a.Account)
+	settings, err := store.AccountSettings(t.Conn, a.Account)
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now tim
 
 // idOf is the public id of an account.
 func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
-	found, err := db.List(c, people.ReadAccount, people.SQLAccountsByNumber, []int64{account})
+	found, err := db.List(c, store.ReadAccount, store.SQLAccountsByNumber, []int64{account})
 	if err == nil && len(found) == 0 {
 		err = crm.ErrNotFound
 	}

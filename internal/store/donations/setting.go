@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
 )
 
 // sqlOffer is all that a form depends on, in one statement: every view of a campaign asks.
@@ -37,7 +36,7 @@ func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64,
 		if err := set.Validate(a.Currency); err != nil {
 			return err
 		}
-		settings, err := people.AccountSettings(t.Conn, account)
+		settings, err := store.AccountSettings(t.Conn, account)
 		if err != nil {
 			return err
 		}
@@ -46,7 +45,7 @@ func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64,
 		} else {
 			return nil
 		}
-		people.SaveSettings(t, account, settings)
+		store.SaveSettings(t, account, settings)
 		record(t, a, "donation_form", "", "changed")
 		return nil
 	})

@@ -17,7 +17,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/people"
 )
 
 // What is read of a gift to show it; its campaign may have changed its address since.
@@ -278,7 +277,7 @@ func (s *GiftStore) giftParts(ctx context.Context, account int64, scope campaign
 		if err != nil {
 			return err
 		}
-		below, err := people.AccountsBelow(c, account)
+		below, err := store.AccountsBelow(c, account)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pdf"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
 )
 
 // PaperOf is the size of paper where a currency is used.
@@ -68,7 +67,7 @@ func (s *GiftStore) completeThanks(ctx context.Context, account int64, m mail.Ma
 		if found, err = giftRecords(c, SQLGiftsByID, account, []int64{giftAbout(m)}); err != nil || !says.Receipt {
 			return err
 		}
-		settings, err := people.AccountSettings(c, account)
+		settings, err := store.AccountSettings(c, account)
 		if paper = PaperOf(settings.Currency); err == nil {
 			receipts, err = db.List(c, scanReceipt, sqlReceiptsOfGift, account, giftAbout(m))
 		}

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
 )
 
 const sqlTemplates = `SELECT occasion, subject, body, amount FROM template WHERE account_id = $1 ORDER BY occasion`
@@ -37,7 +36,7 @@ func readLetterhead(c db.Conn, account int64) (h Letterhead, err error) {
 		h.Texts = append(h.Texts, t)
 	}
 	if err == nil {
-		h.Settings, err = people.AccountSettings(c, account)
+		h.Settings, err = store.AccountSettings(c, account)
 	}
 	if err == nil {
 		_, err = c.One(func(r db.Row) { h.Organization = r.Text(0) }, sqlAccountName, account)

@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/derived"
 	"donorbook/internal/store/gifts"
-	"donorbook/internal/store/people"
 )
 
 // When the time zone of an organization changes, gifts whose time is known move to the day that they have by the new clock, and the sums, the sets
@@ -120,7 +119,7 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 	}
 	moves := false
 	err := s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		settings, err := people.AccountSettings(t.Conn, account)
+		settings, err := store.AccountSettings(t.Conn, account)
 		if err != nil {
 			return err
 		}
@@ -130,7 +129,7 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 			return store.Fault("currency", doc.CurrencyStays, a.Currency, "organization")
 		}
 		if in.Name != nil {
-			renamed, err := people.Rename(t, account, *in.Name)
+			renamed, err := store.Rename(t, account, *in.Name)
 			if err != nil {
 				return err
 			}
@@ -142,7 +141,7 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 		t.Record(a, history.SettingNoun, 0, history.DidUpdate, differences.Text())
 		moves = changed.Timezone != settings.Timezone && a.GiftSeq > 0
 		a.Currency, a.Timezone = changed.Currency, changed.Timezone
-		people.SaveSettings(t, account, changed)
+		store.SaveSettings(t, account, changed)
 		if in.Logo != nil {
 			store.SavePictures(t, account, store.OrganizationPictures, in.Logo.Files, []string{settings.Logo}, []string{changed.Logo})
 		}

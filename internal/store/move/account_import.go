@@ -23,7 +23,6 @@ import (
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
-	"donorbook/internal/store/people"
 )
 
 // The files of an account are brought back as a job, some lines in each unit of work, so that other accounts go on and a command that was
@@ -210,7 +209,7 @@ func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j 
 	if spec.Account, err = access.NewAccount(line.Name, access.Account{}, store.Moment(t.Author.At)); err != nil {
 		return j, err
 	}
-	next, err := people.NextAccount(t) // from here on no other import of a new account begins
+	next, err := store.NextAccount(t) // from here on no other import of a new account begins
 	if err != nil {
 		return j, err
 	}
@@ -218,7 +217,7 @@ func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j 
 	if err != nil {
 		return j, err
 	}
-	idTaken, err := t.Exists(people.SQLAccountByID, line.ID)
+	idTaken, err := t.Exists(store.SQLAccountByID, line.ID)
 	for _, open := range jobs {
 		known, _, broken := readAccountJob(&open)
 		switch {
@@ -243,7 +242,7 @@ func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j 
 	if !idTaken && access.IsAccountID(line.ID) {
 		spec.Account.ID = line.ID
 	}
-	a := people.AddTally(t, spec.Account.Number, line.Timezone)
+	a := store.AddTally(t, spec.Account.Number, line.Timezone)
 	a.Oldest, a.Revision = line.Sequences.Oldest, line.Sequences.Oldest-1
 	return beginImport(t, a, spec), nil
 }
@@ -294,7 +293,7 @@ func (r *accountRun) open(ctx context.Context) (err error) {
 	}
 	r.at = placeOf(r.progress.File)
 	return r.store.View(ctx, func(c db.Conn) (err error) {
-		if r.above, err = people.AccountsAbove(c, r.spec.Account); err != nil {
+		if r.above, err = store.AccountsAbove(c, r.spec.Account); err != nil {
 			return err
 		}
 		return c.Each(func(row db.Row) error { return json.Unmarshal(row.Bytes(0), &r.campaigns) }, sqlJobParts, r.job.Account, r.job.ID)
@@ -370,7 +369,7 @@ func (r *accountRun) end(ctx context.Context) error {
 			*c.counted = max(*c.counted, *c.kept)
 		}
 		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
-		people.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
+		store.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
 		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
 		if err := merges.Resume(t, a); err != nil {

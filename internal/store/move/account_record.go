@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/people"
 )
 
 // What an organization has beside people and gifts: settings, custom fields, pictures, members and keys.
@@ -93,7 +92,7 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 	for _, c := range line.Sequences.counters(&x.row) {
 		*c.kept = *c.counted
 	}
-	settings, err := people.AccountSettings(x.conn, x.account.Number)
+	settings, err := store.AccountSettings(x.conn, x.account.Number)
 	if err != nil {
 		return err
 	}

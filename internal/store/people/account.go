@@ -5,29 +5,13 @@ package people
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"sync/atomic"
-	"time"
 
-	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/mail"
-	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/mails"
-)
-
-const (
-	sqlAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at
-		FROM account a LEFT JOIN account p ON p.account_id = a.parent`
-	SQLAccountList      = sqlAccounts + ` ORDER BY a.created_at, a.account_id`
-	SQLAccountByID      = sqlAccounts + ` WHERE a.public_id = $1`
-	SQLAccountsByID     = sqlAccounts + ` WHERE a.public_id = ANY($1)`
-	SQLAccountsByNumber = sqlAccounts + ` WHERE a.account_id = ANY($1)`
-	sqlLastAccount      = `SELECT COALESCE(MAX(account_id), 0) FROM account WHERE account_id < $1`
-	sqlLastTally        = `SELECT COALESCE(MAX(account_id), 0) FROM account_tally WHERE account_id < $1`
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
@@ -90,73 +74,22 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.
 
 // topAbove is the organization at the top of a new chapter's tree.
 func (s *PeopleStore) topAbove(ctx context.Context, above access.Account) (int64, error) {
-	higher, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return AccountsAbove(c, above) })
+	higher, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return store.AccountsAbove(c, above) })
 	if err != nil {
 		return 0, err
 	}
-	return TopOf(above, higher), access.LevelLimit.Check(int64(len(higher)), 1)
+	return store.TopOf(above, higher), access.LevelLimit.Check(int64(len(higher)), 1)
 }
 
 // addAccount gives an account the next number and writes it, with its time zone where that is one.
 func addAccount(t *store.Tx, a *access.Account, zone string) (err error) {
-	if a.Number, err = NextAccount(t); err != nil {
+	if a.Number, err = store.NextAccount(t); err != nil {
 		return err
 	}
 	t.Insert(store.AccountTable, a.Number, a.ID, a.Name, a.Parent, a.CreatedAt.UnixMicro())
-	AddTally(t, a.Number, zone)
+	store.AddTally(t, a.Number, zone)
 	return nil
 }
-
-// AddTally gives an account its row of totals, with its time zone where that is one.
-func AddTally(t *store.Tx, account int64, zone string) *store.Account {
-	a := t.Account(account)
-	a.Tally, a.Exists = *store.NewTally(account), true
-	if text.IsTimezone(zone) {
-		a.Timezone = zone
-	}
-	t.Insert(store.TallyTable, a.Values()...)
-	return a
-}
-
-// NextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One
-// change at a time, of all nodes, gives out a number.
-func NextAccount(t *store.Tx) (int64, error) {
-	if err := t.LockAll(); err != nil {
-		return 0, err
-	}
-	var last int64
-	for _, sql := range []string{sqlLastAccount, sqlLastTally} {
-		number, err := t.Int(sql, int64(doc.FirstRandomAccount))
-		if err != nil {
-			return 0, err
-		}
-		last = max(last, number)
-	}
-	return access.NextAccount(last), nil
-}
-
-// Account finds an account by its public id.
-func (s *PeopleStore) Account(ctx context.Context, id string) (access.Account, error) {
-	return store.Find(ctx, s.Base, noAccount(id), ReadAccount, SQLAccountByID, id)
-}
-
-// AccountByNumber finds an account by the number that its data has.
-func (s *PeopleStore) AccountByNumber(ctx context.Context, number int64) (access.Account, error) {
-	return store.Find(ctx, s.Base, crm.ErrNotFound, ReadAccount, SQLAccountsByNumber, []int64{number})
-}
-
-func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
-
-// Accounts lists all accounts, oldest first.
-func (s *PeopleStore) Accounts(ctx context.Context) ([]access.Account, error) {
-	return store.List(ctx, s.Base, ReadAccount, SQLAccountList)
-}
-
-func ReadAccount(r db.Row) access.Account {
-	return access.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4), CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
-}
-
-func accountNumber(a access.Account) int64 { return a.Number }
 
 // PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
 type PeopleStore struct {
@@ -171,4 +104,23 @@ func New(b *store.Base, outbox *mails.MailStore) *PeopleStore {
 	s := &PeopleStore{Base: b, MailStore: outbox, Passwords: NewHasher()}
 	outbox.WriteLate(mail.Reset, s.writeReset)
 	return s
+}
+
+// CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
+func (s *PeopleStore) CreateChapter(ctx context.Context, root access.Account, by int64, parent, name string) (access.Account, error) {
+	above, err := s.AccountWithin(ctx, root, parent)
+	if err != nil {
+		return access.Account{}, err
+	}
+	return s.addAccount(ctx, name, above, by)
+}
+
+// checkChapters refuses one more chapter of an organization that has enough of them. The organization is locked, so that two at once
+// cannot both be the last one.
+func checkChapters(t *store.Tx, top int64) error {
+	chapters, err := store.AccountsBelow(t.Conn, top)
+	if err != nil {
+		return err
+	}
+	return access.ChapterLimit.Check(int64(len(chapters)), 1)
 }

@@ -114,7 +114,7 @@ func (s *PeopleStore) findInvitation(c db.Conn, id string) (access.Invitation, e
 
 func readInvitation(r db.Row) access.Invitation {
 	return access.Invitation{
-		Account: ReadAccount(r), ID: r.Text(6), Email: r.Text(7), Role: access.Role(r.Int(8)),
+		Account: store.ReadAccount(r), ID: r.Text(6), Email: r.Text(7), Role: access.Role(r.Int(8)),
 		CreatedAt: store.Moment(r.Int(9)), ExpiresAt: store.Moment(r.Int(10)), By: r.Text(11),
 	}
 }

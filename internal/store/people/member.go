@@ -35,8 +35,8 @@ func (s *PeopleStore) Memberships(ctx context.Context, user int64) ([]access.Mem
 			return nil, err
 		}
 		numbers := store.Collect(memberships, func(m access.Membership) int64 { return m.Account.Number })
-		accounts, err := db.List(c, ReadAccount, SQLAccountsByNumber, numbers)
-		fillAccounts(memberships, store.Keyed(accounts, accountNumber))
+		accounts, err := db.List(c, store.ReadAccount, store.SQLAccountsByNumber, numbers)
+		fillAccounts(memberships, store.Keyed(accounts, store.AccountNumber))
 		return memberships, err
 	})
 }
@@ -46,7 +46,7 @@ func fillAccounts(memberships []access.Membership, accounts map[int64]access.Acc
 	for i, m := range memberships {
 		memberships[i].Account = accounts[m.Account.Number]
 	}
-	store.SortRows(memberships, func(a, b *access.Membership) int { return compareAccounts(a.Account, b.Account) })
+	store.SortRows(memberships, func(a, b *access.Membership) int { return store.CompareAccounts(a.Account, b.Account) })
 }
 
 // Membership finds the organization with a public id, for a user who belongs to it.
@@ -55,7 +55,7 @@ func (s *PeopleStore) Membership(ctx context.Context, user int64, account string
 		return access.Membership{}, store.ErrNoMember
 	}
 	m, err := store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
-		return access.Membership{Account: ReadAccount(r), Role: access.Role(r.Int(6))}
+		return access.Membership{Account: store.ReadAccount(r), Role: access.Role(r.Int(6))}
 	}, sqlMembership, user, account)
 	if err != nil {
 		return m, err

@@ -63,7 +63,7 @@ func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer,
 		if err := s.checkSetup(c, token); err != nil {
 			return offer, err
 		}
-		roots, err := db.List(c, ReadAccount, sqlRootAccounts)
+		roots, err := db.List(c, store.ReadAccount, sqlRootAccounts)
 		for _, root := range roots {
 			if err != nil || len(offer.Accounts) == setupOffers {
 				break
@@ -75,18 +75,18 @@ func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer,
 				offer.Accounts = append(offer.Accounts, root)
 			}
 		}
-		store.SortRows(offer.Accounts, func(a, b *access.Account) int { return compareAccounts(*a, *b) })
+		store.SortRows(offer.Accounts, func(a, b *access.Account) int { return store.CompareAccounts(*a, *b) })
 		return offer, err
 	})
 }
 
 // hasContacts tells whether an account, or one of its chapters, has ever had a contact.
 func hasContacts(c db.Conn, root int64) (bool, error) {
-	chapters, err := AccountsBelow(c, root)
+	chapters, err := store.AccountsBelow(c, root)
 	if err != nil {
 		return false, err
 	}
-	seqs, err := db.List(c, store.Number, SQLContactSeqs, append(store.Collect(chapters, accountNumber), root))
+	seqs, err := db.List(c, store.Number, SQLContactSeqs, append(store.Collect(chapters, store.AccountNumber), root))
 	return slices.ContainsFunc(seqs, func(seq int64) bool { return seq > 0 }), err
 }
 
@@ -123,12 +123,12 @@ func (s *PeopleStore) Setup(ctx context.Context, token string, in access.SetupIn
 		if in.NoReturn {
 			settings := access.AccountSettings{}
 			if exists {
-				if settings, err = AccountSettings(t.Conn, account.Number); err != nil {
+				if settings, err = store.AccountSettings(t.Conn, account.Number); err != nil {
 					return err
 				}
 			}
 			settings.NoReturn = true
-			SaveSettings(t, account.Number, settings)
+			store.SaveSettings(t, account.Number, settings)
 		}
 		return t.Run(sqlEndSetups)
 	})

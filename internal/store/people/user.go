@@ -135,7 +135,7 @@ func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
 		if err != nil {
 			return nil, err
 		}
-		accounts, err := db.List(c, ReadAccount, SQLAccountList)
+		accounts, err := db.List(c, store.ReadAccount, store.SQLAccountList)
 		if err != nil {
 			return nil, err
 		}
@@ -154,7 +154,7 @@ func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
 			}
 			return nil
 		}, sqlAllMemberships)
-		known := store.Keyed(accounts, accountNumber)
+		known := store.Keyed(accounts, store.AccountNumber)
 		for _, u := range users {
 			fillAccounts(u.Memberships, known)
 		}

@@ -1,14 +1,12 @@
-package people
+package store
 
 import (
 	"context"
-	"time"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
-	"donorbook/internal/store"
+	"time"
 )
 
 const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors, receipt_form, receipt_place, receipt_signer, receipt_text, donations FROM account_setting WHERE account_id = $1`
@@ -21,7 +19,7 @@ func scanSetting(r db.Row) access.AccountSettings {
 
 // AccountSettings reads the settings of an account; one that has set nothing has no row.
 func AccountSettings(c db.Conn, account int64) (settings access.AccountSettings, err error) {
-	row, err := store.ReadTally(c, account)
+	row, err := ReadTally(c, account)
 	if err == nil {
 		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
 	}
@@ -30,27 +28,27 @@ func AccountSettings(c db.Conn, account int64) (settings access.AccountSettings,
 }
 
 // AccountSettings are the settings of an account.
-func (s *PeopleStore) AccountSettings(ctx context.Context, account int64) (access.AccountSettings, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (access.AccountSettings, error) { return AccountSettings(c, account) })
+func (s *Base) AccountSettings(ctx context.Context, account int64) (access.AccountSettings, error) {
+	return Snapshot(ctx, s, func(c db.Conn) (access.AccountSettings, error) { return AccountSettings(c, account) })
 }
 
-func SaveSettings(t *store.Tx, account int64, s access.AccountSettings) {
+func SaveSettings(t *Tx, account int64, s access.AccountSettings) {
 	noReturn := int64(0)
 	if s.NoReturn {
 		noReturn = 1
 	}
-	t.Save(store.SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
+	t.Save(SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
 		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
 }
 
 // Timezone is the time zone of the organization.
-func (s *PeopleStore) Timezone(ctx context.Context, account int64) (*time.Location, error) {
-	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+func (s *Base) Timezone(ctx context.Context, account int64) (*time.Location, error) {
+	row, err := Find(ctx, s, crm.ErrNotFound, ScanTally, SQLTally, account)
 	return row.Location(), err
 }
 
 // Currency is the account's currency.
-func (s *PeopleStore) Currency(ctx context.Context, account int64) (string, error) {
-	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+func (s *Base) Currency(ctx context.Context, account int64) (string, error) {
+	row, err := Find(ctx, s, crm.ErrNotFound, ScanTally, SQLTally, account)
 	return row.Currency, err
 }
