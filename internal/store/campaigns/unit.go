@@ -5,7 +5,7 @@ import (
 
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/people"
+	"donorbook/internal/store/mails"
 )
 
 // campaignUnit is what a batch knows of the campaigns of an account.
@@ -57,8 +57,8 @@ const SQLOwnCampaigns = `SELECT id, slug, body, checksum FROM campaign WHERE acc
 // CampaignStore has the campaigns of a database.
 type CampaignStore struct {
 	*store.Base
-	*people.PeopleStore
+	*mails.MailStore
 	Cache campaignCache
 }
 
-func New(p *people.PeopleStore) *CampaignStore { return &CampaignStore{Base: p.Base, PeopleStore: p} }
+func New(m *mails.MailStore) *CampaignStore { return &CampaignStore{Base: m.Base, MailStore: m} }
