@@ -34,10 +34,9 @@ func Open(ctx context.Context, o store.Options) (*Book, error) {
 	if err != nil {
 		return nil, err
 	}
-	people := people.New(base, mails.New(base))
-	contacts := contacts.New(base)
-	gifts := gifts.New(contacts, campaigns.New(people))
-	jobs := jobs.New(gifts)
+	outbox := mails.New(base)
+	gifts := gifts.New(contacts.New(base), campaigns.New(outbox))
+	jobs := jobs.New(gifts, people.New(base, outbox))
 	moved := merges.New(jobs)
 	pairs := duplicates.New(jobs, moved)
 	jobs.Use(merges.MoveKind, move.EraseKind, pairs.SureKind(), move.EraseAll, pairs.LookOnce)

@@ -16,6 +16,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/gifts"
+	"donorbook/internal/store/people"
 )
 
 // A job is work on many contacts that goes on in the background: an import, a change of everything that a search found, or the undoing of
@@ -321,6 +322,7 @@ const SureJob JobKind = "duplicates"
 type JobStore struct {
 	*store.Base
 	*gifts.GiftStore
+	*people.PeopleStore
 	jobsBegun chan struct{} // there is a new job
 	Files     *openedFiles  // of imports
 
@@ -338,8 +340,8 @@ type Kind struct {
 // Eraser removes people for good, in a unit of work, but for those who cannot be erased.
 type Eraser = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
 
-func New(g *gifts.GiftStore) *JobStore {
-	return &JobStore{Base: g.Base, GiftStore: g, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
+func New(g *gifts.GiftStore, p *people.PeopleStore) *JobStore {
+	return &JobStore{Base: g.Base, GiftStore: g, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
 		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep}, MailingJob: {Step: mailingStep},
 	}}
 }
