@@ -41,48 +41,39 @@ internal/relay: crm/mail
 internal/db: guard
 internal/table:
 internal/pdf:
-internal/store: crm crm/access crm/doc crm/find crm/giving crm/history crm/picture crm/text db store/steps guard
+internal/store: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history crm/mail
+    crm/picture crm/text crm/thanks db pdf store/steps guard
 
 internal/store/steps: db
-internal/store/derived: crm crm/doc crm/find crm/giving db store
-internal/store/mails: crm/doc crm/mail crm/text db store guard
-internal/store/people: crm crm/access crm/doc crm/history crm/mail crm/text crm/thanks db store store/mails
-internal/store/contacts: crm crm/custom crm/doc crm/find crm/giving crm/history crm/text db store store/derived
-internal/store/campaigns: crm crm/access crm/campaign crm/doc crm/giving crm/history crm/picture crm/text db store
-    store/derived store/people
-internal/store/gifts: crm crm/access crm/campaign crm/doc crm/donate crm/find crm/giving crm/history crm/mail crm/text
-    crm/thanks db pdf store store/derived store/people store/contacts store/campaigns
+internal/store/people: crm crm/access crm/doc crm/history crm/mail crm/text db store
 internal/store/jobs: crm crm/access crm/custom crm/doc crm/find crm/giving crm/history crm/mail crm/text crm/thanks
-    crm/sheet db table store store/derived store/people store/contacts store/campaigns store/gifts guard
-internal/store/move: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history
-    crm/mail crm/picture crm/text crm/thanks crm/sheet db pdf table store store/derived store/people store/contacts
-    store/campaigns store/gifts store/jobs store/merges
-internal/store/check: crm crm/access crm/campaign crm/doc crm/find crm/giving crm/history crm/picture crm/text
-    crm/thanks db store store/derived store/people store/contacts store/campaigns store/gifts store/jobs store/move
-internal/store/merges: crm crm/doc crm/find crm/history db store store/contacts store/gifts store/jobs
-internal/store/duplicates: crm crm/doc crm/duplicate crm/find crm/history db store store/contacts store/gifts
-    store/jobs store/merges guard
+    crm/sheet db table store store/people guard
+internal/store/merges: crm crm/doc crm/find crm/history db store store/jobs
+internal/store/duplicates: crm crm/doc crm/duplicate crm/find crm/history db store store/jobs store/merges guard
 internal/store/donations: crm crm/access crm/campaign crm/doc crm/donate crm/find crm/giving crm/history crm/mail
-    crm/text db store store/people store/contacts store/campaigns store/gifts guard
-internal/store/book: store store/donations store/derived store/people store/contacts store/campaigns store/gifts
-    store/merges store/duplicates store/jobs store/mails store/move store/check
+    crm/text db store guard
+internal/store/move: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history
+    crm/mail crm/picture crm/text crm/thanks crm/sheet db pdf table store store/people store/jobs store/merges
+internal/store/check: crm crm/access crm/campaign crm/doc crm/find crm/giving crm/history crm/picture crm/text
+    crm/thanks db store store/people store/jobs store/move
+internal/store/book: store store/people store/jobs store/merges store/duplicates store/donations store/move store/check
 
 internal/backup: db store store/book store/check
 internal/web/certs:
 internal/web: crm crm/doc crm/text web/certs guard
 internal/api: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/find crm/giving crm/history crm/mail
-    crm/text crm/thanks store store/book store/contacts store/campaigns store/donations store/gifts store/merges
+    crm/text crm/thanks store store/book store/donations store/merges
     store/duplicates web
 # The console has folders of pages: each of them knows page, which all pages are made of, and never another one.
 internal/console: crm crm/access crm/campaign crm/custom crm/doc crm/donate crm/duplicate crm/find crm/giving
-    crm/history crm/mail crm/picture crm/text crm/thanks crm/sheet pay pdf store store/book store/contacts
-    store/campaigns store/gifts store/merges store/donations store/duplicates store/jobs store/move web
+    crm/history crm/mail crm/picture crm/text crm/thanks crm/sheet pay pdf store store/book
+    store/merges store/donations store/duplicates store/jobs store/move web
 internal/assistant: web guard
 internal/config: crm/mail crm/text relay store store/donations web web/certs
 internal/demo: config crm crm/access crm/campaign crm/doc crm/donate crm/giving crm/history crm/picture crm/text store
     store/book
 internal/cli: crm crm/access crm/campaign crm/doc crm/duplicate crm/find crm/giving crm/history crm/mail crm/text
-    crm/sheet pay store store/book store/people store/gifts store/donations store/duplicates store/jobs store/mails
+    crm/sheet pay store store/book store/people store/donations store/duplicates store/jobs
     store/move store/check table web web/certs api assistant console config demo backup guard
 cmd/donorbook: cli
 # for programs of others: it knows a server by its API alone
@@ -165,14 +156,18 @@ var outside = map[string]string{
 }
 
 func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
+	files := map[string]int{}
 	for path, source := range sources(t) {
 		folder := filepath.ToSlash(filepath.Dir(path))
+		if files[folder]++; files[folder] == 41 {
+			t.Errorf("%s has more than 40 files", folder)
+		}
 		imports, known := arrows[folder]
 		if !known {
 			t.Errorf("%s is in a folder that the architecture does not know", path)
 		}
-		if lines := strings.Count(source, "\n"); lines > 500 && !strings.HasPrefix(source, "// Code generated ") {
-			t.Errorf("%s has %d lines: more than 500 are two files", path, lines)
+		if lines := strings.Count(source, "\n"); lines > 800 && !strings.HasPrefix(source, "// Code generated ") {
+			t.Errorf("%s has %d lines: more than 800 are two files", path, lines)
 		}
 		for _, spec := range assert.Must(parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly))(t).Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
@@ -210,11 +205,11 @@ func TestNounsAndEnginesStayApart(t *testing.T) {
 	}
 }
 
-// derived are the tables of documents and of what follows from them, and the only folders that write their rows: a change of any other
+// derived are the tables of documents and of what follows from them, and the only files that write their rows: a change of any other
 // place would leave a check something to find. A repair writes what a derivation finds, whatever the table is called; the schema's own
 // steps come before any of this.
 var derived = map[string]string{
-	"ContactTable": "contacts", "GiftTable": "gifts", "PlanTable": "gifts", "IndexTable": "derived", "SetTable": "derived",
+	"ContactTable": "contact", "GiftTable": "gift", "PlanTable": "gift_plan", "IndexTable": "derived", "SetTable": "derived",
 	"TagTable": "derived", "WordsTable": "derived", "ReferenceTable": "derived", "GivingTable": "derived",
 }
 
@@ -226,12 +221,11 @@ var (
 func TestOnlyPutWritesDerivedRows(t *testing.T) {
 	found := 0
 	for path, source := range sources(t) {
-		folder := filepath.ToSlash(filepath.Dir(path))
-		if folder == "internal/store/steps" || path == "internal/store/check/derive.go" || path == "internal/store/move/account_discard.go" {
+		if filepath.ToSlash(filepath.Dir(path)) == "internal/store/steps" || path == "internal/store/check/derive.go" || path == "internal/store/move/account_discard.go" {
 			continue // frozen; derives everything anew; removes everything
 		}
 		for _, match := range writesRow.FindAllStringSubmatch(source, -1) {
-			if only := derived[match[1]]; only != "" && "internal/store/"+only != folder {
+			if only := derived[match[1]]; only != "" && "internal/store/"+only+".go" != path {
 				t.Errorf("%s writes rows of %s, which is for %s: put the record", path, match[1], only)
 			} else if only != "" {
 				found++

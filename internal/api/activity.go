@@ -7,7 +7,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
@@ -18,7 +17,7 @@ func (a *API) listActivities(r *http.Request, c call, l *list) fetch {
 	}
 }
 
-func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) (made contacts.NoteDocument, err error) {
+func (a *API) addNote(w http.ResponseWriter, r *http.Request, c call) (made store.NoteDocument, err error) {
 	in, err := decode(a, w, r, c, checked(history.DecodeNote, func(in *history.NoteInput, faults *doc.Invalid) error {
 		return in.Validate(faults, giving.AnywhereToday(a.store.Now()))
 	}))

@@ -7,7 +7,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 func (a *API) listCampaigns(r *http.Request, c call, l *list) fetch {
@@ -25,22 +24,22 @@ func (a *API) getCampaign(w http.ResponseWriter, r *http.Request, c call) error 
 	})
 }
 
-func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) (made campaigns.MadeCampaign, err error) {
+func (a *API) createCampaign(w http.ResponseWriter, r *http.Request, c call) (made store.MadeCampaign, err error) {
 	in, owner, err := a.campaignInput(w, r, c, true)
 	if err != nil {
 		return made, err
 	}
-	made = campaigns.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r), Created: true}
+	made = store.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r), Created: true}
 	made.Campaign, err = a.store.CreateCampaign(c.by(r), owner, in)
 	return made, err
 }
 
-func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) (made campaigns.MadeCampaign, err error) {
+func (a *API) updateCampaign(w http.ResponseWriter, r *http.Request, c call) (made store.MadeCampaign, err error) {
 	in, owner, err := a.campaignInput(w, r, c, false)
 	if err != nil {
 		return made, err
 	}
-	made = campaigns.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r)}
+	made = store.MadeCampaign{BaseURL: a.options.Proxies.BaseURL(r)}
 	made.Campaign, err = a.store.UpdateCampaign(c.by(r), owner, c.id, in)
 	return made, err
 }

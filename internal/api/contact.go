@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 func (a *API) getContact(w http.ResponseWriter, r *http.Request, c call) error {
@@ -39,7 +38,7 @@ func (a *API) filterContacts(r *http.Request, c call, l *list, scope crm.Contact
 	}
 }
 
-func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) (made store.ContactDocument, err error) {
 	q, err := parseQuery(r.URL.RawQuery)
 	if err != nil {
 		return made, err
@@ -58,7 +57,7 @@ func (a *API) createContact(w http.ResponseWriter, r *http.Request, c call) (mad
 	return made, err
 }
 
-func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+func (a *API) updateContact(w http.ResponseWriter, r *http.Request, c call) (made store.ContactDocument, err error) {
 	in, err := decode(a, w, r, c, checked(crm.DecodeContactChange, func(in *crm.ContactInput, faults *doc.Invalid) error {
 		return a.validate(r.Context(), c, in, faults, false)
 	}))
@@ -85,6 +84,6 @@ func (a *API) archiveContact(w http.ResponseWriter, r *http.Request, c call) err
 	return writeArchived(w, a.store.ArchiveContact(c.by(r), c.who.Account, c.id))
 }
 
-func (a *API) restoreContact(_ http.ResponseWriter, r *http.Request, c call) (contacts.Document, error) {
+func (a *API) restoreContact(_ http.ResponseWriter, r *http.Request, c call) (store.ContactDocument, error) {
 	return a.store.RestoreContact(c.by(r), c.who.Account, c.id)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // noBook is enough for documents.
-var noBook = &book.Book{Base: &store.Base{Now: time.Now}}
+var noBook = &book.Book{Store: &store.Store{Now: time.Now}}
 
 // A document is served in its type, plain or compressed, and not sent again to a client that has it.
 func TestDocumentsAreServedWithTheirTypes(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
-	"donorbook/internal/store/gifts"
 )
 
 // The API calls gifts transactions, as its clients do.
@@ -32,7 +31,7 @@ func (a *API) listTransactions(r *http.Request, c call, l *list) fetch {
 	}
 }
 
-func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, c call) (made store.GiftDocument, err error) {
 	in, err := a.giftInput(w, r, c, true)
 	if err != nil {
 		return made, err
@@ -50,7 +49,7 @@ func (a *API) countGiver(in *giving.GiftInput, isNew bool) {
 	}
 }
 
-func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) (made store.GiftDocument, err error) {
 	in, err := a.giftInput(w, r, c, false)
 	if err != nil {
 		return made, err
@@ -59,8 +58,8 @@ func (a *API) updateTransaction(w http.ResponseWriter, r *http.Request, c call) 
 }
 
 // movesMoney handles a refund, or the undoing of one, of the amount that the body names, or of all without one.
-func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)) handler {
-	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made store.GiftDocument, err error) {
 		amount, err := decode(a, w, r, c, giving.DecodeRefund)
 		if err != nil {
 			return made, err
@@ -69,7 +68,7 @@ func movesMoney(move func(s *book.Book, ctx context.Context, account int64, code
 	})
 }
 
-func (a *API) voidTransaction(w http.ResponseWriter, r *http.Request, c call) (made gifts.GiftDocument, err error) {
+func (a *API) voidTransaction(w http.ResponseWriter, r *http.Request, c call) (made store.GiftDocument, err error) {
 	reason, err := decode(a, w, r, c, giving.DecodeVoid)
 	if err != nil {
 		return made, err
@@ -77,7 +76,7 @@ func (a *API) voidTransaction(w http.ResponseWriter, r *http.Request, c call) (m
 	return a.store.VoidGift(c.by(r), c.who.Account, c.code, reason, "")
 }
 
-func (a *API) undoVoid(_ http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
+func (a *API) undoVoid(_ http.ResponseWriter, r *http.Request, c call) (store.GiftDocument, error) {
 	return a.store.UndoVoid(c.by(r), c.who.Account, c.code, "")
 }
 

@@ -5,13 +5,12 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
 
 // mergeContact merges another contact into the one of the path.
-func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) (made store.ContactDocument, err error) {
 	in, err := decode(a, w, r, c, crm.DecodeMerge)
 	if err != nil {
 		return made, err
@@ -19,7 +18,7 @@ func (a *API) mergeContact(w http.ResponseWriter, r *http.Request, c call) (made
 	return a.store.Merge(c.by(r), c.who.Account, c.id, in, a.options.Region)
 }
 
-func (a *API) undoMerge(_ http.ResponseWriter, r *http.Request, c call) (merges.Undone, error) {
+func (a *API) undoMerge(_ http.ResponseWriter, r *http.Request, c call) (store.Undone, error) {
 	return a.store.UndoMerge(c.by(r), c.who.Account, c.id, a.options.Region)
 }
 

@@ -6,7 +6,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
@@ -15,7 +14,7 @@ func (a *API) getPlan(w http.ResponseWriter, r *http.Request, c call) error {
 		if err != nil {
 			return dst, doc.ETag{}, err
 		}
-		found := gifts.PlanDocument{Plan: plan}
+		found := store.PlanDocument{Plan: plan}
 		return found.Append(dst), found.ETag(), nil
 	})
 }
@@ -28,7 +27,7 @@ func (a *API) listPlans(r *http.Request, c call, l *list) fetch {
 	}, (*giving.Plan).Append)
 }
 
-func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) (made gifts.PlanDocument, err error) {
+func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) (made store.PlanDocument, err error) {
 	in, err := a.planInput(w, r, c, true)
 	if err != nil {
 		return made, err
@@ -39,7 +38,7 @@ func (a *API) createPlan(w http.ResponseWriter, r *http.Request, c call) (made g
 	return made, err
 }
 
-func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) (made gifts.PlanDocument, err error) {
+func (a *API) updatePlan(w http.ResponseWriter, r *http.Request, c call) (made store.PlanDocument, err error) {
 	in, err := a.planInput(w, r, c, false)
 	if err != nil {
 		return made, err

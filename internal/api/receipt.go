@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // receiptWire is a receipt as clients see it.
@@ -62,7 +61,7 @@ func (a *API) getReceipt(w http.ResponseWriter, r *http.Request, c call) error {
 		if err := a.checkGift(r.Context(), c); err != nil {
 			return dst, err
 		}
-		found, err := a.store.ReceiptsOf(r.Context(), c.who.Account, gifts.CodeID(c.who.Account, c.code))
+		found, err := a.store.ReceiptsOf(r.Context(), c.who.Account, store.CodeID(c.who.Account, c.code))
 		if err == nil && len(found) == 0 {
 			err = crm.ErrNotFound
 		}
@@ -73,7 +72,7 @@ func (a *API) getReceipt(w http.ResponseWriter, r *http.Request, c call) error {
 	})
 }
 
-func (a *API) issueReceipt(_ http.ResponseWriter, r *http.Request, c call) (gifts.GiftDocument, error) {
+func (a *API) issueReceipt(_ http.ResponseWriter, r *http.Request, c call) (store.GiftDocument, error) {
 	return a.store.IssueReceipt(c.by(r), c.who.Account, c.code)
 }
 

@@ -9,13 +9,12 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/web"
 )
 
 // changesTags handles a change of the tags of a contact.
-func changesTags(change func(s *book.Book, ctx context.Context, account, id int64, tags []string) (contacts.Document, error)) handler {
-	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made contacts.Document, err error) {
+func changesTags(change func(s *book.Book, ctx context.Context, account, id int64, tags []string) (store.ContactDocument, error)) handler {
+	return changes(func(a *API, w http.ResponseWriter, r *http.Request, c call) (made store.ContactDocument, err error) {
 		tags, err := decode(a, w, r, c, crm.DecodeTags)
 		if err != nil {
 			return made, err
@@ -26,9 +25,9 @@ func changesTags(change func(s *book.Book, ctx context.Context, account, id int6
 
 func (a *API) listTags(r *http.Request, c call, l *list) fetch {
 	prefix := l.text("q")
-	return each(func() ([]contacts.TagCount, store.ListResult, error) {
+	return each(func() ([]store.TagCount, store.ListResult, error) {
 		return a.store.Tags(r.Context(), c.who.Account, prefix, l.page)
-	}, (*contacts.TagCount).Append)
+	}, (*store.TagCount).Append)
 }
 
 func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) (made store.Result, err error) {

@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 func (c *call) takeOccasion(text string) bool {
@@ -19,12 +18,12 @@ func (c *call) takeOccasion(text string) bool {
 }
 
 func (a *API) listTemplates(r *http.Request, c call, l *list) fetch {
-	return each(func() ([]gifts.TemplateDocument, store.ListResult, error) {
+	return each(func() ([]store.TemplateDocument, store.ListResult, error) {
 		all, err := a.store.Templates(r.Context(), c.who.Account)
 		total := int64(len(all))
 		shown := all[min(l.page.Skip(), total):min(l.page.Skip()+l.page.PerPage, total)]
 		return shown, store.ListResult{Total: total, Count: int64(len(shown))}, err
-	}, func(d *gifts.TemplateDocument, dst []byte) []byte { return d.Append(dst) })
+	}, func(d *store.TemplateDocument, dst []byte) []byte { return d.Append(dst) })
 }
 
 func (a *API) getTemplate(w http.ResponseWriter, r *http.Request, c call) error {
@@ -37,7 +36,7 @@ func (a *API) getTemplate(w http.ResponseWriter, r *http.Request, c call) error 
 	})
 }
 
-func (a *API) updateTemplate(w http.ResponseWriter, r *http.Request, c call) (made gifts.TemplateDocument, err error) {
+func (a *API) updateTemplate(w http.ResponseWriter, r *http.Request, c call) (made store.TemplateDocument, err error) {
 	in, err := decode(a, w, r, c, thanks.DecodeTemplate)
 	if err != nil {
 		return made, err

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 )
 
 // withTables is a data directory whose database has its tables, and no rows.
@@ -64,7 +63,7 @@ func filled(t *testing.T, contacts int) (s *book.Book, data string, account int6
 	return s, data, account
 }
 
-func create(t *testing.T, s *book.Book, account int64, body string) contacts.Document {
+func create(t *testing.T, s *book.Book, account int64, body string) store.ContactDocument {
 	t.Helper()
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }

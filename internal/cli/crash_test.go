@@ -32,7 +32,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/donations"
-	"donorbook/internal/store/mails"
 )
 
 // A process finds in this variable when it dies as of kill -9: at the n-th commit of a unit of work that has written to a table, before
@@ -183,7 +182,7 @@ func (s *service) useAt(now func() time.Time, do func(*book.Book)) {
 	s.t.Helper()
 	b := must(book.Open(s.t.Context(), store.Options{Data: s.data, Database: databaseOf(s.data), Now: now}))(s.t)
 	b.UseDesk(&pay.Desk{Stripe: s.stripe.URL}, donations.NewKeys(s.keys()), "US")
-	b.UseRelay(new(mails.Shelf))
+	b.UseRelay(new(store.Shelf))
 	do(b)
 	succeed(s.t, b.Close())
 }

@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/config"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/mails"
+	"donorbook/internal/store"
 )
 
 type mailTest struct {
@@ -38,7 +38,7 @@ func (c *mailTest) Run(t *terminal) error {
 	if relay == nil {
 		return usageError{errors.New("no mail relay is set: use --smtp-host and --mail-from, their variables, or the file of --config")}
 	}
-	l := &mail.Letter{ID: 1 + text.RandomBelow(1<<53-1), At: time.Now(), Name: mail.NewLine("Donorbook"), To: to, Message: *mails.TestMessage("your organization")}
+	l := &mail.Letter{ID: 1 + text.RandomBelow(1<<53-1), At: time.Now(), Name: mail.NewLine("Donorbook"), To: to, Message: *store.TestMessage("your organization")}
 	if err := relay.Send(t.ctx, l); err != nil {
 		if refused := new(mail.Refused); errors.As(err, &refused) && refused.Reply != "" {
 			err = fmt.Errorf("%w\n%s", err, refused.Reply)

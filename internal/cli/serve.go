@@ -25,7 +25,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/donations"
-	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 	"donorbook/internal/web/certs"
 )
@@ -151,7 +150,7 @@ func (c *serveCommand) useRelay(s *book.Book) error {
 	case relay != nil:
 		s.UseRelay(relay)
 	case c.Demo:
-		s.UseRelay(new(mails.Shelf))
+		s.UseRelay(new(store.Shelf))
 	}
 	return nil
 }

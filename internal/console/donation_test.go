@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/pay"
 	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
-	"donorbook/internal/store/mails"
 )
 
 // bank is an account that takes transfers.
@@ -218,7 +217,7 @@ func TestAnOnlineGiftIsRefundedWhereItWasPaid(t *testing.T) {
 // Before a refund, the page says to whom an email about it goes; where mail may not go, it says nothing.
 func TestARefundSaysWhoHearsOfIt(t *testing.T) {
 	s, p := signedIn(t, access.Editor)
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	for _, quiet := range []bool{false, true} {
 		contact := s.contact(p, "Zoë", "Okafor", reachable("zoe@example.org", "212-555-0100"),
 			func(in *crm.ContactInput) { in.DoNotEmail = &quiet })
@@ -287,7 +286,7 @@ func TestWhatNeedsAPersonSaysSo(t *testing.T) {
 // and what was recorded for it counts nowhere. Then it may be received with what has really come.
 func TestAPromiseIsReceivedAndWaitsAgain(t *testing.T) {
 	s, editor := signedIn(t, access.Editor)
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	d := s.promise(editor.account, s.campaign(editor.account, `{"title":"Coats","goal":100}`), ada(donate.Wish{}))
 	page := "donations/" + d.ID
 	undo := page + "/receive/undo"

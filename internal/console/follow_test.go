@@ -18,7 +18,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/donate"
-	"donorbook/internal/store/mails"
+	"donorbook/internal/store"
 )
 
 // oddTag has everything that means something in an address.
@@ -93,7 +93,7 @@ var lists = []struct {
 func TestEveryLinkOfAListIsAboutWhatTheListShows(t *testing.T) {
 	s := anySite(t)
 	p := s.followed()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	gala := regexp.MustCompile(`/campaigns/(\d+)"`).FindStringSubmatch(p.get("campaigns").body)[1]
 	fill := strings.NewReplacer("GALA", gala, "CONTACT", fmt.Sprint(doc.MakeID(p.account.Number, 56)))
 	for _, list := range lists {
@@ -390,7 +390,7 @@ func (f *follower) thanked(target string) {
 func TestStatementsGoToThoseWhoWereShown(t *testing.T) {
 	s := anySite(t)
 	p := s.followed()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	s.contact(p, "Cy", "Crane", tagged("vip"),
 		func(in *crm.ContactInput) { in.Emails = &[]crm.Email{{Value: "cy@example.org"}} })
 	s.donation(p.account, doc.MakeID(p.account.Number, 59), `"amount":40,"method":"card","transacted_at":"2025-05-05"`)

@@ -11,11 +11,11 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // gifts are all gifts of an account, the latest first.
-func (s *site) gifts(account access.Account) []gifts.GiftRecord {
+func (s *site) gifts(account access.Account) []store.GiftRecord {
 	s.t.Helper()
 	gifts, _ := must2(s.store.GiftPage(s.t.Context(), account.Number, giving.GiftFilter{},
 		crm.PageRequest{Page: 1, PerPage: 100}))(s.t)

@@ -30,8 +30,8 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/pay"
 	"donorbook/internal/rig"
+	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
-	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 )
 
@@ -283,7 +283,7 @@ func TestATrapCatchesProgramsAndBrakesStopThem(t *testing.T) {
 // They close nothing.
 func TestDeclinesAskForALinkAndTellTheOwner(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light"}).connect()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	p := s.visitor()
 	typed := p.fills("way", "online")
 	session := p.gives(typed...)
@@ -368,7 +368,7 @@ func (p *person) solved(body string) (typed []string) {
 // list, and who solves the puzzle or opens a link gives.
 func TestACrowdRefusesNobodyWhoSolvesThePuzzle(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light"}).connect()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	p, crowd := s.visitor(), s.visitor()
 	early := p.solved(p.get("/coats/donate").body)
 	promise := append(append([]string{}, ana...), "way", "check")
@@ -489,7 +489,7 @@ func (s *testSite) event(path, signature, body string) answer {
 func TestEventsAreTakenWhereTheyAreGenuine(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light"})
 	s.strange()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	path := "/hooks/pretend/" + s.owner.account.ID
 	for _, test := range []struct {
 		path, signature, body string
@@ -572,7 +572,7 @@ func TestAProviderThatFailsLeavesTheForm(t *testing.T) {
 func TestAMonthlyGiftIsEndedByItsThankYou(t *testing.T) {
 	s := takesGifts(t, donate.Settings{})
 	s.strange()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	p := s.visitor()
 	typed := p.fills("frequency", "monthly")
 	p.get(p.post(p.gives(typed...), "do", "pay").location()).sees("Thank you!")
@@ -602,7 +602,7 @@ func (s *testSite) mailed(button string) *mail.Letter {
 // A promise is confirmed by the button of a page that its email leads to; a program that opens links confirms nothing.
 func TestAPromiseIsConfirmedByTheButtonOfItsPage(t *testing.T) {
 	s := takesGifts(t, donate.Settings{Check: "Harbor Light\n12 Wharf Street"})
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	p := s.visitor()
 	sent := p.post("/coats/donate", append(p.opens("/coats/donate"), "way", "check", "once", "50", "first_name", "Ana",
 		"last_name", "Okafor", "email", "ana@example.org")...)
@@ -630,7 +630,7 @@ func TestAPromiseIsConfirmedByTheButtonOfItsPage(t *testing.T) {
 func TestAGiverManagesAMonthlyGift(t *testing.T) {
 	s := takesGifts(t, donate.Settings{})
 	desk := s.strange()
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	s.owner.follow("settings/organization", "name", "Harbor Light", "timezone", "America/New_York")
 	paid := time.Date(2026, time.November, 15, 2, 0, 0, 0, time.UTC) // which is the day before in New York
 	s.desk.Now = func() time.Time { return paid }

@@ -17,7 +17,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/mails"
+	"donorbook/internal/store"
 )
 
 // newcomer creates a contact with tags.
@@ -82,7 +82,7 @@ func TestHomeLeadsThroughTheFirstSteps(t *testing.T) {
 	owner.makeKey("name", "Website", "permission", "contacts:read", "expires", "90d")
 	owner.follow("settings/donations", "check", "Ours, 1 Main Street")
 	owner.get("").sees("Take gifts on your campaign pages (done)", "Set up mail")
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	s.donation(owner.account, ada.ID, `"amount":25,"method":"cash","transacted_at":"2026-01-15"`)
 	owner.get("").sees("Raised this year").lacks("First steps")
 }

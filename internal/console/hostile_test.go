@@ -25,8 +25,8 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/rig"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/mails"
 )
 
 // estate is an organization with one of everything that an address can refer to.
@@ -534,7 +534,7 @@ func TestGuessingIsThrottled(t *testing.T) {
 	if a.header.Get("Retry-After") == "" {
 		t.Errorf("it does not say how long to wait, or names an email that the server cannot send: %s", a.words())
 	}
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	p.post("/console/signin", "email", "ana@example.org", "password", testPassword).
 		sees("Or go back and choose “Forgot your password?”")
 	p.post("/console/forgot", "email", "ana@example.org")

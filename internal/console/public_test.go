@@ -22,7 +22,6 @@ import (
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
-	"donorbook/internal/store/mails"
 	"donorbook/internal/web"
 )
 
@@ -314,7 +313,7 @@ func TestAForgedHostReachesNobodyElse(t *testing.T) {
 // on this machine asks for.
 func TestTheMailsOfADemoAreForThisMachine(t *testing.T) {
 	s := anySite(t)
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	member := s.member(s.organization("Harbor"), access.Viewer)
 	for name, c := range map[string]struct {
 		host   string

@@ -14,7 +14,7 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/access"
-	"donorbook/internal/store/mails"
+	"donorbook/internal/store"
 )
 
 // signIn tries a password with this browser.
@@ -405,7 +405,7 @@ func TestAForgottenPasswordTellsNothing(t *testing.T) {
 		!strings.Contains(words, "Ask your administrator") {
 		t.Error(words)
 	}
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	var answers []answer
 	for _, email := range []string{anna.user.Email, "nobody@example.org"} {
 		v := s.visitor()
@@ -439,7 +439,7 @@ func TestOwnersTryTheMail(t *testing.T) {
 	equal(t, len(must(s.store.RecentMails(t.Context(), account.Number, 50))(t)), 0,
 		"a mail waits for a relay that is not there")
 	s.visitor().get("/console/mails").is(404)
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	victor.post(path + "/test").is(403)
 	anna.post(path + "/test")
 	if words := anna.get(path).words(); !strings.Contains(words, anna.user.Email+" Test") ||
@@ -456,7 +456,7 @@ func TestOwnersTryTheMail(t *testing.T) {
 func TestTheMailOfAnInvitationSaysWhatItIsFor(t *testing.T) {
 	s := siteAt(t, time.Date(2026, time.November, 17, 4, 37, 0, 0, time.UTC))
 	owner := s.clockIn("America/New_York", access.Owner)
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	owner.post("settings/people/invite", "email", "bob@example.org", "role", "viewer")
 	s.send()
 	owner.get("/console/mails").

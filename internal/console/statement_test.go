@@ -12,7 +12,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/mails"
+	"donorbook/internal/store"
 )
 
 // generous is an organization with its settings, and a contact with an address.
@@ -237,7 +237,7 @@ func TestPrintingAndThankingMany(t *testing.T) {
 		sees("1 contact in one PDF file", "isn’t set up to send email")
 	p.follow("contacts/bulk", "action", "print", "id", fmt.Sprint(amelia)).sees("Print for 1 contact")
 
-	s.store.UseRelay(new(mails.Shelf))
+	s.store.UseRelay(new(store.Shelf))
 	// Who was marked by hand gets a letter, until the email works again.
 	mail := "amelia@example.org"
 	change := crm.ContactInput{Emails: &[]crm.Email{{Value: mail}}}

@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 )
 
 // What the tests of PostgreSQL need to work with contacts.
@@ -61,7 +60,7 @@ func input(t testing.TB, body string) crm.ContactInput {
 	return rig.Input(t, body)
 }
 
-func create(t testing.TB, s *book.Book, account int64, body string) contacts.Document {
+func create(t testing.TB, s *book.Book, account int64, body string) store.ContactDocument {
 	t.Helper()
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }

@@ -3,15 +3,17 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
+	"time"
+
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
+	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
-	"fmt"
-	"slices"
-	"time"
 )
 
 const (
@@ -54,19 +56,19 @@ func NextAccount(t *Tx) (int64, error) {
 }
 
 // Account finds an account by its public id.
-func (s *Base) Account(ctx context.Context, id string) (access.Account, error) {
+func (s *Store) Account(ctx context.Context, id string) (access.Account, error) {
 	return Find(ctx, s, noAccount(id), ReadAccount, SQLAccountByID, id)
 }
 
 // AccountByNumber finds an account by the number that its data has.
-func (s *Base) AccountByNumber(ctx context.Context, number int64) (access.Account, error) {
+func (s *Store) AccountByNumber(ctx context.Context, number int64) (access.Account, error) {
 	return Find(ctx, s, crm.ErrNotFound, ReadAccount, SQLAccountsByNumber, []int64{number})
 }
 
 func noAccount(id string) error { return fmt.Errorf("account %q: %w", id, crm.ErrNotFound) }
 
 // Accounts lists all accounts, oldest first.
-func (s *Base) Accounts(ctx context.Context) ([]access.Account, error) {
+func (s *Store) Accounts(ctx context.Context) ([]access.Account, error) {
 	return List(ctx, s, ReadAccount, SQLAccountList)
 }
 
@@ -83,7 +85,7 @@ const (
 )
 
 // Chapters are all accounts below an account, each followed by those below it, and side by side by name.
-func (s *Base) Chapters(ctx context.Context, root access.Account) (chapters []access.Account, err error) {
+func (s *Store) Chapters(ctx context.Context, root access.Account) (chapters []access.Account, err error) {
 	all, err := Snapshot(ctx, s, func(c db.Conn) ([]access.Account, error) { return AccountsBelow(c, root.Number) })
 	if err != nil {
 		return nil, err
@@ -127,7 +129,7 @@ func AccountsAbove(c db.Conn, account access.Account) (numbers []int64, err erro
 }
 
 // Ancestry is an account, and those above it.
-func (s *Base) Ancestry(ctx context.Context, number int64) (account access.Account, above []int64, err error) {
+func (s *Store) Ancestry(ctx context.Context, number int64) (account access.Account, above []int64, err error) {
 	if account, err = s.AccountByNumber(ctx, number); err == nil {
 		above, err = Snapshot(ctx, s, func(c db.Conn) ([]int64, error) { return AccountsAbove(c, account) })
 	}
@@ -143,7 +145,7 @@ func TopOf(account access.Account, above []int64) int64 {
 }
 
 // RenameAccount changes the name of root or of one of its chapters.
-func (s *Base) RenameAccount(ctx context.Context, root access.Account, id, name string) error {
+func (s *Store) RenameAccount(ctx context.Context, root access.Account, id, name string) error {
 	account, err := s.AccountWithin(ctx, root, id)
 	if err != nil {
 		return err
@@ -171,7 +173,7 @@ func Rename(t *Tx, account int64, name string) (doc.Differences, error) {
 
 // AccountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any
 // other.
-func (s *Base) AccountWithin(ctx context.Context, root access.Account, id string) (access.Account, error) {
+func (s *Store) AccountWithin(ctx context.Context, root access.Account, id string) (access.Account, error) {
 	if !access.IsAccountID(id) {
 		return access.Account{}, noAccount(id)
 	}
@@ -190,4 +192,48 @@ func (s *Base) AccountWithin(ctx context.Context, root access.Account, id string
 
 func CompareAccounts(a, b access.Account) int {
 	return cmp.Or(access.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors, receipt_form, receipt_place, receipt_signer, receipt_text, donations FROM account_setting WHERE account_id = $1`
+
+func scanSetting(r db.Row) access.AccountSettings {
+	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0, Logo: r.Text(4),
+		Email: r.Text(5), Website: r.Text(6), PublicDonors: access.PublicDonors(r.Text(7)),
+		Receipts: thanks.Wording{Form: r.Text(8), Place: r.Text(9), Signer: r.Text(10), Text: r.Text(11)}, Donations: r.Text(12)}
+}
+
+// AccountSettings reads the settings of an account; one that has set nothing has no row.
+func AccountSettings(c db.Conn, account int64) (settings access.AccountSettings, err error) {
+	row, err := ReadTally(c, account)
+	if err == nil {
+		_, err = c.One(func(r db.Row) { settings = scanSetting(r) }, sqlSetting, account)
+	}
+	settings.Currency, settings.Timezone, settings.HasGifts = row.Currency, row.Timezone, row.GiftSeq > 0
+	return settings, err
+}
+
+// AccountSettings are the settings of an account.
+func (s *Store) AccountSettings(ctx context.Context, account int64) (access.AccountSettings, error) {
+	return Snapshot(ctx, s, func(c db.Conn) (access.AccountSettings, error) { return AccountSettings(c, account) })
+}
+
+func SaveSettings(t *Tx, account int64, s access.AccountSettings) {
+	noReturn := int64(0)
+	if s.NoReturn {
+		noReturn = 1
+	}
+	t.Save(SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
+		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
+}
+
+// Timezone is the time zone of the organization.
+func (s *Store) Timezone(ctx context.Context, account int64) (*time.Location, error) {
+	row, err := Find(ctx, s, crm.ErrNotFound, ScanTally, SQLTally, account)
+	return row.Location(), err
+}
+
+// Currency is the account's currency.
+func (s *Store) Currency(ctx context.Context, account int64) (string, error) {
+	row, err := Find(ctx, s, crm.ErrNotFound, ScanTally, SQLTally, account)
+	return row.Currency, err
 }

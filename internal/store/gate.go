@@ -157,7 +157,7 @@ type Admit func(rows int64) error
 
 // InTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one does
 // not wait.
-func (s *Base) InTurn(ctx context.Context, account int64, read func(Admit) error) error {
+func (s *Store) InTurn(ctx context.Context, account int64, read func(Admit) error) error {
 	err := read(func(rows int64) error {
 		if rows > s.Light {
 			return errHeavy

@@ -1,8 +1,11 @@
 package store
 
 import (
+	"strconv"
 	"time"
 
+	"donorbook/internal/crm"
+	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 )
@@ -85,4 +88,53 @@ func MergedInto(c db.Conn, account, survivor int64) (all []int64, err error) {
 		next, err = db.List(c, Number, SQLMergedInto, account, next)
 	}
 	return all, err
+}
+
+// Undone is what the undoing of a merge has made of its contacts.
+type Undone struct {
+	Survivor ContactDocument
+	Other    ContactDocument // without an id where an undo was undone: then it is part of the survivor again
+	Left     []string        // fields that were changed since and stay as they are, and external ids that another contact has by now
+	Of       int64           // the merge
+	By       int64           // the change that undid it, 0 while it stands
+}
+
+// ID is the id of the undo, by which it can be undone itself.
+func (u Undone) ID() int64 { return u.By }
+
+// Outcome tells that it is a change, and which merge an undone undo has made.
+func (u Undone) Outcome() Outcome { return Outcome{Merge: u.Survivor.Merge} }
+
+// Append appends the wire form.
+func (u Undone) Append(dst []byte) []byte {
+	dst = append(dst, `{"undo_id":`...)
+	if u.By != 0 {
+		dst = strconv.AppendInt(dst, u.By, 10)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = u.Survivor.Append(append(dst, `,"survivor":`...))
+	if dst = append(dst, `,"other":`...); u.Other.ID != 0 {
+		dst = u.Other.Append(dst)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	return append(doc.AppendTexts(append(dst, `,"left":`...), u.Left), '}')
+}
+
+const UndoneResource = "unmerge"
+
+// Resource names what was undone for an answer that shows it.
+func (u Undone) Resource() Resource { return Resource{Kind: UndoneResource, ID: u.Of} }
+
+func rereadUndone(t *Tx, a *Account, id int64, _ string) (Result, error) {
+	row, err := FindIn(t.Conn, crm.ErrNotFound, ScanMerge, SQLMerge, a.Account, id)
+	if err != nil {
+		return nil, err
+	}
+	u := Undone{Of: id, By: row.Undone}
+	if u.Survivor, err = Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
+		u.Other, err = Current(t, a, row.Other)
+	}
+	return u, err
 }

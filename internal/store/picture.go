@@ -36,7 +36,7 @@ const drawTime = 20 * time.Second
 
 // MakePicture draws a file that was uploaded, when it is the account's turn. One large picture is drawn at a time, because each may take much memory and some
 // seconds, and a small one beside it, so that no logo waits for the photos of others.
-func (s *Base) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind, field string) (made picture.Picture, err error) {
+func (s *Store) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind, field string) (made picture.Picture, err error) {
 	source, err := picture.Open(data, field)
 	if err != nil {
 		return made, err
@@ -119,13 +119,13 @@ func SavePictures(t *Tx, account, campaign int64, files []picture.File, was, is 
 type Picture struct {
 	Account int64
 	Size    int64
-	store   *Base
+	store   *Store
 	name    string
 	sum     int64
 }
 
 // Picture finds a file of a picture by its name.
-func (s *Base) Picture(ctx context.Context, name string) (Picture, error) {
+func (s *Store) Picture(ctx context.Context, name string) (Picture, error) {
 	start := func(account int64) (Picture, error) {
 		return Find(ctx, s, crm.ErrNotFound, func(r db.Row) Picture {
 			return Picture{Account: r.Int(0), Size: r.Int(1), sum: r.Int(2), store: s, name: name}

@@ -162,7 +162,7 @@ func (p *Pieces) mustRepeat(c db.Conn, err *error) (again bool) {
 
 // Rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
 // many as will fit: a database elsewhere would send all the others in vain. Each piece waits for its turn.
-func (p *Pieces) Rest(ctx context.Context, s *Base, account int64, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
+func (p *Pieces) Rest(ctx context.Context, s *Store, account int64, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
 	for ids = ids[slices.Index(ids, p.last)+1:]; len(ids) > 0; {
 		some := ids[:min(len(ids), max(1, 2*p.N))]
 		if err := p.next(); err != nil {
@@ -219,3 +219,18 @@ func NewestFirst(page crm.PageRequest) span {
 
 // span says where a page lies in a list of so many elements.
 type span func(total int64) (from, to int64)
+
+// Contents is what is in a database, for a person to recognize it by.
+type Contents struct {
+	Schema   int   // version
+	Accounts int64 // organizations and chapters
+	Contacts int64 // archived ones too
+}
+
+// ContentsOf reads all of a database file that is not in use, and tells what is in it. It refuses a schema that is not ours before anything in it can run. It
+// changes nothing.
+func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
+	found.Schema, err = db.CheckFile(ctx, file, &Schema, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
+		`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
+	return found, Translate(err)
+}

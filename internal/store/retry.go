@@ -87,7 +87,7 @@ func BaseURLOf(ctx context.Context) string {
 
 // Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
 // an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it. The account is locked.
-func Answered[T Result](ctx context.Context, s *Base, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
+func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
 		err = s.Update(ctx, account, n, func(t *Tx) error {
@@ -112,12 +112,12 @@ func Answered[T Result](ctx context.Context, s *Base, account int64, n Needs, ch
 }
 
 // KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
-func (s *Base) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
+func (s *Store) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
 	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx, *Account) (Answer, error) { return answer, nil })
 }
 
 // AnswerBefore is the answer that is kept for the key of an attempt, nil for none.
-func (s *Base) AnswerBefore(ctx context.Context, account int64, key string) (first *Replayed, err error) {
+func (s *Store) AnswerBefore(ctx context.Context, account int64, key string) (first *Replayed, err error) {
 	return first, s.Read(ctx, func(c db.Conn) error {
 		first = nil
 		return c.Scan(func(r db.Row) {
@@ -129,7 +129,7 @@ func (s *Base) AnswerBefore(ctx context.Context, account int64, key string) (fir
 }
 
 // UpdateOnce is UpdateAccount for a change whose answer shows nothing of it, which is made once in the context of an attempt.
-func (s *Base) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error) error {
+func (s *Store) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error) error {
 	_, err := Answered(ctx, s, account, Needs{}, func(t *Tx, _ *Account) (unshown, error) { return unshown{}, fn(t) })
 	return err
 }
@@ -141,7 +141,7 @@ func (unshown) Outcome() Outcome         { return Outcome{Created: true} }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
-func (s *Base) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx, *Account) (Answer, error)) error {
+func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx, *Account) (Answer, error)) error {
 	now := s.Now()
 	n.retry = retryNeeds{attempt.Key, Seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
@@ -320,9 +320,6 @@ type Resource struct {
 
 func (s Resource) String() string { return s.Kind + " " + strconv.FormatInt(s.ID, 10) }
 
-// Reader reads a document again that an answer has shown.
-type Reader = func(t *Tx, a *Account, id int64, baseURL string) (Result, error)
-
 // readAgain reads a document that an answer has shown.
 func (t *Tx) readAgain(a *Account, name, baseURL string) (Result, error) {
 	kind, number, _ := strings.Cut(name, " ")
@@ -330,10 +327,19 @@ func (t *Tx) readAgain(a *Account, name, baseURL string) (Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range t.parts {
-		if read := part.Readers[kind]; read != nil {
-			return read(t, a, id, baseURL)
-		}
+	switch kind {
+	case ContactResource:
+		return rereadContact(t, a, id, baseURL)
+	case NoteResource:
+		return rereadNote(t, a, id, baseURL)
+	case campaignResource:
+		return rereadCampaign(t, a, id, baseURL)
+	case GiftResource:
+		return rereadGift(t, a, id, baseURL)
+	case PlanResource:
+		return rereadPlan(t, a, id, baseURL)
+	case UndoneResource:
+		return rereadUndone(t, a, id, baseURL)
 	}
 	return nil, crm.ErrNotFound
 }

@@ -1,6 +1,5 @@
-// Package store is what all packages below it share: the open database, the unit of work, the row that every change of an account locks, the schema with its
-// steps, the history, and answers that are kept for retries. Each kind of nouns has a package of its own below this one; this one knows none of them, but what
-// their rows are called.
+// Package store has what one unit of work touches: accounts, contacts, campaigns, gifts with their plans, what is derived from them,
+// the history, the outbox of emails, and answers that are kept for retries. The packages below it do what takes more than one.
 package store
 
 import (
@@ -11,6 +10,8 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/giving"
+	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/guard"
 )
@@ -25,8 +26,8 @@ type Options struct {
 	Progress db.Progress      // of an upgrade; may be nil
 }
 
-// Base is an open database: what all kinds of nouns share.
-type Base struct {
+// Store is an open database.
+type Store struct {
 	Db        *db.DB
 	Heavy     *Gate // reads that may take a while
 	Drawing   *Gate // large pictures that are drawn
@@ -34,17 +35,36 @@ type Base struct {
 	Light     int64 // how many rows others walk through at most
 	Now       func() time.Time
 	Touching  sync.WaitGroup // work that no client waits for: notes of last use, and what follows an erasure
+
+	Fields fieldCache
+	Sets   SetCache
+	Costs  FilterCosts
+	Listed campaignCache // the campaigns of accounts
+
+	// Upkeep is what a thank-you says beside the rest for a gift that comes again by itself, nil for nothing.
+	Upkeep func(c db.Conn, account int64, g *giving.Gift) (*mail.Message, error)
+
+	// PlanEnded hears of a plan that a person has ended, in the same unit of work.
+	PlanEnded func(t *Tx, a *Account, p *giving.Plan) error
+
+	relay  Relay
+	queued chan struct{} // there are new mails
+	late   map[mail.Kind]Writer
+	failed map[mail.Kind]func(ctx context.Context, account int64, m mail.Mail) error
+	gone   func(ctx context.Context, account int64, address string) error
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one. derive works out anew what is derived from documents, and parts are those of
-// every unit of work.
-func Open(ctx context.Context, o Options, derive func(t *db.Tx, progress db.Progress) error, parts ...*Part) (*Base, error) {
-	s := &Base{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1)}
+// Open opens the database, creates it if it does not exist, and upgrades an older one. derive works out anew what is derived from documents.
+func Open(ctx context.Context, o Options, derive func(t *db.Tx, progress db.Progress) error) (*Store, error) {
+	s := &Store{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1), Costs: UsualCosts, queued: make(chan struct{}, 1)}
 	if s.Now == nil {
 		s.Now = time.Now
 	}
+	s.late = map[mail.Kind]Writer{mail.Thanks: s.completeThanks, mail.Refunded: s.writeRefund}
+	s.failed = map[mail.Kind]func(context.Context, int64, mail.Mail) error{mail.Thanks: s.thankAgain}
+	s.gone = s.MarkBounced
 	options := o.ForDB(s.Now, derive)
-	options.Begin = func(t *db.Tx) db.Batch { return &Tx{Tx: t, Accounts: make(map[int64]*Account), parts: parts} }
+	options.Begin = func(t *db.Tx) db.Batch { return &Tx{Tx: t, Accounts: make(map[int64]*Account)} }
 	opened, err := db.Open(ctx, options)
 	if err != nil {
 		return nil, Translate(err)
@@ -62,31 +82,31 @@ func (o Options) ForDB(now func() time.Time, derive func(t *db.Tx, progress db.P
 }
 
 // DB is the database, for callers that observe or measure it.
-func (s *Base) DB() *db.DB { return s.Db }
+func (s *Store) DB() *db.DB { return s.Db }
 
 // Close waits for what is being written and closes the database.
-func (s *Base) Close() error {
+func (s *Store) Close() error {
 	s.Touching.Wait()
 	return s.Db.Close()
 }
 
 // Ready tells whether the database can work: it must take a write, and answer.
-func (s *Base) Ready(ctx context.Context) error { return Translate(s.Db.Ready(ctx)) }
+func (s *Store) Ready(ctx context.Context) error { return Translate(s.Db.Ready(ctx)) }
 
 // Pool is a number of connections to the database.
 type Pool = db.Pool
 
 // Pools tells how many connections are in use.
-func (s *Base) Pools() []Pool { return s.Db.Pools() }
+func (s *Store) Pools() []Pool { return s.Db.Pools() }
 
 // Size is the size of the database in bytes.
-func (s *Base) Size(ctx context.Context) (int64, error) { return s.Db.Size(ctx) }
+func (s *Store) Size(ctx context.Context) (int64, error) { return s.Db.Size(ctx) }
 
 // LogSize is the size of the write-ahead log; ok is false where a database server keeps it.
-func (s *Base) LogSize() (bytes int64, ok bool) { return s.Db.LogSize() }
+func (s *Store) LogSize() (bytes int64, ok bool) { return s.Db.LogSize() }
 
 // Waiting is how many changes are queued or being committed.
-func (s *Base) Waiting() int64 { return s.Db.Waiting() }
+func (s *Store) Waiting() int64 { return s.Db.Waiting() }
 
 // ErrUnavailable is crm.ErrUnavailable as the database reports it, with its cause.
 var ErrUnavailable = db.ErrUnavailable
@@ -125,26 +145,26 @@ func (k *known) Error() string   { return k.err.Error() }
 func (k *known) Unwrap() []error { return []error{k.as, k.err} }
 
 // Read lends a connection for a single statement. fn may run again.
-func (s *Base) Read(ctx context.Context, fn func(db.Conn) error) error {
+func (s *Store) Read(ctx context.Context, fn func(db.Conn) error) error {
 	return Translate(s.Db.Read(ctx, fn))
 }
 
 // View runs several statements on one snapshot. fn may run again.
-func (s *Base) View(ctx context.Context, fn func(db.Conn) error) error {
+func (s *Store) View(ctx context.Context, fn func(db.Conn) error) error {
 	return Translate(s.Db.View(ctx, fn))
 }
 
 // Update runs a change of an account, whose row it locks before anything else. It is queued, commits together with the others that
 // wait, and returns when it is on disk. fn may run again; it must decide before it writes, so that a refused change has written
 // nothing.
-func (s *Base) Update(ctx context.Context, account int64, n Needs, fn func(*Tx) error) error {
+func (s *Store) Update(ctx context.Context, account int64, n Needs, fn func(*Tx) error) error {
 	n.account = account
 	return s.queue(ctx, account, &n, fn)
 }
 
 // Consider is update for a change that is decided and not made: it reads a snapshot, is not queued, and what it writes is dropped. Of what it has written, only what the unit of work
 // knows is seen by what comes after.
-func (s *Base) Consider(ctx context.Context, account int64, n Needs, fn func(*Tx, *Account) error) error {
+func (s *Store) Consider(ctx context.Context, account int64, n Needs, fn func(*Tx, *Account) error) error {
 	return Translate(s.Db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*Tx)
 		a, err := t.see(account)
@@ -159,7 +179,7 @@ func (s *Base) Consider(ctx context.Context, account int64, n Needs, fn func(*Tx
 }
 
 // UpdateAccount is update for an account that must exist.
-func (s *Base) UpdateAccount(ctx context.Context, account int64, fn func(*Tx) error) error {
+func (s *Store) UpdateAccount(ctx context.Context, account int64, fn func(*Tx) error) error {
 	return s.Update(ctx, account, Needs{}, func(t *Tx) error {
 		if _, err := t.LockAccount(account); err != nil {
 			return err
@@ -169,11 +189,11 @@ func (s *Base) UpdateAccount(ctx context.Context, account int64, fn func(*Tx) er
 }
 
 // UpdateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each other.
-func (s *Base) UpdateShared(ctx context.Context, number int64, fn func(*Tx) error) error {
+func (s *Store) UpdateShared(ctx context.Context, number int64, fn func(*Tx) error) error {
 	return s.queue(ctx, number, nil, fn)
 }
 
-func (s *Base) queue(ctx context.Context, number int64, n *Needs, fn func(*Tx) error) error {
+func (s *Store) queue(ctx context.Context, number int64, n *Needs, fn func(*Tx) error) error {
 	fn = authored(ctx, s.Now(), guarded(ctx, fn))
 	var then []func()
 	err := s.Db.Update(ctx, number, n, func(b db.Batch) error {
@@ -197,7 +217,7 @@ const touchInterval = time.Minute
 
 // NoteUse writes the time of last use, beside the request and not as part of it. A note that cannot be written is tried again with the
 // next request; no client waits for it.
-func (s *Base) NoteUse(last, now time.Time, write func(context.Context) error) {
+func (s *Store) NoteUse(last, now time.Time, write func(context.Context) error) {
 	if now.Sub(last) >= touchInterval {
 		s.Touching.Go(func() { _ = guard.Do(func() error { return write(context.Background()) }) })
 	}

@@ -20,39 +20,20 @@ type Tx struct {
 	Loaded   int      // contacts that were asked for together
 	Author   author   // of the change that runs
 	then     []func() // what follows when it is on disk
-	parts    []*Part
 }
 
 // Then does something when the change that runs is on disk, such as to wake a worker that looks for what was written.
 func (t *Tx) Then(do func()) { t.then = append(t.then, do) }
 
-// Account is what a batch knows of one account: its row, what attempts were answered, and a part for each kind of nouns.
+// Account is what a batch knows of one account: its row, what attempts were answered, and what of its nouns was looked up.
 type Account struct {
 	Tally
 	Exists bool
 	attemptUnit
-	parts []*Part
-	known []any // by each part
-}
-
-// Known is what a part knows of the account.
-func (a *Account) Known(part string) any {
-	for i, p := range a.parts {
-		if p.Name == part {
-			return a.known[i]
-		}
-	}
-	panic("no part is called " + part)
-}
-
-// Part is what one kind of nouns looks up and writes in a unit of work. What it has no use for is nil. Parts are asked in the order in which book.Open lists them.
-type Part struct {
-	Name        string
-	Begin       func() any                                  // makes what it knows of an account
-	LookUp      func(t *Tx, a *Account, all []*Needs) error // asks for what the changes have named
-	LookUpFound func(t *Tx, a *Account, all []*Needs) error // asks for what follows from that
-	Write       func(t *Tx, a *Account) error               // writes what the changes have only counted
-	Readers     map[string]Reader                           // read a document again that an answer has shown, as it is now, by the kind of the document
+	derivedUnit
+	contactUnit
+	giftUnit
+	Campaigns Lookup[int64, *OwnCampaign]
 }
 
 // Needs is what a change will look up.
@@ -118,40 +99,53 @@ func (t *Tx) lookUp(all []*Needs) error {
 		if err := db.First(func() error { return t.prefetchLock(a) }, func() error { return a.lookUpAnswers(t, byAccount[number]) }); err != nil {
 			return err
 		}
-		for _, part := range t.parts {
-			if part.LookUp == nil {
-				continue
-			}
-			if err := part.LookUp(t, a, byAccount[number]); err != nil {
-				return err
-			}
+		if err := a.lookUp(t, byAccount[number]); err != nil {
+			return err
 		}
 	}
 	if err := t.Fetch(); err != nil {
 		return err
 	}
 	for _, number := range numbers {
-		for _, part := range t.parts {
-			if part.LookUpFound == nil {
-				continue
-			}
-			if err := part.LookUpFound(t, t.Accounts[number], byAccount[number]); err != nil {
-				return err
-			}
+		if err := t.Accounts[number].lookUpFound(t, byAccount[number]); err != nil {
+			return err
 		}
 	}
 	return t.Fetch()
+}
+
+// lookUp asks for what changes have named.
+func (a *Account) lookUp(t *Tx, all []*Needs) error {
+	return db.First(
+		func() error { return lookUpKeys(a, t, all) },
+		func() error { return lookUpSets(a, t, all) },
+		func() error { return lookUpReferences(a, t, all) },
+		func() error { return lookUpNamedContacts(a, t, all) },
+		func() error { return lookUpGifts(a, t, all) },
+	)
+}
+
+// lookUpFound asks for what follows from what was found.
+func (a *Account) lookUpFound(t *Tx, all []*Needs) error {
+	return db.First(
+		func() error { return lookUpSetsLeft(a, t, all) },
+		func() error { return lookUpContacts(a, t, foundByKeys(a)) },
+		func() error { return lookUpContactSets(a, t, all) },
+		func() error { return lookUpPlanSets(a, t, all) },
+		func() error { return lookUpGiving(a, t, all) },
+	)
 }
 
 // Account is what the batch knows of an account.
 func (t *Tx) Account(number int64) *Account {
 	a := t.Accounts[number]
 	if a == nil {
-		a = &Account{Tally: Tally{Account: number}, parts: t.parts, known: make([]any, len(t.parts))}
-		for i, part := range t.parts {
-			if part.Begin != nil {
-				a.known[i] = part.Begin()
-			}
+		a = &Account{
+			Tally:       Tally{Account: number},
+			derivedUnit: newDerivedUnit(),
+			contactUnit: contactUnit{Contacts: make(map[int64]*StoredContact), crowds: make(map[string]*crowd), Merges: NewLookup(sqlMerges, scanMerge)},
+			giftUnit:    giftUnit{Gifts: NewLookup(sqlLoadGifts, ScanGift), Plans: NewLookup(SQLLoadPlans, ScanPlan)},
+			Campaigns:   NewLookup(SQLOwnCampaigns, scanOwnCampaign),
 		}
 		t.Accounts[number] = a
 	}
@@ -313,17 +307,66 @@ func (a *Account) Touch(t *Tx) {
 // Finish writes what was only counted, and the rows of accounts that were counted on.
 func (t *Tx) Finish() error {
 	for _, a := range t.Accounts {
-		for _, part := range t.parts {
-			if part.Write == nil {
-				continue
-			}
-			if err := part.Write(t, a); err != nil {
-				return err
-			}
+		if err := forgetPairs(t, a); err != nil {
+			return err
 		}
+		WriteSets(t, a)
+		writeSums(t, a)
 		if a.Dirty {
 			t.Save(TallyTable, a.Values()...)
 		}
 	}
 	return nil
+}
+
+// Lookup is what a batch knows of the rows of one kind in an account: those that changes said they need are read together before any
+// of them decides, the others when they are asked for. The account is locked, so nothing but the batch itself can change them.
+type Lookup[K interface{ int64 | string }, V any] struct {
+	sql  string // with the account and a list of keys
+	scan func(db.Row) (K, V)
+	Rows map[K]V // the zero V where there is no row
+}
+
+func NewLookup[K interface{ int64 | string }, V any](sql string, scan func(db.Row) (K, V)) Lookup[K, V] {
+	return Lookup[K, V]{sql, scan, make(map[K]V)}
+}
+
+// Prefetch asks for rows together with what else is asked for.
+func (l *Lookup[K, V]) Prefetch(t *Tx, account int64, keys []K) error {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(key K) bool {
+		_, known := l.Rows[key]
+		return known
+	})
+	slices.Sort(keys)
+	if keys = slices.Compact(keys); len(keys) == 0 {
+		return nil
+	}
+	for _, key := range keys {
+		l.Rows[key] = *new(V)
+	}
+	return t.Tx.Prefetch(func(r db.Row) error {
+		key, row := l.scan(r)
+		l.Rows[key] = row
+		return nil
+	}, l.sql, account, keys)
+}
+
+// Load reads rows at once.
+func (l *Lookup[K, V]) Load(t *Tx, account int64, keys []K) error {
+	if err := l.Prefetch(t, account, keys); err != nil {
+		return err
+	}
+	return t.Fetch()
+}
+
+// Get is the row with a key, the zero V where there is none.
+func (l *Lookup[K, V]) Get(t *Tx, account int64, key K) (row V, err error) {
+	if row, known := l.Rows[key]; known {
+		return row, nil
+	}
+	_, err = t.One(func(r db.Row) { _, row = l.scan(r) }, l.sql, account, []K{key})
+	if err == nil {
+		l.Rows[key] = row
+	}
+	return row, err
 }

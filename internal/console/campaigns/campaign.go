@@ -11,7 +11,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store"
 	"donorbook/internal/store/move"
 )
 
@@ -105,7 +105,7 @@ type beneficiary struct {
 	Chosen   bool
 }
 
-func Page(r *page.Request, record campaigns.CampaignRecord) (err error) {
+func Page(r *page.Request, record store.CampaignRecord) (err error) {
 	names, err := chapterNames(r)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func Page(r *page.Request, record campaigns.CampaignRecord) (err error) {
 	return r.Render("campaign", page.View{Title: shown.Title, Section: "campaigns", Data: view})
 }
 
-func Of(r *page.Request) (campaigns.CampaignRecord, error) {
+func Of(r *page.Request) (store.CampaignRecord, error) {
 	return r.Store.Campaign(r.Context(), r.Account(), r.ID)
 }
 
@@ -172,7 +172,7 @@ func stateNotice(c campaign.Campaign) page.Notice {
 }
 
 // SetStatus publishes, closes or reopens a campaign, or makes it a draft again. The next page offers to undo it.
-func SetStatus(r *page.Request, record campaigns.CampaignRecord) (err error) {
+func SetStatus(r *page.Request, record store.CampaignRecord) (err error) {
 	status := r.PathValue("status")
 	in := campaign.Input{Status: &status}
 	if in.Validate(&doc.Invalid{}, false) != nil {
@@ -191,7 +191,7 @@ func SetStatus(r *page.Request, record campaigns.CampaignRecord) (err error) {
 
 // deletionView asks whether to delete a campaign, or says why that cannot be done.
 type deletionView struct {
-	campaigns.CampaignRecord
+	store.CampaignRecord
 	Blocked bool
 }
 
@@ -210,7 +210,7 @@ func DeletePage(r *page.Request) error {
 	return r.Render("campaign_delete", page.View{Title: "Delete " + view.Campaign.Title, Section: "campaigns", Form: r.Form, Data: view})
 }
 
-func Delete(r *page.Request, record campaigns.CampaignRecord) error {
+func Delete(r *page.Request, record store.CampaignRecord) error {
 	err := r.Store.DeleteCampaign(r.Context(), r.Membership.Account, r.ID, r.Form.Value(page.SeenField))
 	return r.Done(err, r.Path("/campaigns"), page.Notice{Text: "“" + record.Campaign.Title + "” deleted."})
 }

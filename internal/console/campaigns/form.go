@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 // campaignFormView is the form of a campaign, new or not.
@@ -98,11 +97,11 @@ func Create(r *page.Request) error {
 
 func shownCampaign(r *page.Request) func(store.Result) page.Next {
 	return func(made store.Result) page.Next {
-		return page.Next{To: r.Path(page.CampaignPath(made.(campaigns.MadeCampaign).ID)), Notice: page.Notice{Text: "The campaign was created."}}
+		return page.Next{To: r.Path(page.CampaignPath(made.(store.MadeCampaign).ID)), Notice: page.Notice{Text: "The campaign was created."}}
 	}
 }
 
-func EditPage(r *page.Request, record campaigns.CampaignRecord) (err error) {
+func EditPage(r *page.Request, record store.CampaignRecord) (err error) {
 	if r.Form.Path != "" { // it was sent
 		return campaignForm(r, http.StatusOK, record.Campaign)
 	}
@@ -124,7 +123,7 @@ func EditPage(r *page.Request, record campaigns.CampaignRecord) (err error) {
 	return campaignForm(r, http.StatusOK, record.Campaign)
 }
 
-func Save(r *page.Request, record campaigns.CampaignRecord) (err error) {
+func Save(r *page.Request, record store.CampaignRecord) (err error) {
 	if r.Form.PreviewsStory() {
 		return previewStory(r, record.Campaign)
 	}
@@ -187,7 +186,7 @@ func refuseOldCampaign(r *page.Request, in campaign.Input) error {
 }
 
 // Own is a campaign that the organization may change. Those that it only sees have no such page.
-func Own(r *page.Request) (campaigns.CampaignRecord, error) {
+func Own(r *page.Request) (store.CampaignRecord, error) {
 	record, err := Of(r)
 	if err == nil && record.Relation&campaign.Own == 0 {
 		err = crm.ErrNotFound

@@ -10,10 +10,10 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/contacts"
+	"donorbook/internal/store"
 )
 
-func tagLinks(r *page.Request, counts []contacts.TagCount) (links []tagLink) {
+func tagLinks(r *page.Request, counts []store.TagCount) (links []tagLink) {
 	for _, count := range counts {
 		links = append(links, tagLink{Name: count.Name, Address: tagAddress(r, count.Name), Contacts: count.Contacts})
 	}

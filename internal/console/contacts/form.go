@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // contactFormView is the form of a contact, new or not.
@@ -106,7 +105,7 @@ func Create(r *page.Request) error {
 
 func shownContact(r *page.Request) func(store.Result) page.Next {
 	return func(made store.Result) page.Next {
-		return page.Next{To: r.Path(page.ContactPath(made.(contacts.Document).ID)), Notice: page.Notice{Text: "The contact was added."}}
+		return page.Next{To: r.Path(page.ContactPath(made.(store.ContactDocument).ID)), Notice: page.Notice{Text: "The contact was added."}}
 	}
 }
 

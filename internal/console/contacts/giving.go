@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 const (
@@ -20,8 +20,8 @@ const (
 
 // contactGiving is what a contact has given, and what is expected next.
 type contactGiving struct {
-	Sums     gifts.ContactGiving
-	Found    gifts.GiftTotals
+	Sums     store.ContactGiving
+	Found    store.GiftTotals
 	Years    []yearBar
 	Thanked  string      // how the contact was thanked last, and by whom, as far as the latest gifts tell
 	At       time.Time   // when
@@ -36,9 +36,9 @@ type contactGiving struct {
 }
 
 // ThisYear and LastYear are what was given in them.
-func (g contactGiving) ThisYear() int64 { return g.Sums.Years[gifts.GivingYears-1] }
+func (g contactGiving) ThisYear() int64 { return g.Sums.Years[store.GivingYears-1] }
 
-func (g contactGiving) LastYear() int64 { return g.Sums.Years[gifts.GivingYears-2] }
+func (g contactGiving) LastYear() int64 { return g.Sums.Years[store.GivingYears-2] }
 
 // Average is that of all gifts that count.
 func (g contactGiving) Average() int64 { return page.Rounded(g.Sums.Total.Amount, g.Sums.Total.Gifts) }
@@ -48,7 +48,7 @@ func givingOf(r *page.Request, contact *crm.Contact) (view contactGiving, err er
 	if view.Sums, err = r.Store.ContactGiving(r.Context(), r.Account(), contact.ID); err != nil {
 		return view, err
 	}
-	var latest, promised []gifts.GiftRecord
+	var latest, promised []store.GiftRecord
 	if latest, view.Found, err = r.Store.GiftPage(r.Context(), r.Account(), giving.GiftFilter{Contact: contact.ID}, crm.PageRequest{Page: 1, PerPage: giftsPerContact}); err != nil {
 		return view, err
 	}
@@ -82,7 +82,7 @@ func givingOf(r *page.Request, contact *crm.Contact) (view contactGiving, err er
 }
 
 // tellThanks says when, how and by whom the contact was thanked last.
-func (g *contactGiving) tellThanks(r *page.Request, latest []gifts.GiftRecord) error {
+func (g *contactGiving) tellThanks(r *page.Request, latest []store.GiftRecord) error {
 	people, err := r.PeopleOf()
 	for i := range latest {
 		t := &latest[i].Thanks

@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/merges"
 )
@@ -319,7 +318,7 @@ func mergeLines(r *page.Request, all []store.Merge) (lines []*mergeLine, err err
 		case known:
 			line.Other = page.Link{Label: page.ContactName(other), Address: r.Path(page.ContactPath(m.Other))}
 		default:
-			sent, _ := contacts.SentContact(m.Sent, m.At) // of one that was erased nothing is known
+			sent, _ := store.SentContact(m.Sent, m.At) // of one that was erased nothing is known
 			line.Other = page.Link{Label: page.ContactName(sent)}
 		}
 		switch {
@@ -355,7 +354,7 @@ func mergeLines(r *page.Request, all []store.Merge) (lines []*mergeLine, err err
 
 // changesOf is what one change of a contact did, nothing where the history no longer has it.
 func changesOf(r *page.Request, revision int64) ([]doc.Change, error) {
-	part, err := r.Store.History(r.Context(), r.Account(), contacts.HistoryPlace{Before: revision + 1}, 1)
+	part, err := r.Store.History(r.Context(), r.Account(), store.HistoryPlace{Before: revision + 1}, 1)
 	if err != nil || len(part.Entries) == 0 {
 		return nil, err
 	}
@@ -405,7 +404,7 @@ func UndoMerge(r *page.Request, id int64) error {
 }
 
 // undoneNotice tells what became of a merge that was taken apart, and what stays with the survivor.
-func undoneNotice(r *page.Request, undone merges.Undone) (page.Notice, error) {
+func undoneNotice(r *page.Request, undone store.Undone) (page.Notice, error) {
 	survivor, err := crm.ParseContact(undone.Survivor.ID, undone.Survivor.Body, nil)
 	if err != nil || undone.Other.ID == 0 {
 		return page.Notice{Text: "The two contacts are merged again.", Undo: r.Path(undoMergePath(undone.Survivor.Merge))}, err

@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -36,7 +36,7 @@ type printView struct {
 	First    string // with whom the file begins
 	Whom     string // the filter in words
 	Mailing  *jobs.MailingProgress
-	Example  *gifts.ThankYou // a statement as it would be mailed
+	Example  *store.ThankYou // a statement as it would be mailed
 	Seen     int64           // how many contacts are meant
 	Print    string          // the page before
 	Unmailed []page.LeftLine // who would get nothing by mail or letter
@@ -169,7 +169,7 @@ func PrintPage(r *page.Request) error {
 	}
 	switch {
 	case made.Count() > 0 && how.What == move.PrintLetters:
-		var head gifts.Letterhead
+		var head store.Letterhead
 		head, err = r.Store.Letterhead(r.Context(), r.Account())
 		text := head.Text(thanks.Letter)
 		view.Says = text.Write(&thanks.Facts{Contact: &made.First, Organization: head.Organization, Day: r.Today()}).Says

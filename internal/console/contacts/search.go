@@ -14,7 +14,7 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // How much a search shows of each kind, and how many campaigns it looks at, the newest first.
@@ -96,7 +96,7 @@ func searchCampaigns(r *page.Request, view *page.SearchView) error {
 
 // searchGifts finds a gift by its ID, by the number that receipts show, or by the ID that another system knows it by.
 func searchGifts(r *page.Request, view *page.SearchView) error {
-	var found []gifts.GiftRecord
+	var found []store.GiftRecord
 	number, _ := strconv.ParseInt(strings.TrimPrefix(view.Query, "#"), 10, 64)
 	byCode, err := r.Store.GiftRecord(r.Context(), r.Account(), view.Query)
 	if errors.Is(err, crm.ErrNotFound) {

@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -45,7 +44,7 @@ func RemoveTag(r *page.Request, contact crm.Contact) error {
 
 // changeTags adds or removes tags and says what became of those that the contact lacked and of those that it had. The next
 // page begins at the field for another one.
-func changeTags(r *page.Request, contact crm.Contact, names []string, change func(ctx context.Context, account, id int64, tags []string) (contacts.Document, error), lacked, had string) error {
+func changeTags(r *page.Request, contact crm.Contact, names []string, change func(ctx context.Context, account, id int64, tags []string) (store.ContactDocument, error), lacked, had string) error {
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -125,7 +124,7 @@ func suggestTags(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	options := tagLinks(r, slices.DeleteFunc(counts, func(tag contacts.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
+	options := tagLinks(r, slices.DeleteFunc(counts, func(tag store.TagCount) bool { return strings.Contains(tag.Name, ",") })) // chosen, it would become two
 	for i := range options {
 		options[i].Name = strings.TrimSuffix(typed, last) + options[i].Name
 	}
@@ -192,7 +191,7 @@ func TagsPage(r *page.Request) error {
 }
 
 // sizedTags are tags with how many contacts have them, archived ones too.
-func sizedTags(r *page.Request, counts []contacts.TagCount) ([]tagLink, error) {
+func sizedTags(r *page.Request, counts []store.TagCount) ([]tagLink, error) {
 	links := tagLinks(r, counts)
 	names := store.Collect(links, func(link tagLink) string { return link.Name })
 	archived, err := r.Store.ArchivedWithTags(r.Context(), r.Account(), names)

@@ -16,7 +16,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 	"donorbook/internal/web"
 )
 
@@ -52,7 +52,7 @@ func samples() map[string]any {
 	at := time.Date(2026, time.March, 9, 16, 5, 0, 0, time.UTC)
 	gift := func(name, title, method string, amount int64, marks ...page.Mark) *page.GiftRow {
 		given := giving.Gift{Giver: giving.Giver{FirstName: name}, Local: at, Method: method, Currency: "USD", Status: giving.Pending, Entries: []giving.Entry{{Amount: amount}}}
-		return &page.GiftRow{GiftRecord: gifts.GiftRecord{Gift: given}, Title: title, Marks: marks}
+		return &page.GiftRow{GiftRecord: store.GiftRecord{Gift: given}, Title: title, Marks: marks}
 	}
 	list := page.Table{Kind: "gifts", ID: "sample-gifts", Caption: "Sample gifts", Columns: page.GiftColumns, Rows: []*page.GiftRow{
 		gift("Ada Lund", "Winter Coat Drive", "card", 125_000), gift("Ravi Müller", "", "check", 75_50, page.Mark{Label: "Recurring", Color: "good"}),

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 const (
@@ -242,7 +242,7 @@ func UnreceiveDonation(r *page.Request, d donate.Donation) error {
 		return err
 	}
 	said := page.Notice{Text: page.GiftName(&g.Gift) + " was canceled. This donation waits for its money again."}
-	sent, err := r.Store.MailAbout(r.Context(), r.Account(), gifts.AboutGift(g.ID))
+	sent, err := r.Store.MailAbout(r.Context(), r.Account(), store.AboutGift(g.ID))
 	if err == nil && sent != nil && sent.Kind == mail.Thanks && sent.State() == mail.Sent {
 		said.Warning = "A thank-you was already mailed to " + sent.To + ". Tell the donor that it was a mistake."
 	}

@@ -9,7 +9,7 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 const donorsPerPage = 50
@@ -28,7 +28,7 @@ type donorsView struct {
 
 // donorRow is a donor, and the gifts behind the amount.
 type donorRow struct {
-	gifts.Donor
+	store.Donor
 	Amount    string // in all currencies
 	GiftsPath string
 }
@@ -119,10 +119,10 @@ func listDonors(r *page.Request, filter giving.DonorFilter, view *donorsView) er
 		rows = append(rows, &donorRow{d, page.MoneyList(d.Sums, found.Currency), r.GiftsAddress(page.With(page.With(page.GiftsOfYear(filter.GaveIn()), "contact", d.Contact.ID), "campaign", filter.Campaign))})
 	}
 	view.Table = r.NewList(DonorListing, view.Title, rows)
-	view.Export = page.ExportOf(page.DonorQuery(filter, gifts.DonorPlace{}), r.Path("/donors"))
+	view.Export = page.ExportOf(page.DonorQuery(filter, store.DonorPlace{}), r.Path("/donors"))
 	view.Found = page.Plural(found.Totals[filter.Kind], "donor") + donorWords(filter)
-	beside := func(at gifts.DonorPlace) string {
-		if at == (gifts.DonorPlace{}) {
+	beside := func(at store.DonorPlace) string {
+		if at == (store.DonorPlace{}) {
 			return ""
 		}
 		return r.DonorsAddress(filter, at)
@@ -139,7 +139,7 @@ func listDonors(r *page.Request, filter giving.DonorFilter, view *donorsView) er
 // donorTabs lead to the kinds of donors of a year.
 func donorTabs(r *page.Request, filter giving.DonorFilter, totals map[giving.DonorKind]int64) []page.Tab {
 	return page.TabsOf(donorKinds, filter.Kind, totals, func(kind giving.DonorKind) string {
-		return r.DonorsAddress(giving.DonorFilter{Year: filter.Year, Kind: kind}, gifts.DonorPlace{})
+		return r.DonorsAddress(giving.DonorFilter{Year: filter.Year, Kind: kind}, store.DonorPlace{})
 	})
 }
 
@@ -161,7 +161,7 @@ func donorWords(f giving.DonorFilter) string {
 }
 
 // donorPlace reads where a page of donors begins or ends. What is not a number is the first page: it comes from no link of ours.
-func donorPlace(q url.Values) (at gifts.DonorPlace) {
+func donorPlace(q url.Values) (at store.DonorPlace) {
 	if id, err := strconv.ParseInt(q.Get("after"), 10, 64); err == nil {
 		at.After = id
 	}

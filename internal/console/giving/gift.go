@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 const giftsPerPage = 50
@@ -90,14 +90,14 @@ func listGifts(r *page.Request, view *giftsView, filter giving.GiftFilter) error
 		return "one contact"
 	}
 	view.Pager, view.Found = l.Pager(totals.Total), foundGifts(totals, r.Currency(), view.Value("status"))
-	if slices.ContainsFunc(found, func(g gifts.GiftRecord) bool { return g.Net() > 0 && g.LeftCovered() > 0 }) {
+	if slices.ContainsFunc(found, func(g store.GiftRecord) bool { return g.Net() > 0 && g.LeftCovered() > 0 }) {
 		view.Found += " (covered fees not counted)"
 	}
 	return err
 }
 
 // foundGifts says how many gifts there are and what they sum up to, in each currency.
-func foundGifts(t gifts.GiftTotals, currency, status string) string {
+func foundGifts(t store.GiftTotals, currency, status string) string {
 	if t.Total == 0 {
 		return ""
 	}
@@ -156,13 +156,13 @@ func contactOf(r *page.Request, g *giving.Gift) (giftContact, error) {
 	return giftContact{Called: given}, err
 }
 
-func GiftOf(r *page.Request) (gifts.GiftRecord, error) {
+func GiftOf(r *page.Request) (store.GiftRecord, error) {
 	return r.Store.GiftRecord(r.Context(), r.Account(), r.PathValue("gift"))
 }
 
 // GiftPage shows a gift, with the forms that refund it and that receive a promise.
-func GiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
-	rows, err := r.GiftRows([]gifts.GiftRecord{record})
+func GiftPage(r *page.Request, record store.GiftRecord) (err error) {
+	rows, err := r.GiftRows([]store.GiftRecord{record})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // RecordGift records a gift of the contact in the path.
@@ -22,19 +21,19 @@ func RecordGift(r *page.Request, contact crm.Contact) error {
 	if err != nil {
 		return err
 	}
-	return saveNewGift(r, currency, func(gift *gifts.GiftDocument) page.Next {
+	return saveNewGift(r, currency, func(gift *store.GiftDocument) page.Next {
 		return page.Next{To: r.Path(page.ContactPath(r.ID)), Notice: page.Notice{View: r.Path(page.GiftPath(gift.Code)), Link: "View gift"}}
 	})
 }
 
 // saveNewGift records the gift of a form, once, and leads on as it is told to.
-func saveNewGift(r *page.Request, currency string, lead func(*gifts.GiftDocument) page.Next) error {
+func saveNewGift(r *page.Request, currency string, lead func(*store.GiftDocument) page.Next) error {
 	in, err := giving.ReadGiftForm(r.Form, currency, nil, r.Options.Region, r.Today())
 	if err != nil {
 		return err
 	}
 	made, err := r.Store.CreateGift(r.Once(func(made store.Result) page.Next {
-		gift := made.(gifts.GiftDocument)
+		gift := made.(store.GiftDocument)
 		to := lead(&gift)
 		to.Notice.Text = "The gift was recorded."
 		return to
@@ -71,7 +70,7 @@ func RecordGiftOf(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return saveNewGift(r, currency, func(gift *gifts.GiftDocument) page.Next {
+	return saveNewGift(r, currency, func(gift *store.GiftDocument) page.Next {
 		if r.Form.Value(page.AnotherField) == "" {
 			return page.Next{To: r.Path(page.GiftPath(gift.Code)), Notice: page.Notice{View: r.Path("/gifts/new"), Link: "Record another gift"}}
 		}
@@ -163,7 +162,7 @@ func currencyFor(r *page.Request) (string, error) {
 	return r.Currency(), nil
 }
 
-func EditGiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
+func EditGiftPage(r *page.Request, record store.GiftRecord) (err error) {
 	g := &record.Gift
 	g.FillForm(r.Form.SetUnsent)
 	contact, err := r.Store.ContactRecord(r.Context(), r.Account(), g.Contact)
@@ -184,7 +183,7 @@ func EditGiftPage(r *page.Request, record gifts.GiftRecord) (err error) {
 	return r.Render("gift_form", page.View{Title: "Edit gift", Section: "gifts", Form: r.Form, Data: view})
 }
 
-func SaveGift(r *page.Request, record gifts.GiftRecord) error {
+func SaveGift(r *page.Request, record store.GiftRecord) error {
 	g := &record.Gift
 	if r.Form.Sends(page.GiverText) {
 		if err := chooseGiver(r); err != nil {

@@ -12,13 +12,13 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // moneyMove is a refund, or the undoing of one. A person is asked before it is recorded.
 type moneyMove struct {
 	try   func(giving.Gift, *int64, time.Time) (giving.Gift, error)
-	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error)
+	save  func(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error)
 	done  string // what is said of the amount afterward
 	asked giftQuestion
 }
@@ -57,12 +57,12 @@ func (q giftQuestion) OfLeft() string {
 // last is the entry of the move.
 func (q giftQuestion) last() *giving.Entry { return &q.Moved.Entries[len(q.Moved.Entries)-1] }
 
-func RefundGift(r *page.Request, record gifts.GiftRecord) error {
+func RefundGift(r *page.Request, record store.GiftRecord) error {
 	return moveMoney(r, &record.Gift, moneyMove{giving.Gift.Refund, r.Store.RefundGift, " was refunded.",
 		giftQuestion{Title: "Refund %s to %s?", Button: "Record refund", Not: "Don’t refund"}})
 }
 
-func UndoRefund(r *page.Request, record gifts.GiftRecord) error {
+func UndoRefund(r *page.Request, record store.GiftRecord) error {
 	return moveMoney(r, &record.Gift, moneyMove{giving.Gift.UndoRefund, r.Store.UndoRefund, " refund undone.",
 		giftQuestion{Title: "Undo the refund of %s to %s?", Button: "Undo refund", Not: "Keep refund", Undoes: true}})
 }
@@ -97,7 +97,7 @@ func moveMoney(r *page.Request, g *giving.Gift, move moneyMove) error {
 		move.asked.Gift, move.asked.Moved, move.asked.Action = g, &moved, r.URL.Path
 		return r.Render("gift_question", page.View{Title: fmt.Sprintf(move.asked.Title, page.MovedMoney(&moved), page.GiverName(g.Giver)), Section: "gifts", Form: r.Form, Data: move.asked})
 	}
-	made, err := gifts.GiftDocument{}, crm.ErrChanged
+	made, err := store.GiftDocument{}, crm.ErrChanged
 	if seen == g.Version() {
 		made, err = move.save(r.Context(), r.Account(), g.Code, amount, seen)
 	}
@@ -125,7 +125,7 @@ func refundMailTo(r *page.Request, g *giving.Gift, undoes bool) (string, error) 
 }
 
 // ReceiveGift notes that a promise was kept, on the day that the form asks for.
-func ReceiveGift(r *page.Request, record gifts.GiftRecord) error {
+func ReceiveGift(r *page.Request, record store.GiftRecord) error {
 	status, day := string(giving.Succeeded), r.Form.Value("transacted_at")
 	in := giving.GiftInput{Status: &status, GivenAt: &day, Seen: cmp.Or(r.Form.Value(page.SeenField), "none")}
 	err := in.Validate(nil, false, r.Options.Region, r.Today())

@@ -3,7 +3,7 @@ package giving
 import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // voidView asks why a gift is voided.
@@ -13,7 +13,7 @@ type voidView struct {
 }
 
 // VoidPage asks why a gift that was entered by mistake is voided, and says what becomes of it.
-func VoidPage(r *page.Request, record gifts.GiftRecord) error {
+func VoidPage(r *page.Request, record store.GiftRecord) error {
 	g := &record.Gift
 	if _, err := g.VoidedBy(giving.Void{}, ""); err != nil {
 		return r.Done(nil, r.Path(page.GiftPath(g.Code)), page.Notice{Text: "Nothing was voided.", Warning: page.Trouble(err)})
@@ -24,7 +24,7 @@ func VoidPage(r *page.Request, record gifts.GiftRecord) error {
 }
 
 // VoidGift voids a gift.
-func VoidGift(r *page.Request, record gifts.GiftRecord) error {
+func VoidGift(r *page.Request, record store.GiftRecord) error {
 	reason, err := giving.CheckReason(nil, r.Form.Value("reason"))
 	if err == nil {
 		_, err = r.Store.VoidGift(r.Context(), r.Account(), record.Code, reason, r.Form.Value(page.SeenField))
@@ -33,7 +33,7 @@ func VoidGift(r *page.Request, record gifts.GiftRecord) error {
 }
 
 // UndoVoid makes a voided gift count again.
-func UndoVoid(r *page.Request, record gifts.GiftRecord) error {
+func UndoVoid(r *page.Request, record store.GiftRecord) error {
 	_, err := r.Store.UndoVoid(r.Context(), r.Account(), record.Code, r.Form.Value(page.SeenField))
 	return saved(r, "gift", record.Version(), err, page.GiftPath(record.Code), "Void undone. This gift counts again.")
 }

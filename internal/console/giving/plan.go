@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -175,7 +174,7 @@ func CreatePlan(r *page.Request, contact crm.Contact) error {
 		return err
 	}
 	made, err := r.Store.CreatePlan(r.Once(func(made store.Result) page.Next {
-		code := made.(gifts.PlanDocument).Code
+		code := made.(store.PlanDocument).Code
 		return page.Next{To: r.Path(page.ContactPath(r.ID)), Notice: page.Notice{Text: "The recurring gift was set up.", View: r.Path(page.PlanPath(code)), Link: "View recurring gift"}}
 	}), r.Account(), in)
 	return r.Done(err, r.Path(page.ContactPath(r.ID)), page.Notice{Text: "Recurring gift set up: " + page.PlanName(made.Plan) + ".", View: r.Path(page.PlanPath(made.Code)), Link: "View recurring gift"})

@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/thanks"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // receiptsView is what the page of a gift says about its receipts.
@@ -24,7 +24,7 @@ func receiptsOf(r *page.Request, g *giving.Gift) (v receiptsView, err error) {
 }
 
 // MakeReceipt makes the receipt for a gift, and shows it.
-func MakeReceipt(r *page.Request, record gifts.GiftRecord) error {
+func MakeReceipt(r *page.Request, record store.GiftRecord) error {
 	made, err := r.Store.IssueReceipt(r.Context(), r.Account(), record.Code)
 	return r.Done(err, r.Path("/receipts/"+made.Receipt), page.Notice{Text: "Receipt " + made.Receipt + " is ready to print or download."})
 }
@@ -40,10 +40,10 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	if err := page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf"); err != nil {
+	if err := page.BeginDownload(r.W, store.ReceiptName(&receipt), "pdf"); err != nil {
 		return err
 	}
-	return gifts.WriteReceipt(r.W, gifts.PaperOf(r.Currency()), &receipt)
+	return store.WriteReceipt(r.W, store.PaperOf(r.Currency()), &receipt)
 }
 
 const receiptsPerPage = 50

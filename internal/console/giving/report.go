@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/move"
 )
 
@@ -21,7 +20,7 @@ var reportColumns = []page.Column{{Name: "name", Label: "List"}, {Name: "text", 
 
 // reportView is a year of giving: the money by months, campaigns and methods, and who gave it. Every number leads to the list behind it.
 type reportView struct {
-	gifts.YearReport
+	store.YearReport
 	Year              int64
 	Earlier, Later    string // the years beside it; "" for one that has not begun
 	Figures           []page.Figure
@@ -96,7 +95,7 @@ func readReport(r *page.Request) (*reportView, error) {
 func reportFigures(r *page.Request, v *reportView, now time.Time) []page.Figure {
 	money := func(minor int64) string { return text.Money(minor, v.Currency) }
 	donors := func(year int64, kind giving.DonorKind) string {
-		return r.DonorsAddress(giving.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
+		return r.DonorsAddress(giving.DonorFilter{Year: year, Kind: kind}, store.DonorPlace{})
 	}
 	of, before := fmt.Sprint(v.Year), fmt.Sprint(v.Year-1)
 	counted := r.GiftsAddress(page.With(page.GiftsOfYear(v.Year), "status", giving.CountedGifts))
@@ -125,7 +124,7 @@ func reportParts(r *page.Request, v *reportView) error {
 	given := func(name, value string) string {
 		return r.GiftsAddress(page.With(page.GiftsOfYear(v.Year), name, value))
 	}
-	ids := store.Collect(v.Campaigns, func(part gifts.ReportPart[int64]) int64 { return part.Of })
+	ids := store.Collect(v.Campaigns, func(part store.ReportPart[int64]) int64 { return part.Of })
 	names, err := r.Store.CampaignNames(r.Context(), r.Account(), ids)
 	if err != nil {
 		return err
@@ -158,7 +157,7 @@ func reportParts(r *page.Request, v *reportView) error {
 		{giving.LapsedDonors, fmt.Sprintf("Lapsed: gave in %d, not in %d", v.Year-1, v.Year)}, {giving.AllDonors, fmt.Sprintf("All donors in %d", v.Year)},
 	} {
 		filter := giving.DonorFilter{Year: v.Year, Kind: kind.kind}
-		v.DonorRows = append(v.DonorRows, reportPart{Name: kind.name, Address: r.DonorsAddress(filter, gifts.DonorPlace{}), Count: page.Count(v.Donors[kind.kind]), Amount: money(v.Given[kind.kind])})
+		v.DonorRows = append(v.DonorRows, reportPart{Name: kind.name, Address: r.DonorsAddress(filter, store.DonorPlace{}), Count: page.Count(v.Donors[kind.kind]), Amount: money(v.Given[kind.kind])})
 	}
 	return nil
 }

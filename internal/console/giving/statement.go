@@ -10,7 +10,7 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
@@ -87,13 +87,13 @@ func StatementsPage(r *page.Request) error {
 }
 
 // tell says whose statements a page has, and where the others are.
-func (view *statementsView) tell(r *page.Request, filter giving.DonorFilter, found gifts.StatementPage) {
+func (view *statementsView) tell(r *page.Request, filter giving.DonorFilter, found store.StatementPage) {
 	view.Erased = found.Erased
 	if found.Total > 0 {
 		view.Found = page.Plural(found.Total, "donor") + donorWords(filter) + "."
 	}
-	address := func(at gifts.DonorPlace) string {
-		if at == (gifts.DonorPlace{}) {
+	address := func(at store.DonorPlace) string {
+		if at == (store.DonorPlace{}) {
 			return ""
 		}
 		return page.WithQuery(r.Path("/statements"), page.DonorQuery(filter, at))

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // thanksView says on the page of a gift whether someone has thanked for it.
@@ -35,13 +35,13 @@ func thanksOf(r *page.Request, g *giving.Gift) (v thanksView, err error) {
 		return v, err
 	}
 	v.By = people.Called(g.Thanks.By)
-	v.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), gifts.AboutGift(g.ID))
+	v.Mail, err = r.Store.MailAbout(r.Context(), r.Account(), store.AboutGift(g.ID))
 	return v, err
 }
 
 // thankView is the page on which a person sees a thank-you before it goes.
 type thankView struct {
-	gifts.ThankYou
+	store.ThankYou
 	Gift             *giving.Gift
 	Form             *page.Form
 	Occasions        []page.Option
@@ -61,7 +61,7 @@ func occasionOf(r *page.Request) thanks.Occasion {
 	return thanks.Occasion(r.URL.Query().Get("occasion"))
 }
 
-func ThankPage(r *page.Request, record gifts.GiftRecord) error {
+func ThankPage(r *page.Request, record store.GiftRecord) error {
 	view := thankView{Gift: &record.Gift, Form: r.Form, Mails: r.Store.Mails()}
 	var err error
 	if view.ThankYou, err = r.Store.ThankYou(r.Context(), r.Account(), &record.Gift, occasionOf(r)); err != nil {
@@ -98,8 +98,8 @@ func (v *thankView) offerReceipt(r *page.Request) (err error) {
 }
 
 // thankFor does what the person has chosen: sends the mail, notes a letter and shows it, or notes that there is nothing to do.
-func ThankFor(r *page.Request, record gifts.GiftRecord) error {
-	how := gifts.Thank{How: r.Form.Value("how"), Occasion: occasionOf(r), Again: r.Form.Value("again") != "", Receipt: r.Form.Value("receipt") != ""}
+func ThankFor(r *page.Request, record store.GiftRecord) error {
+	how := store.Thank{How: r.Form.Value("how"), Occasion: occasionOf(r), Again: r.Form.Value("again") != "", Receipt: r.Form.Value("receipt") != ""}
 	if !slices.Contains(giving.WaysToThank, how.How) {
 		return doc.NewInvalid("how", doc.Required)
 	}
@@ -121,7 +121,7 @@ func ThankFor(r *page.Request, record gifts.GiftRecord) error {
 }
 
 // letterPage is a thank-you to print.
-func LetterPage(r *page.Request, record gifts.GiftRecord) error {
+func LetterPage(r *page.Request, record store.GiftRecord) error {
 	y, err := r.Store.ThankYou(r.Context(), r.Account(), &record.Gift, occasionOf(r))
 	if err == nil && y.Contact.Erased() {
 		err = crm.ErrNotFound
@@ -143,7 +143,7 @@ func LetterPage(r *page.Request, record gifts.GiftRecord) error {
 
 // letterView is a letter, on a sheet of its own.
 type letterView struct {
-	gifts.ThankYou
+	store.ThankYou
 	Gift     *giving.Gift
 	Today    time.Time
 	From, To []string // addresses
@@ -152,11 +152,11 @@ type letterView struct {
 
 // textsView are the thank-you texts of an organization, or one of them.
 type textsView struct {
-	Texts   []gifts.TemplateDocument
+	Texts   []store.TemplateDocument
 	Text    thanks.Template
 	Form    *page.Form
 	Fields  []string
-	Preview *gifts.ThankYou // with the latest gift; nil where there is none
+	Preview *store.ThankYou // with the latest gift; nil where there is none
 }
 
 func TextsPage(r *page.Request) error {
@@ -184,7 +184,7 @@ func TextPage(r *page.Request, t thanks.Template) error {
 	r.Form.SetUnsent("amount", doc.EmptyWhere(t.Amount == 0, text.MoneyInput(t.Amount, r.Currency())))
 	latest, err := r.Store.LatestGifts(r.Context(), r.Account(), giving.GiftFilter{Counted: true}, 1)
 	if err == nil && len(latest) > 0 {
-		var y gifts.ThankYou
+		var y store.ThankYou
 		if y, err = r.Store.ThankYou(r.Context(), r.Account(), &latest[0].Gift, t.Occasion); err == nil {
 			view.Preview = &y
 		}

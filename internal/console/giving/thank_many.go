@@ -7,14 +7,14 @@ import (
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
 // manyView says what thanking for many gifts would do, before it is done.
 type manyView struct {
 	jobs.MailingProgress
-	First    *gifts.ThankYou // that goes out, as an example
+	First    *store.ThankYou // that goes out, as an example
 	Left     []page.LeftLine
 	Whom     string // which gifts, in words
 	Seen     int64  // how many

@@ -14,8 +14,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // How much of each list the home page shows.
@@ -29,14 +27,14 @@ const (
 
 // homeView is an organization at a glance.
 type homeView struct {
-	Contacts       contacts.Counts
+	Contacts       store.Counts
 	Growth         page.Chart
 	Grown          int64 // new contacts in all of its months
 	ThisMonth      int64 // new contacts
 	LastMonth      int64
 	MonthAt        string // the list of those of this month
 	Newest         []crm.Contact
-	Tags           []contacts.TagCount
+	Tags           []store.TagCount
 	Campaigns      []page.CampaignRow
 	CampaignsTotal int64
 	Giving         *givingView // nil while no gift was recorded
@@ -209,12 +207,12 @@ const (
 
 // givingView is what a fundraiser looks at first. Every number leads to the list behind it.
 type givingView struct {
-	gifts.GivingOverview
+	store.GivingOverview
 	Figures   []page.Figure
 	Chart     page.Chart
-	Top       []gifts.CampaignGiving // of the year
-	Largest   []gifts.GiftRecord
-	Campaigns map[int64]gifts.CampaignName // of the largest gifts
+	Top       []store.CampaignGiving // of the year
+	Largest   []store.GiftRecord
+	Campaigns map[int64]store.CampaignName // of the largest gifts
 	Year      int64
 	OthersAt  string // the list of the gifts of the same time, with those in other currencies
 }
@@ -226,7 +224,7 @@ func glanceAtGiving(r *page.Request, ctx context.Context) (*givingView, error) {
 	if err != nil || !overview.Any {
 		return nil, err
 	}
-	months := page.LastMonths(now, gifts.OverviewMonths)
+	months := page.LastMonths(now, store.OverviewMonths)
 	view := &givingView{GivingOverview: overview, Year: giving.Year(now), Figures: givingFigures(r, overview, now)}
 	view.OthersAt = r.GiftsAddress(url.Values{"from": {months[0].Format(time.DateOnly)}})
 	amounts := store.Collect(months, func(month time.Time) int64 { return overview.Months[giving.Month(month)].Amount })
@@ -237,20 +235,20 @@ func glanceAtGiving(r *page.Request, ctx context.Context) (*givingView, error) {
 	if view.Largest, err = r.Store.LargestGifts(ctx, r.Account(), largestMonths, homeLargest); err != nil {
 		return nil, err
 	}
-	campaigns := store.Collect(view.Largest, func(g gifts.GiftRecord) int64 { return g.Campaign })
+	campaigns := store.Collect(view.Largest, func(g store.GiftRecord) int64 { return g.Campaign })
 	view.Campaigns, err = r.Store.CampaignNames(ctx, r.Account(), campaigns)
 	return view, err
 }
 
 // givingFigures are the numbers at the head of the page. The first is the one that people look for.
-func givingFigures(r *page.Request, o gifts.GivingOverview, now time.Time) []page.Figure {
+func givingFigures(r *page.Request, o store.GivingOverview, now time.Time) []page.Figure {
 	year := giving.Year(now)
 	money := func(minor int64) string { return text.Money(minor, o.Currency) }
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	before := first.AddDate(-1, 0, 0)
 	thisYear, lastYear := strconv.FormatInt(year, 10), strconv.FormatInt(year-1, 10)
 	donors := func(year int64, kind giving.DonorKind) string {
-		return r.DonorsAddress(giving.DonorFilter{Year: year, Kind: kind}, gifts.DonorPlace{})
+		return r.DonorsAddress(giving.DonorFilter{Year: year, Kind: kind}, store.DonorPlace{})
 	}
 	gifts := r.GiftsAddress(page.With(page.GiftsOfYear(year), "status", giving.CountedGifts))
 	figures := []page.Figure{
@@ -288,7 +286,7 @@ func givingFigures(r *page.Request, o gifts.GivingOverview, now time.Time) []pag
 }
 
 // againstLastYear is what was raised this year, and how much more or less that is than at the same day last year.
-func againstLastYear(r *page.Request, o gifts.GivingOverview, now time.Time) page.Figure {
+func againstLastYear(r *page.Request, o store.GivingOverview, now time.Time) page.Figure {
 	year := giving.Year(now)
 	until := page.SameDayBefore(now)
 	f := page.Figure{

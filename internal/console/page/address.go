@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
@@ -23,12 +23,12 @@ func ImportPath(id int64) string { return "/imports/" + strconv.FormatInt(id, 10
 func FieldPath(id int64) string { return "/settings/fields/" + strconv.FormatInt(id, 10) }
 
 // DonorsAddress is the list of donors that a filter finds, at a place of it.
-func (r *Request) DonorsAddress(f giving.DonorFilter, at gifts.DonorPlace) string {
+func (r *Request) DonorsAddress(f giving.DonorFilter, at store.DonorPlace) string {
 	return WithQuery(r.Path("/donors"), DonorQuery(f, at))
 }
 
 // DonorQuery is a filter of donors, at a place of what it finds.
-func DonorQuery(f giving.DonorFilter, at gifts.DonorPlace) url.Values {
+func DonorQuery(f giving.DonorFilter, at store.DonorPlace) url.Values {
 	q := url.Values{}
 	add := func(name string, value int64) {
 		if value != 0 {

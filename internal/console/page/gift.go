@@ -9,12 +9,12 @@ import (
 
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // GiftRow is a gift in a list, with the title of its campaign.
 type GiftRow struct {
-	gifts.GiftRecord
+	store.GiftRecord
 	Title string
 	Marks []Mark
 	Waits string // for thanks
@@ -27,7 +27,7 @@ var GiftColumns = []Column{
 }
 
 // GiftTable is the table of some gifts on the page of something else, without some of the columns. It is nil for none.
-func (r *Request) GiftTable(caption string, gifts []gifts.GiftRecord, left ...string) (*Table, error) {
+func (r *Request) GiftTable(caption string, gifts []store.GiftRecord, left ...string) (*Table, error) {
 	rows, err := r.GiftRows(gifts)
 	t := r.NewTable("gifts", caption, Without(GiftColumns, left...), rows)
 	if t.ID = "gifts-list"; len(rows) == 0 {
@@ -68,8 +68,8 @@ func giftMarks(g *giving.Gift, now time.Time) (marks []Mark) {
 }
 
 // GiftRows are the rows of some gifts.
-func (r *Request) GiftRows(all []gifts.GiftRecord) (rows []*GiftRow, err error) {
-	titles, err := titlesOf(r, all, func(g *gifts.GiftRecord) int64 { return g.Campaign })
+func (r *Request) GiftRows(all []store.GiftRecord) (rows []*GiftRow, err error) {
+	titles, err := titlesOf(r, all, func(g *store.GiftRecord) int64 { return g.Campaign })
 	for _, g := range all {
 		rows = append(rows, &GiftRow{g, titles[g.Campaign], giftMarks(&g.Gift, text.WallClock(r.Now(), r.Zone())), WaitWords(&g.Gift, r.Today())})
 	}
@@ -128,7 +128,7 @@ func (r *Request) CampaignOptions(chosen, none, currency string) ([]Option, erro
 	if err != nil {
 		return nil, err
 	}
-	if id := ParseID(chosen); id > 0 && !slices.ContainsFunc(all, func(n gifts.CampaignName) bool { return n.ID == id }) {
+	if id := ParseID(chosen); id > 0 && !slices.ContainsFunc(all, func(n store.CampaignName) bool { return n.ID == id }) {
 		names, err := r.Store.CampaignNames(r.Context(), r.Account(), []int64{id})
 		if err != nil {
 			return nil, err

@@ -8,7 +8,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // FoundContacts is how many contacts a search shows.
@@ -23,7 +23,7 @@ type SearchView struct {
 	List      string      // address of all of them
 	Campaigns []CampaignRow
 	Gifts     []*GiftRow
-	Named     []gifts.CampaignName // campaigns, while a person types
+	Named     []store.CampaignName // campaigns, while a person types
 	Pick      bool                 // a contact is chosen, and no page opened
 	Exact     []string             // addresses of what has the text as its id
 }

@@ -12,8 +12,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 const (
@@ -142,9 +141,9 @@ type HistoryView struct {
 type Names struct {
 	People    People
 	contacts  map[int64]crm.Contact
-	campaigns map[int64]gifts.CampaignName
-	gifts     map[int64]contacts.GiftName
-	plans     map[int64]contacts.GiftName
+	campaigns map[int64]store.CampaignName
+	gifts     map[int64]store.GiftName
+	plans     map[int64]store.GiftName
 	fields    *custom.Fields
 	zone      *time.Location // of the organization
 	whole     bool           // values are said to their ends
@@ -196,7 +195,7 @@ func (r *Request) NamesOf(found []history.Activity) (n Names, err error) {
 			if err != nil {
 				return n, err
 			}
-			n.plans[id] = contacts.GiftName{Code: plan.Code, Currency: plan.Currency, Contact: plan.Contact}
+			n.plans[id] = store.GiftName{Code: plan.Code, Currency: plan.Currency, Contact: plan.Contact}
 		}
 	}
 	if ofFields {
@@ -235,7 +234,7 @@ func (n Names) About(r *Request, a *history.Activity) Link {
 }
 
 // from is whose gift or plan it is, "" where that is not known.
-func (n Names) from(word string, gift contacts.GiftName) string {
+func (n Names) from(word string, gift store.GiftName) string {
 	if name := ContactName(n.contacts[gift.Contact]); name != "" {
 		return word + name
 	}

@@ -10,7 +10,7 @@ import (
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/store/contacts"
+	"donorbook/internal/store"
 )
 
 // HistoryPage shows the history of the organization, or the part of it that the filters ask for.
@@ -21,10 +21,10 @@ func HistoryPage(r *page.Request) error {
 	q := r.URL.Query()
 	r.Form.Fields = q
 	view := page.HistoryView{Form: r.Form, Abouts: []page.Option{{Label: "Everything"}}}
-	for _, about := range slices.Sorted(maps.Keys(contacts.HistoryAbout)) {
+	for _, about := range slices.Sorted(maps.Keys(store.HistoryAbout)) {
 		view.Abouts = append(view.Abouts, page.Option{Value: about, Label: page.Capital(about)})
 	}
-	place := contacts.HistoryPlace{Before: page.ParseID(q.Get("before")), After: page.ParseID(q.Get("after")), About: q.Get("about"), Who: q.Get("who"), From: dayOf(r, "from"), To: dayOf(r, "to")}
+	place := store.HistoryPlace{Before: page.ParseID(q.Get("before")), After: page.ParseID(q.Get("after")), About: q.Get("about"), Who: q.Get("who"), From: dayOf(r, "from"), To: dayOf(r, "to")}
 	if !place.To.IsZero() {
 		place.To = place.To.AddDate(0, 0, 1)
 	}
@@ -93,7 +93,7 @@ func actorOptions(r *page.Request, people page.People) ([]page.Option, error) {
 }
 
 // entry is one entry of the organization's history.
-func entry(n page.Names, r *page.Request, e contacts.HistoryEntry, part contacts.HistoryPart) page.TimelineRow {
+func entry(n page.Names, r *page.Request, e store.HistoryEntry, part store.HistoryPart) page.TimelineRow {
 	var rows []page.TimelineRow
 	for _, a := range e.Changes {
 		row := n.Row(r, a)
@@ -136,7 +136,7 @@ func entry(n page.Names, r *page.Request, e contacts.HistoryEntry, part contacts
 }
 
 // groupWords say what was done to many things.
-func groupWords(e *contacts.HistoryEntry) string {
+func groupWords(e *store.HistoryEntry) string {
 	a, many := &e.Changes[0], e.Things() > 1 && !e.Mixed
 	things := func(thing string) string { return page.Count(e.Things()) + " " + thing + "s." }
 	switch {

@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 func TestAccountsAreListedOldestFirst(t *testing.T) {
@@ -178,8 +177,8 @@ func TestSettingsThatChangeAtOnceAreBothKept(t *testing.T) {
 	address, id := "1 Quay", "04-1"
 	x := &script{t: t, s: s}
 	for _, in := range []access.AccountSettingsInput{{Address: &address}, {TaxID: &id}} {
-		x.add(func() (contacts.Document, error) {
-			return contacts.Document{}, s.SetAccountSettings(t.Context(), account.Number, in)
+		x.add(func() (store.ContactDocument, error) {
+			return store.ContactDocument{}, s.SetAccountSettings(t.Context(), account.Number, in)
 		})
 	}
 	x.mustRun(account.Number)

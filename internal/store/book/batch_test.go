@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 )
 
 // script is a number of changes of contacts that run as one batch. Each records its answer.
@@ -24,12 +22,12 @@ type script struct {
 	t       *testing.T
 	s       *Book
 	changes []func() error
-	answers []contacts.Document
+	answers []store.ContactDocument
 }
 
-func (x *script) add(change func() (contacts.Document, error)) {
+func (x *script) add(change func() (store.ContactDocument, error)) {
 	i := len(x.changes)
-	x.answers = append(x.answers, contacts.Document{})
+	x.answers = append(x.answers, store.ContactDocument{})
 	x.changes = append(x.changes, func() (err error) {
 		x.answers[i], err = change()
 		return err
@@ -38,30 +36,30 @@ func (x *script) add(change func() (contacts.Document, error)) {
 
 func (x *script) create(account int64, body string, mode crm.CreateMode) {
 	in := input(x.t, body)
-	x.add(func() (contacts.Document, error) { return x.s.CreateContact(x.t.Context(), account, in, mode) })
+	x.add(func() (store.ContactDocument, error) { return x.s.CreateContact(x.t.Context(), account, in, mode) })
 }
 
 func (x *script) update(account, id int64, body string) {
 	in := input(x.t, body)
-	x.add(func() (contacts.Document, error) { return x.s.UpdateContact(x.t.Context(), account, id, in) })
+	x.add(func() (store.ContactDocument, error) { return x.s.UpdateContact(x.t.Context(), account, id, in) })
 }
 
 func (x *script) addTags(account, id int64, tags ...string) {
-	x.add(func() (contacts.Document, error) { return x.s.AddTags(x.t.Context(), account, id, tags) })
+	x.add(func() (store.ContactDocument, error) { return x.s.AddTags(x.t.Context(), account, id, tags) })
 }
 
 func (x *script) removeTags(account, id int64, tags ...string) {
-	x.add(func() (contacts.Document, error) { return x.s.RemoveTags(x.t.Context(), account, id, tags) })
+	x.add(func() (store.ContactDocument, error) { return x.s.RemoveTags(x.t.Context(), account, id, tags) })
 }
 
 func (x *script) archive(account, id int64) {
-	x.add(func() (contacts.Document, error) {
-		return contacts.Document{ID: id}, x.s.ArchiveContact(x.t.Context(), account, id)
+	x.add(func() (store.ContactDocument, error) {
+		return store.ContactDocument{ID: id}, x.s.ArchiveContact(x.t.Context(), account, id)
 	})
 }
 
 func (x *script) restore(account, id int64) {
-	x.add(func() (contacts.Document, error) { return x.s.RestoreContact(x.t.Context(), account, id) })
+	x.add(func() (store.ContactDocument, error) { return x.s.RestoreContact(x.t.Context(), account, id) })
 }
 
 // run runs the batch, which must end with one commit.
@@ -139,7 +137,7 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 	for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
 		equal(t, get(t, s, account, id).FirstName, want, "contact %d", id)
 	}
-	wantTags(t, s, other, contacts.TagCount{Name: "ours", Contacts: 1})
+	wantTags(t, s, other, store.TagCount{Name: "ours", Contacts: 1})
 	equal(t, len(must(s.SuggestTags(t.Context(), account, "new", 10))(t)), 0, "the tag of an archived contact counts")
 	equal(t, create(t, s, account, `{"first_name":"Four"}`).ID, made+3, "the next contact has the id")
 }
@@ -172,8 +170,8 @@ func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
 		!slices.Equal(p.Tags, []string{"a", "b", "c"}) {
 		t.Errorf("the contact is %s", document)
 	}
-	wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "b", Contacts: 1},
-		contacts.TagCount{Name: "c", Contacts: 1})
+	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 1}, store.TagCount{Name: "b", Contacts: 1},
+		store.TagCount{Name: "c", Contacts: 1})
 	equal(t, search(t, s, account, crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
 }
 
@@ -193,8 +191,8 @@ func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
 		equal(t, parse(t, x.answers[i].Append(nil)).Tags, want, "change %d was answered with the tags", i)
 	}
 	equal(t, get(t, s, account, id).Tags, []string{"kept", "newer", "old"}, "the tags")
-	wantTags(t, s, account, contacts.TagCount{Name: "kept", Contacts: 2},
-		contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "old", Contacts: 1})
+	wantTags(t, s, account, store.TagCount{Name: "kept", Contacts: 2},
+		store.TagCount{Name: "newer", Contacts: 1}, store.TagCount{Name: "old", Contacts: 1})
 	equal(t, len(search(t, s, account, crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
 }
 
@@ -233,16 +231,16 @@ func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
 func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	s, account := newBookOf(t)
 	x := script{t: t, s: s}
-	for i := range derived.FewCandidates + 4 {
+	for i := range store.FewCandidates + 4 {
 		x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i),
 			crm.Force)
 	}
 	x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 	x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
 	x.mustRun(account)
-	x.wantAnswer(derived.FewCandidates+4, doc.MakeID(account, 11), true)
-	x.wantAnswer(derived.FewCandidates+5, doc.MakeID(account, 1), true)
-	wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
+	x.wantAnswer(store.FewCandidates+4, doc.MakeID(account, 11), true)
+	x.wantAnswer(store.FewCandidates+5, doc.MakeID(account, 1), true)
+	wantTags(t, s, account, store.TagCount{Name: "t", Contacts: 2})
 }
 
 // The look-ups of a batch see what its earlier changes leave, not what was there before them.
@@ -250,7 +248,7 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 	ctx := t.Context()
 	s, account := newBookOf(t)
 	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-	made := make([]contacts.Document, 6)
+	made := make([]store.ContactDocument, 6)
 	creates := func(i int, body string) func() error {
 		in := input(t, body)
 		return func() (err error) {

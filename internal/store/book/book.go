@@ -5,15 +5,10 @@ import (
 	"context"
 
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 	"donorbook/internal/store/donations"
 	"donorbook/internal/store/duplicates"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/mails"
 	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 	"donorbook/internal/store/people"
@@ -21,7 +16,7 @@ import (
 
 // Book is an open database, with everything that can be done to it.
 type Book struct {
-	*store.Base
+	*store.Store
 	*check.CheckStore
 	*merges.MergeStore
 	*duplicates.DuplicateStore
@@ -30,15 +25,13 @@ type Book struct {
 
 // Open opens the database, creates it if it does not exist, and upgrades an older one. It lists what units of work and jobs are made of: nothing registers itself.
 func Open(ctx context.Context, o store.Options) (*Book, error) {
-	base, err := store.Open(ctx, o, check.Derive, derived.Part(), contacts.Part(), campaigns.Part(), gifts.Part(), merges.Part())
+	base, err := store.Open(ctx, o, check.Derive)
 	if err != nil {
 		return nil, err
 	}
-	outbox := mails.New(base)
-	gifts := gifts.New(contacts.New(base), campaigns.New(outbox))
-	jobs := jobs.New(gifts, people.New(base, outbox))
+	jobs := jobs.New(base, people.New(base))
 	moved := merges.New(jobs)
 	pairs := duplicates.New(jobs, moved)
 	jobs.Use(merges.MoveKind, move.EraseKind, pairs.SureKind(), move.EraseAll, pairs.LookOnce)
-	return &Book{base, check.New(move.New(jobs)), moved, pairs, donations.New(gifts)}, nil
+	return &Book{base, check.New(move.New(jobs)), moved, pairs, donations.New(base)}, nil
 }

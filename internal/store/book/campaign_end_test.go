@@ -16,8 +16,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
-	"donorbook/internal/store/gifts"
 )
 
 // giftTo is a valid gift of a new contact to a campaign.
@@ -30,7 +28,7 @@ func giftTo(t *testing.T, campaign int64, currency, amount string) giving.GiftIn
 
 // give records gifts to a campaign, each from another contact.
 func give(t *testing.T, s *Book, owner access.Account, campaign int64, currency string,
-	amounts ...string) (gifts []gifts.GiftDocument) {
+	amounts ...string) (gifts []store.GiftDocument) {
 	t.Helper()
 	for _, amount := range amounts {
 		g := must(s.CreateGift(t.Context(), owner.Number, giftTo(t, campaign, currency, amount)))(t)
@@ -139,15 +137,15 @@ func TestAStateAndAPaymentLinkAreImportedAndStay(t *testing.T) {
 	}
 	for _, step := range []struct {
 		rows         string
-		done         campaigns.ImportResult
+		done         store.ImportResult
 		status, link string
 	}{
-		{`[{"title":"Gala","slug":"gala"}]`, campaigns.ImportResult{Created: 1}, campaign.Published, ""},
+		{`[{"title":"Gala","slug":"gala"}]`, store.ImportResult{Created: 1}, campaign.Published, ""},
 		{`[{"slug":"gala","status":"draft","payment_link":"https://pay.example.org/g"}]`,
-			campaigns.ImportResult{Updated: 1}, campaign.Draft, "https://pay.example.org/g"},
-		{`[{"slug":"gala","status":"draft"}]`, campaigns.ImportResult{Unchanged: 1}, campaign.Draft,
+			store.ImportResult{Updated: 1}, campaign.Draft, "https://pay.example.org/g"},
+		{`[{"slug":"gala","status":"draft"}]`, store.ImportResult{Unchanged: 1}, campaign.Draft,
 			"https://pay.example.org/g"},
-		{`[{"slug":"gala","status":"closed","payment_link":null}]`, campaigns.ImportResult{Updated: 1},
+		{`[{"slug":"gala","status":"closed","payment_link":null}]`, store.ImportResult{Updated: 1},
 			campaign.Closed, ""},
 	} {
 		wire := before()

@@ -16,7 +16,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 // campaignInput is a valid input of one row.
@@ -146,7 +145,7 @@ func TestANewCampaignIsAlwaysNew(t *testing.T) {
 	equal(t, len(campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)), 4, "campaigns, want 4")
 	// An import still finds the account's own campaign by the slug.
 	equal(t, mustImport(t, s, f.root, `[{"title":"Other","slug":"ball","goal":7}]`),
-		(campaigns.ImportResult{Updated: 1}))
+		(store.ImportResult{Updated: 1}))
 }
 
 func TestConcurrentCampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
-	"donorbook/internal/store/campaigns"
+	"donorbook/internal/store"
 )
 
 // family is an organization with a chapter, and a chapter of that, and a stranger.
@@ -33,12 +33,12 @@ func newFamily(t *testing.T, s *Book) (f family) {
 	return f
 }
 
-func importAll(t *testing.T, s *Book, owner access.Account, rows string) (campaigns.ImportResult, error) {
+func importAll(t *testing.T, s *Book, owner access.Account, rows string) (store.ImportResult, error) {
 	t.Helper()
 	return s.ImportCampaigns(t.Context(), owner, must(campaign.DecodeAll([]byte(rows)))(t))
 }
 
-func mustImport(t *testing.T, s *Book, owner access.Account, rows string) campaigns.ImportResult {
+func mustImport(t *testing.T, s *Book, owner access.Account, rows string) store.ImportResult {
 	t.Helper()
 	return must(importAll(t, s, owner, rows))(t)
 }
@@ -83,12 +83,12 @@ func TestASecondImportUpdatesBySlug(t *testing.T) {
 	s := newBook(t)
 	f := newFamily(t, s)
 	first := mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`)
-	equal(t, first, (campaigns.ImportResult{Created: 2}), "first import")
+	equal(t, first, (store.ImportResult{Created: 2}), "first import")
 	before := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 100)
 	equal(t, mustImport(t, s, f.root, `[{"title":"Coats","raised":10.5},{"title":"Ride","slug":"ride"}]`),
-		(campaigns.ImportResult{Unchanged: 2}), "the same import again")
+		(store.ImportResult{Unchanged: 2}), "the same import again")
 	second := mustImport(t, s, f.root, `[{"slug":"ride","title":"Ride on"},{"title":"Coats","raised":99}]`)
-	equal(t, second, (campaigns.ImportResult{Updated: 2}), "second import")
+	equal(t, second, (store.ImportResult{Updated: 2}), "second import")
 	after := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 100)
 	if len(after) != 2 || after[0].ID != before[0].ID || after[0].Raised != 99 || after[1].Title != "Ride on" ||
 		after[1].URL != "https://give.example.org/ride" {

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // movedOn are columns that a repair moves on, so that nodes read again what they remember.
@@ -278,8 +277,8 @@ func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
 				return err
 			}
 			contact.ID = doc.MakeID(account.Number, a.ContactSeq+1)
-			at := contacts.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
-			return contacts.PlaceContact(x, a, at, contact, find.ContactRows(&contact, account.Number))
+			at := store.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
+			return store.PlaceContact(x, a, at, contact, find.ContactRows(&contact, account.Number))
 		}))
 	}
 	want := fmt.Sprintf(

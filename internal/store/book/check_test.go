@@ -17,8 +17,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // check checks a store, and returns what was found.
@@ -74,7 +72,7 @@ func TestACheckTellsWhatIsLost(t *testing.T) {
 			t.Errorf("%+v: %s", report, all)
 		}
 		err := s.Read(t.Context(), func(c db.Conn) error {
-			return errOf(c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, contacts.SQLLoadContacts,
+			return errOf(c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, store.SQLLoadContacts,
 				root, []int64{id(3)}))
 		})
 		succeed(t, err)
@@ -228,12 +226,12 @@ func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
 	if found := search(t, b, account, crm.Active, typed("p2 late"), 25); len(found) != 11 { // P2 and P20 to P29
 		t.Errorf("the search finds %v", found)
 	}
-	wantTags(t, b, account, contacts.TagCount{Name: "all", Contacts: 350},
-		contacts.TagCount{Name: "late", Contacts: 50}, contacts.TagCount{Name: "t0", Contacts: 43},
-		contacts.TagCount{Name: "t1", Contacts: 43}, contacts.TagCount{Name: "t2", Contacts: 43},
-		contacts.TagCount{Name: "t3", Contacts: 43},
-		contacts.TagCount{Name: "t4", Contacts: 43}, contacts.TagCount{Name: "t5", Contacts: 43},
-		contacts.TagCount{Name: "t6", Contacts: 42})
+	wantTags(t, b, account, store.TagCount{Name: "all", Contacts: 350},
+		store.TagCount{Name: "late", Contacts: 50}, store.TagCount{Name: "t0", Contacts: 43},
+		store.TagCount{Name: "t1", Contacts: 43}, store.TagCount{Name: "t2", Contacts: 43},
+		store.TagCount{Name: "t3", Contacts: 43},
+		store.TagCount{Name: "t4", Contacts: 43}, store.TagCount{Name: "t5", Contacts: 43},
+		store.TagCount{Name: "t6", Contacts: 42})
 }
 
 // A repair fixes what was found and does not change what is correct.
@@ -256,7 +254,7 @@ func TestARepairHurtsNothingElse(t *testing.T) {
 		t.Errorf("after the repair: %q", again)
 	}
 	counts := must(s.LargestTags(t.Context(), account, 5))(t)
-	if len(counts) != 1 || counts[0] != (contacts.TagCount{Name: "gala", Contacts: 1}) {
+	if len(counts) != 1 || counts[0] != (store.TagCount{Name: "gala", Contacts: 1}) {
 		t.Errorf("tags are counted as %v", counts)
 	}
 }
@@ -312,18 +310,18 @@ func checkAccount(t testing.TB, c db.Conn, account int64) error {
 	tags, wantTags := map[tagName]int64{}, map[tagName]int64{}
 	wantSets, lastGifts, given := map[string][]int64{}, map[int64]int64{}, map[int64]int64{}
 	err = c.Each(func(r db.Row) error {
-		if _, g := gifts.ScanGift(r); g.Damage == nil && g.Net() > 0 {
+		if _, g := store.ScanGift(r); g.Damage == nil && g.Net() > 0 {
 			if g.Currency == row.Currency {
 				given[g.Contact] += g.Net()
 			}
-			lastGifts[g.Contact] = gifts.Later(lastGifts[g.Contact], firstSecond(g.Local.Unix()))
+			lastGifts[g.Contact] = store.Later(lastGifts[g.Contact], firstSecond(g.Local.Unix()))
 			if name, seq := fmt.Sprintf("d:%d", g.Campaign), doc.IDSeq(g.Contact); g.Campaign != 0 &&
 				!slices.Contains(wantSets[name], seq) {
 				wantSets[name] = append(wantSets[name], seq)
 			}
 		}
 		return nil
-	}, `SELECT `+gifts.GiftColumns+` FROM gift WHERE account_id = $1`, account)
+	}, `SELECT `+store.GiftColumns+` FROM gift WHERE account_id = $1`, account)
 	if err != nil {
 		return err
 	}
@@ -420,7 +418,7 @@ func checkSets(t testing.TB, c db.Conn, account int64, want map[string][]int64) 
 	got := map[string][]int64{}
 	for _, name := range names {
 		var set db.Set
-		if err := contacts.AddBlocks(c, account, name, 0, &set); err != nil {
+		if err := store.AddBlocks(c, account, name, 0, &set); err != nil {
 			return err
 		}
 		got[name] = set.Page(0, set.Count())

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
@@ -149,8 +148,8 @@ func TestWhatAnotherVersionHasDerivedIsDerivedAnew(t *testing.T) {
 	d := create(t, s, account, `{"first_name":"Q","emails":[{"value":"P7@x.org"}]}`)
 	equal(t, d.Merged, true, "merged into")
 	equal(t, doc.IDSeq(d.ID), 8, "merged into")
-	wantTags(t, s, account, contacts.TagCount{Name: "t1", Contacts: 150}, contacts.TagCount{Name: "t2", Contacts: 150},
-		contacts.TagCount{Name: "t0", Contacts: 149})
+	wantTags(t, s, account, store.TagCount{Name: "t1", Contacts: 150}, store.TagCount{Name: "t2", Contacts: 150},
+		store.TagCount{Name: "t0", Contacts: 149})
 }
 
 // Phones had no extension in their match keys, and emails were only case-folded. An upgrade works out both anew, and

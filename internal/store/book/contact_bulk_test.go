@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -59,7 +58,7 @@ func documentsOf(t testing.TB, s *Book, account int64) map[int64]string {
 	t.Helper()
 	found := map[int64]string{}
 	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
-		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
+		return store.EachStored(c, account, func(row *store.StoredContact) error {
 			found[row.ID] = fmt.Sprint(row.Contact.FirstName, row.Contact.Tags, row.Contact.Archived())
 			return row.Damage
 		}, func() error { return nil })

@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -45,7 +44,7 @@ func (e *everywhere) must(err error) {
 	}
 }
 
-func (e *everywhere) give(key, body string) gifts.GiftDocument {
+func (e *everywhere) give(key, body string) store.GiftDocument {
 	e.t.Helper()
 	made, err := e.s.CreateGift(e.ctx(key), e.account, giftInput(e.t, body, true, e.s.Now()))
 	e.must(err)

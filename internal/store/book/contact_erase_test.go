@@ -22,8 +22,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -109,7 +107,7 @@ func TestErasedPersonIsNowhere(t *testing.T) {
 	archive(t, s, number, person.ID)
 	restore(t, s, number, person.ID)
 	campaign := must(s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Coats")}))(t)
-	give := func(body string) gifts.GiftDocument {
+	give := func(body string) store.GiftDocument {
 		t.Helper()
 		return must(s.CreateGift(ctx, number, giftInput(t, body, true, s.Now())))(t)
 	}
@@ -177,7 +175,7 @@ func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
 			return store.Answer{Status: 201, Header: "X: Quetzalina", Body: m.Append(nil)}
 		}}
 	}
-	make := func() (contacts.Document, error) {
+	make := func() (store.ContactDocument, error) {
 		return s.CreateContact(store.Attempting(ctx, attempt("create")), account,
 			input(t, `{"first_name":"Quetzalina","emails":[{"value":"q@example.org"}]}`), crm.Dedupe)
 	}
@@ -210,13 +208,13 @@ func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 	person := create(t, s, account, `{"first_name":"Ana","tags":["kwolftag"]}`)
 	done := bulk(t, s, account, jobs.Selection{IDs: []int64{person.ID}}, crm.BulkUntag, "kwolftag")
 	j := must(s.Job(ctx, account, done.Job))(t)
-	changes, err := store.List(ctx, s.Base, store.ScanChange, jobs.SQLJobChanges, account, j.Last, j.First,
+	changes, err := store.List(ctx, s.Store, store.ScanChange, jobs.SQLJobChanges, account, j.Last, j.First,
 		int64(jobs.UndoUnit))
 	if err != nil || len(changes) != 1 {
 		t.Fatal(changes, err)
 	}
 	erase(t, s, ctx, account, person.ID)
-	err = s.Update(ctx, account, contacts.MoveNeeds(person.ID), func(t *store.Tx) error {
+	err = s.Update(ctx, account, store.MoveNeeds(person.ID), func(t *store.Tx) error {
 		a, err := t.LockAccount(account)
 		if err != nil {
 			return err
@@ -275,13 +273,13 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		found, err := gifts.Of(a).Gifts.Get(t, account, gift.ID)
+		found, err := a.Gifts.Get(t, account, gift.ID)
 		if err != nil {
 			return err
 		}
 		t.Author.Channel = history.OtherChannel
 		data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
-		return gifts.PutGift(t, a, &found.Gift, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data))
+		return store.PutGift(t, a, &found.Gift, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data))
 	}))
 	erase(t, s, ctx, account, person.ID)
 	if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {

@@ -22,7 +22,6 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 	"donorbook/internal/table"
@@ -99,7 +98,7 @@ func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
 		equal(t, export.Rows, 40)
 		importBack(t, s, to, file.Bytes(), "contacts."+format)
 		set, err := s.Selected(ctx, to, jobs.Selection{All: true, Scope: crm.Active})
-		ids := contacts.IDsOf(to, set.Page(0, set.Count()))
+		ids := store.IDsOf(to, set.Page(0, set.Count()))
 		if err != nil || len(ids) != len(was) {
 			t.Fatalf("%s: %d contacts, %v", format, len(ids), err)
 		}

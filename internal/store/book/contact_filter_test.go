@@ -20,8 +20,6 @@ import (
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // filtered is one page of a filtered list: the ids on it, and the total.
@@ -173,7 +171,7 @@ func everyContact(t *testing.T, s *Book, account int64) map[int64]crm.Contact {
 	t.Helper()
 	all := map[int64]crm.Contact{}
 	succeed(t, s.View(t.Context(), func(c db.Conn) error {
-		return contacts.EachStored(c, account, func(s *contacts.Stored) error {
+		return store.EachStored(c, account, func(s *store.StoredContact) error {
 			all[s.ID] = s.Contact
 			return s.Damage
 		}, func() error { return nil })
@@ -187,10 +185,10 @@ func giftsOfContacts(t *testing.T, s *Book, account int64) map[int64][]giving.Gi
 	all := map[int64][]giving.Gift{}
 	succeed(t, s.View(t.Context(), func(c db.Conn) error {
 		return c.Each(func(r db.Row) error {
-			_, g := gifts.ScanGift(r)
+			_, g := store.ScanGift(r)
 			all[g.Contact] = append(all[g.Contact], g.Gift)
 			return g.Damage
-		}, `SELECT `+gifts.GiftColumns+` FROM gift WHERE account_id = $1`, account)
+		}, `SELECT `+store.GiftColumns+` FROM gift WHERE account_id = $1`, account)
 	}))
 	return all
 }
@@ -259,7 +257,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		}
 	}
 	all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
-	for _, costs := range []contacts.FilterCosts{contacts.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40},
+	for _, costs := range []store.FilterCosts{store.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40},
 		{Few: 20, Document: 1, Sorted: 20, Key: 1}, {Document: 1, Sorted: 1000}} {
 		s.Costs = costs
 		for range filters {
@@ -284,7 +282,7 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 	for n := range 60 { // within a second or two, so that many are equal but for their ids
 		createAs(t, s, account, modelPerson(random, n), crm.Force)
 	}
-	s.Costs = contacts.FilterCosts{Document: 1, Key: 1 << 40}
+	s.Costs = store.FilterCosts{Document: 1, Key: 1 << 40}
 	all := everyContact(t, s, account)
 	for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name",
 		"sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {

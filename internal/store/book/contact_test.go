@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // wantLists checks every scope: the sequence numbers of the contacts that are active and archived.
@@ -108,25 +107,25 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	made := create(t, s, account, body)
 	spy := spyOn(t, s)
 	now.move(time.Hour)
-	for what, change := range map[string]func() (contacts.Document, error){
-		"an empty update": func() (contacts.Document, error) {
+	for what, change := range map[string]func() (store.ContactDocument, error){
+		"an empty update": func() (store.ContactDocument, error) {
 			return s.UpdateContact(ctx, account, made.ID, input(t, `{}`))
 		},
-		"its own values": func() (contacts.Document, error) {
+		"its own values": func() (store.ContactDocument, error) {
 			return s.UpdateContact(ctx, account, made.ID, input(t, body))
 		},
-		"the same again": func() (contacts.Document, error) {
+		"the same again": func() (store.ContactDocument, error) {
 			return s.CreateContact(ctx, account, input(t, body), crm.Dedupe)
 		},
-		"a tag it has": func() (contacts.Document, error) {
+		"a tag it has": func() (store.ContactDocument, error) {
 			return s.AddTags(ctx, account, made.ID,
 				[]string{"a"})
 		},
-		"a tag it lacks": func() (contacts.Document, error) {
+		"a tag it lacks": func() (store.ContactDocument, error) {
 			return s.RemoveTags(ctx, account, made.ID,
 				[]string{"b"})
 		},
-		"a restore": func() (contacts.Document, error) { return s.RestoreContact(ctx, account, made.ID) },
+		"a restore": func() (store.ContactDocument, error) { return s.RestoreContact(ctx, account, made.ID) },
 	} {
 		d := must(change())(t)
 		if d.ID != made.ID || string(d.Body) != string(made.Body) {
@@ -134,7 +133,7 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 		}
 		// If a commit waits for other servers, nothing is acknowledged without a commit: what was found must be there
 		// too.
-		if n, want := spy.commits.Swap(0), contacts.Flag(o.Database != ""); n != want {
+		if n, want := spy.commits.Swap(0), store.Flag(o.Database != ""); n != want {
 			t.Fatalf("%s: %d commits, want %d", what, n, want)
 		}
 	}
@@ -225,7 +224,7 @@ func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 	}
 	counts, err := s.Counts(ctx, account)
 	_, active := page(t, s, account, crm.Active, 1, 1)
-	if want := (contacts.Counts{Active: active, Archived: 23 - active}); err != nil || counts != want ||
+	if want := (store.Counts{Active: active, Archived: 23 - active}); err != nil || counts != want ||
 		counts.Archived == 0 {
 		t.Errorf("%v: the counts are %+v, want %+v", err, counts, want)
 	}
@@ -273,7 +272,7 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // wantOne checks that the account has one contact, with n different tags, and that all but one create was merged.
-func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document, n int) person {
+func wantOne(t *testing.T, s *Book, account int64, documents []store.ContactDocument, n int) person {
 	t.Helper()
 	merged := 0
 	for _, d := range documents {
@@ -292,7 +291,7 @@ func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document
 
 func TestConcurrentTheSameEmailAtOnceIsOneContact(t *testing.T) {
 	s, account := newBookOf(t)
-	documents := make([]contacts.Document, 64)
+	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) {
 		value := "ana@x.org"
 		if i%2 == 1 {
@@ -308,7 +307,7 @@ func TestConcurrentTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
 	s, account := newBookOf(t)
 	spellings := []string{"2125550100", "212-555-0100", "(212) 555-0100", "+12125550100", "+1 212 555 0100",
 		"1-212-555-0100", "212.555.0100", "tel:+1-212-555-0100"}
-	documents := make([]contacts.Document, 64)
+	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) {
 		documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","phones":[{"value":%q}],"tags":["t%d"]}`,
 			spellings[i%len(spellings)], i))
@@ -386,7 +385,7 @@ func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
 			id := int64(0)
 			err := s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
 				in := input(t, body)
-				found, err := contacts.Match(tx, account, &in, in.MatchKeys())
+				found, err := store.Match(tx, account, &in, in.MatchKeys())
 				if found != nil {
 					id = found.ID
 				}
@@ -420,7 +419,7 @@ func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
 	s, account := newBookOf(t)
 	marta := create(t, s, account, `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`).ID
 	const typed = `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"M@x.org"}],"tags":["new"]}`
-	add := func(seen string, mode crm.CreateMode) (contacts.Document, error) {
+	add := func(seen string, mode crm.CreateMode) (store.ContactDocument, error) {
 		return s.CreateContact(t.Context(), account, decide(t, typed, seen), mode)
 	}
 	_, err := add("", crm.KeepSeen)

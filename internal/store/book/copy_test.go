@@ -22,7 +22,6 @@ import (
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
@@ -125,13 +124,13 @@ func fillContact(x *store.Tx, account int64, in crm.ContactInput, archived bool)
 	if err != nil {
 		return err
 	}
-	id, err := contacts.InsertContact(x, account, contact)
+	id, err := store.InsertContact(x, account, contact)
 	if err != nil || !archived {
 		return err
 	}
-	s, err := contacts.Load(x, account, id)
+	s, err := store.Load(x, account, id)
 	if err == nil {
-		_, err = contacts.Change(x, s, 0, func(c crm.Contact) (crm.Contact, error) {
+		_, err = store.ChangeContact(x, s, 0, func(c crm.Contact) (crm.Contact, error) {
 			return c.Archive(at.Add(time.Hour)), nil
 		})
 	}

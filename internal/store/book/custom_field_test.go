@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // define adds a custom field.
@@ -186,7 +185,7 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 		t.Errorf("an option that is still there: %s, %v", got, err)
 	}
 	succeed(t, s.EndField(ctx, account, field.ID))
-	for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (contacts.Document,
+	for name, change := range map[string]func(context.Context, int64, int64, crm.ContactInput) (store.ContactDocument,
 		error){"update": s.UpdateContact, "edit": s.EditContact} {
 		if _, err := change(ctx, account, made.ID, sent("blue")); err == nil ||
 			!strings.Contains(err.Error(), "is not one of the account's custom fields") {
@@ -211,7 +210,7 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 		Noun, Kind, ID int64
 		Actor, Data    string
 	}
-	rows := must(store.List(ctx, s.Base, func(r db.Row) row {
+	rows := must(store.List(ctx, s.Store, func(r db.Row) row {
 		return row{r.Int(0), r.Int(1), r.Int(2),
 			r.Text(3), r.Text(4)}
 	},

@@ -262,7 +262,7 @@ func TestAGiftOnAPageArrives(t *testing.T) {
 		if d.State != donate.Open || d.Charged != 51_81 || d.Covered != 1_81 {
 			t.Fatalf("it begins as %+v", d)
 		}
-		expect(t, "a form made", "0", must(store.Find(t.Context(), shop.Base, nil, store.ScanTally, store.SQLTally,
+		expect(t, "a form made", "0", must(store.Find(t.Context(), shop.Store, nil, store.ScanTally, store.SQLTally,
 			shop.Number))(t).ContactSeq)
 		again, h, err := shop.fill(shop.Book, d.ID, w)
 		if err != nil || again.ID != d.ID || h.Session.ID != session {
@@ -309,7 +309,7 @@ func TestMoneyThatGoesBack(t *testing.T) {
 		succeed(t, err)
 		equal(t, g.Left(), 30_00, "a refund leaves")
 		expect(t, "who was thanked at once was thanked by", "mail true", g.Thanks.How, g.Thanks.By == "")
-		changes, err := store.Snapshot(t.Context(), shop.Base, func(c db.Conn) ([]store.Change, error) {
+		changes, err := store.Snapshot(t.Context(), shop.Store, func(c db.Conn) ([]store.Change, error) {
 			return store.DocumentChanges(c, shop.Number, history.GiftNoun, g.ID, 1)
 		})
 		if err != nil || changes[0].Kind != history.DidRefund || changes[0].Who != "dana@example.org" ||

@@ -17,7 +17,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 var donorsNow = time.Date(2026, time.November, 16, 10, 0, 0, 0, time.UTC)
@@ -118,13 +117,13 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			want, given, euros := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, in), gave(ledger, "EUR",
 				f.Campaign, in)
 			var got []int64
-			var at, last gifts.DonorPlace
+			var at, last store.DonorPlace
 			for {
 				page := must(s.Donors(t.Context(), account.Number, f, at, 7))(t)
 				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
 					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
 				}
-				if at.After != 0 && page.Prev == (gifts.DonorPlace{}) {
+				if at.After != 0 && page.Prev == (store.DonorPlace{}) {
 					t.Errorf("%+v: no page before %+v", f, at)
 				}
 				for _, d := range page.Donors {
@@ -134,7 +133,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 							given[d.Contact.ID], euros[d.Contact.ID])
 					}
 				}
-				if last = page.Prev; page.Next == (gifts.DonorPlace{}) {
+				if last = page.Prev; page.Next == (store.DonorPlace{}) {
 					break
 				}
 				at = page.Next
@@ -147,7 +146,7 @@ func TestDonorsAreThoseOfTheLedger(t *testing.T) {
 			}
 			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
 			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] ||
-				back.Next == (gifts.DonorPlace{}) {
+				back.Next == (store.DonorPlace{}) {
 				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
 			}
 		}
@@ -163,7 +162,7 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 			want := slices.Sorted(maps.Keys(gave(ledger, "", 0, year)))
 			for _, back := range []bool{false, true} {
 				var got []int64
-				at, pages := gifts.DonorPlace{}, 0
+				at, pages := store.DonorPlace{}, 0
 				if back {
 					at.Before = doc.MakeID(account.Number, doc.MaxSeq)
 				}
@@ -176,7 +175,7 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 					} else {
 						got = append(got, ids...)
 					}
-					more = at != (gifts.DonorPlace{})
+					more = at != (store.DonorPlace{})
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("%d, back %v: %v on %d pages, want %v", year, back, got, pages, want)
@@ -189,10 +188,10 @@ func TestStatementsHaveEveryGiverOnce(t *testing.T) {
 	})
 }
 
-func statementPageOf(s *Book, account int64, f giving.DonorFilter, at gifts.DonorPlace,
-	limit int) (contacts []crm.Contact, page gifts.StatementPage, err error) {
+func statementPageOf(s *Book, account int64, f giving.DonorFilter, at store.DonorPlace,
+	limit int) (contacts []crm.Contact, page store.StatementPage, err error) {
 	err = s.Db.Read(context.Background(), func(c db.Conn) error {
-		contacts, page, err = gifts.StatementContacts(c, account, f, at, limit)
+		contacts, page, err = store.StatementContacts(c, account, f, at, limit)
 		return err
 	})
 	return contacts, page, err
@@ -225,7 +224,7 @@ func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
 		account := newAccount(t, s)
 		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
 		var found []giving.Gift
-		for i := range gifts.GiftsAtOnce + 5 {
+		for i := range store.GiftsAtOnce + 5 {
 			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`,
 				contact, 1+i%2)
 			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
@@ -260,10 +259,10 @@ func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
 			for _, kind := range giving.DonorKinds {
 				equal(t, o.Donors[kind], donors(year, kind), "%v (%v)", now, kind)
 			}
-			for i := range gifts.OverviewMonths + 1 {
+			for i := range store.OverviewMonths + 1 {
 				month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
 				want := sums[giving.Cell(0, month, "USD", 0)]
-				if i == gifts.OverviewMonths {
+				if i == store.OverviewMonths {
 					want = giving.Sums{} // not shown
 				}
 				equal(t, o.Months[month], want, "%v: the month %d", now, month)
@@ -316,7 +315,7 @@ func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
 				costs[i] = append(costs[i], spy.rows.Load()-before)
 			}
 			before := spy.rows.Load()
-			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, gifts.DonorPlace{},
+			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, store.DonorPlace{},
 				5); err != nil || spy.rows.Load()-before > 40+30 {
 				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
 			}

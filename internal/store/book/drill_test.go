@@ -22,7 +22,6 @@ import (
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -79,7 +78,7 @@ func TestAnAccountIsDerivedBlockByBlock(t *testing.T) {
 						contact.Tags = append(contact.Tags, fmt.Sprintf("t%d", i%each*tags+n))
 					}
 					body := contact.AppendBody(nil)
-					row := contacts.Stored{ID: contact.ID, CreatedAt: i + 1, Body: body,
+					row := store.StoredContact{ID: contact.ID, CreatedAt: i + 1, Body: body,
 						Checksum: store.Checksum(body), Contact: contact}
 					x.Insert(store.ContactTable, row.Values(account)...)
 				}
@@ -214,7 +213,7 @@ func TestJobsOfOtherAccountsGoOnWhileAMachineIsAway(t *testing.T) {
 			`CREATE VIEW job AS SELECT * FROM stored_job WHERE reachable(account_id, ` + strconv.FormatInt(away,
 				10) + `)`))
 	}))
-	found := must(store.ListAll(ctx, s.Base, jobs.ScanOpenJob, jobs.SQLOpenJobs, jobs.SQLOpenJobsOf))(t)
+	found := must(store.ListAll(ctx, s.Store, jobs.ScanOpenJob, jobs.SQLOpenJobs, jobs.SQLOpenJobsOf))(t)
 	if len(found) != 1 || found[0].Account != healthy {
 		t.Errorf("%+v", found)
 	}

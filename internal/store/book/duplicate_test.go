@@ -413,7 +413,7 @@ func TestLookingForDuplicatesEndsAfterAGift(t *testing.T) {
 		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, ids[0]), true,
 		time.Now())))(t)
 	succeed(t, s.FindDuplicates(ctx, account.Number, nil))
-	waiting := must(store.List(ctx, s.Base, store.Number,
+	waiting := must(store.List(ctx, s.Store, store.Number,
 		`SELECT t.account_id FROM account_tally AS t, duplicate_run AS r WHERE t.account_id = $1 AND r.account_id = $1 AND r.revision < t.revision`, account.Number))(t)
 	if len(waiting) > 0 {
 		t.Errorf("the account waits for another look")

@@ -16,7 +16,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -207,7 +206,7 @@ var faultyChanges = map[string]func(f *faulty) error{
 	},
 	"thank": func(f *faulty) error {
 		return errOf(f.s.ThankFor(f.Context(), f.account.Number, f.gift,
-			gifts.Thank{How: giving.ThankedLetter, Again: true, Receipt: true}))
+			store.Thank{How: giving.ThankedLetter, Again: true, Receipt: true}))
 	},
 	"campaign": func(f *faulty) error {
 		title := "Tower"

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // passes tells in the simplest way whether a gift matches a filter.
@@ -331,7 +330,7 @@ func TestTheLatestGiftsAndTheNamesOfCampaigns(t *testing.T) {
 			t.Errorf("%+v, %v", found, err)
 		}
 		newest, err := s.NewestCampaigns(t.Context(), account.Number, 2)
-		if want := []gifts.CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"},
+		if want := []store.CampaignName{{ID: ids[2], Title: "Roof", Currency: "USD"},
 			{ID: ids[1], Title: "Coats", Currency: "USD"}}; err != nil || !slices.Equal(newest, want) {
 			t.Errorf("%v, %v, want %v", newest, err, want)
 		}
@@ -526,7 +525,7 @@ func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
 			t.Fatal(err)
 		}
 		plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
-		give := func(more string) (gifts.GiftDocument, error) {
+		give := func(more string) (store.GiftDocument, error) {
 			body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
 			return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
 		}

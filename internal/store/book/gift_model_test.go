@@ -16,7 +16,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -290,7 +289,7 @@ func yearOf(gifts []giving.Gift, year, campaign int64) (sum giving.Sums) {
 func checkDonors(t testing.TB, s *Book, account int64, ledger []giving.Gift, now time.Time) {
 	t.Helper()
 	for year := int64(now.Year()) - 4; year <= int64(now.Year())+1; year++ {
-		page := must(s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, gifts.DonorPlace{}, 1))(t)
+		page := must(s.Donors(t.Context(), account, giving.DonorFilter{Year: year}, store.DonorPlace{}, 1))(t)
 		for _, kind := range giving.DonorKinds {
 			equal(t, page.Totals[kind], int64(len(donorsOf(ledger, giving.DonorFilter{Year: year,
 				Kind: kind}))), "%v (%v)", kind, year)
@@ -304,7 +303,7 @@ func checkGiving(t testing.TB, s *Book, account access.Account, contacts []int64
 	found := ledgerOf(t, s, account.Number)
 	want := sumsOf(found)
 	checkDonors(t, s, account.Number, found, s.Now())
-	rows := must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account.Number, "", "~"))(t)
+	rows := must(store.List(t.Context(), s.Store, store.ScanCell, store.SQLGivingBetween, account.Number, "", "~"))(t)
 	got := map[string]giving.Sums{}
 	for _, row := range rows {
 		got[row.Name] = row.Sums

@@ -14,8 +14,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -253,7 +251,7 @@ func TestContactsAreFoundByTheirPlansAndByGiftsTheyDidNotGive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, costs := range []contacts.FilterCosts{{Document: 1 << 40}, {Few: 100, Document: 0}} {
+		for _, costs := range []store.FilterCosts{{Document: 1 << 40}, {Few: 100, Document: 0}} {
 			s.Costs = costs
 			for query, want := range map[string][]int64{
 				"no_gift_after=2026-01-01": {ids[0], ids[2]}, "no_gift_before=2026-01-01": {ids[1],
@@ -367,7 +365,7 @@ func giversOf(t *testing.T, s *Book, account int64) (people []string) {
 func TestAnonymousGiftsBelongToOneContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *Book) {
 		account, ctx := newAccount(t, s).Number, t.Context()
-		gives := func(more string) (gifts.GiftDocument, error) {
+		gives := func(more string) (store.GiftDocument, error) {
 			body := `{"amount":5,"method":"cash","transacted_at":"2026-01-02","anonymous":true` + more + `}`
 			return s.CreateGift(ctx, account, giftInput(t, body, true, s.Now()))
 		}

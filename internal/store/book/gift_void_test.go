@@ -18,13 +18,12 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
 const typedTwice = "Typed twice"
 
-func voidGift(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument {
+func voidGift(t *testing.T, s *Book, account int64, code string) store.GiftDocument {
 	t.Helper()
 	made := must(s.VoidGift(store.By(t.Context(), history.ConsoleChannel, "Dana Harper"), account, code, typedTwice,
 		""))(t)
@@ -145,7 +144,7 @@ func TestAVoidedGiftCountsNowhere(t *testing.T) {
 		}
 		note := giftInput(t, `{"note":"x"}`, false, shop.Now())
 		rejects(t, "thanks for what was voided")(shop.ThankFor(t.Context(), number, gift.Code,
-			gifts.Thank{How: giving.ThankedOther}))
+			store.Thank{How: giving.ThankedOther}))
 		rejects(t, "a receipt for it")(shop.IssueReceipt(t.Context(), number, gift.Code))
 		rejects(t, "a refund of it")(shop.RefundGift(t.Context(), number, gift.Code, nil, ""))
 		rejects(t, "the undo of a gift that was not voided")(shop.UndoVoid(t.Context(), number, kept.Code, ""))

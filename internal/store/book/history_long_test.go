@@ -2,9 +2,12 @@ package book
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
@@ -12,11 +15,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
-	"errors"
-	"slices"
-	"time"
 )
 
 // A history whose changes are large waits for its turn, shows little of each, and as JSON loses nothing.
@@ -50,7 +49,7 @@ func TestConcurrentLongHistoriesTakeTurns(t *testing.T) {
 			return err
 		},
 		"a page of an organization": func() error {
-			part, err := s.History(ctx, account, contacts.HistoryPlace{}, 40)
+			part, err := s.History(ctx, account, store.HistoryPlace{}, 40)
 			if err == nil && (len(part.Entries) == 0 || len(part.Entries[0].Changes[0].Data) > 4<<10) {
 				t.Errorf("%d entries", len(part.Entries))
 			}
@@ -114,7 +113,7 @@ func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 		t.Fatalf("%+v", changed)
 	}
 	workRound(t, jobs.NewJobWorker(s.JobStore))
-	part, err := s.History(ctx, account, contacts.HistoryPlace{}, 1)
+	part, err := s.History(ctx, account, store.HistoryPlace{}, 1)
 	if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
 		t.Fatalf("%+v, %v", part, err)
 	}
@@ -376,7 +375,7 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 	tells := func(want string) {
 		t.Helper()
 		var got []string
-		part := must(s.History(ctx, account, contacts.HistoryPlace{After: last[len(last)-1].Revision}, 10))(t)
+		part := must(s.History(ctx, account, store.HistoryPlace{After: last[len(last)-1].Revision}, 10))(t)
 		for _, e := range part.Entries {
 			if a := e.Changes[0]; a.Revision > last[len(last)-1].Revision {
 				got = append(got, a.Noun.String()+" "+a.Kind.String())
@@ -438,7 +437,7 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 		note(t, "Called", "")))(t)
 	must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, "old", "new"))(t)
 	finishJobs(t, s)
-	tells := func(place contacts.HistoryPlace, most int, want ...string) (part contacts.HistoryPart) {
+	tells := func(place store.HistoryPlace, most int, want ...string) (part store.HistoryPart) {
 		t.Helper()
 		part, err := s.History(ctx, account, place, most)
 		var got []string
@@ -451,24 +450,24 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 		return part
 	}
 	added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
-	if part := must(s.History(ctx, account, contacts.HistoryPlace{}, 50))(t); !part.Older ||
+	if part := must(s.History(ctx, account, store.HistoryPlace{}, 50))(t); !part.Older ||
 		part.Last-part.First >= 1000 {
 		t.Errorf("a page looks at changes %d to %d", part.First, part.Last)
 	}
-	tells(contacts.HistoryPlace{Who: "API key X"}, 50, added)
-	tells(contacts.HistoryPlace{Who: "ana@example.org"}, 50, noted)
-	tells(contacts.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
-	tells(contacts.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
-	tells(contacts.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
-	tells(contacts.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1),
+	tells(store.HistoryPlace{Who: "API key X"}, 50, added)
+	tells(store.HistoryPlace{Who: "ana@example.org"}, 50, noted)
+	tells(store.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
+	tells(store.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
+	tells(store.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
+	tells(store.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1),
 		To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-	renamed := tells(contacts.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5",
+	renamed := tells(store.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5",
 		"tag 1 of 1, shows 1")
-	older := tells(contacts.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
+	older := tells(store.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
 	if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
 		t.Errorf("%+v, then %+v", renamed, older)
 	}
-	if back := must(s.History(ctx, account, contacts.HistoryPlace{After: older.First - 1},
+	if back := must(s.History(ctx, account, store.HistoryPlace{After: older.First - 1},
 		1))(t); back.First != older.First || back.Last != older.Last || !back.Newer {
 		t.Errorf("the way back leads to %d to %d", back.First, back.Last)
 	}

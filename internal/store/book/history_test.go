@@ -24,7 +24,7 @@ func told(t testing.TB, s *Book, account int64) (lines []string) {
 // everyChange is the whole record of an account, oldest first.
 func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 	t.Helper()
-	return must(store.List(t.Context(), s.Base, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
+	return must(store.List(t.Context(), s.Store, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
 }
 
 // Every change through the store leaves a row that says who has made it and what was before and after. No secret is

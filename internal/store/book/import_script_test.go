@@ -29,7 +29,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
-	"donorbook/internal/store/contacts"
+	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
 )
@@ -422,7 +422,7 @@ func (x *importScript) ledger() (says []string) {
 // people is each contact in one line: what it is called, how it is reached and how not, and its old ids.
 func (x *importScript) people() (all []string) {
 	succeed(x, x.Db.LongView(x.Context(), func(conn db.Conn) error {
-		return contacts.EachStored(conn, x.account.Number, func(row *contacts.Stored) error {
+		return store.EachStored(conn, x.account.Number, func(row *store.StoredContact) error {
 			c := &row.Contact
 			name := strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName, c.Suffix}, " ")
 			told := []string{strings.Join(strings.Fields(name), " "), c.Title, c.Company, c.Salutation}

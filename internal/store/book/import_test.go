@@ -34,8 +34,6 @@ import (
 	"donorbook/internal/rig/drill"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 	"donorbook/internal/table"
@@ -175,7 +173,7 @@ func checked(t *testing.T, s *Book) {
 func peopleOf(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
 	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
-		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
+		return store.EachStored(c, account, func(row *store.StoredContact) error {
 			c := row.Contact
 			all = append(all, fmt.Sprint(doc.IDSeq(c.ID), c.Archived(), c.FirstName, c.LastName, c.Company, c.Emails,
 				c.Phones, c.Tags, row.MatchKeys))
@@ -890,7 +888,7 @@ func recordsOf(t *testing.T, s *Book, account access.Account) map[string]map[str
 // countedOf is everything that is worked out from the gifts of an account, but for gifts that count nowhere.
 func countedOf(t testing.TB, s *Book, account int64) (all []string) {
 	t.Helper()
-	for _, c := range must(store.List(t.Context(), s.Base, gifts.ScanCell, gifts.SQLGivingBetween, account, "",
+	for _, c := range must(store.List(t.Context(), s.Store, store.ScanCell, store.SQLGivingBetween, account, "",
 		"~"))(t) {
 		if c.Entries = 0; c.Sums != (giving.Sums{}) {
 			all = append(all, fmt.Sprintf("%s %+v", c.Name, c.Sums))

@@ -177,7 +177,7 @@ func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
 		finishJobs(t, s)
 		doneJob(t, s, account, undo.ID)
 		read := func() store.Tally {
-			return must(store.Snapshot(t.Context(), s.Base,
+			return must(store.Snapshot(t.Context(), s.Store,
 				func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) }))(t)
 		}
 		expect(t, "contacts that were imported and are still there", "0", read().ContactActive)

@@ -17,7 +17,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
@@ -49,11 +48,11 @@ func tagStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 				return jobs.EndJob(t, next, jobs.JobDone)
 			}
 			seq++
-			row, err := contacts.Load(t, j.Account, doc.MakeID(j.Account, seq))
+			row, err := store.Load(t, j.Account, doc.MakeID(j.Account, seq))
 			if err != nil {
 				return err
 			}
-			if _, err := contacts.Change(t, row, 0, func(c crm.Contact) (crm.Contact, error) {
+			if _, err := store.ChangeContact(t, row, 0, func(c crm.Contact) (crm.Contact, error) {
 				return c.AddTags([]string{"seen"}, now)
 			}); err != nil {
 				return err
@@ -101,7 +100,7 @@ func finishJobs(t testing.TB, stores ...*Book) {
 		working.Go(func() { s.WorkOnJobs(ctx, func(err error) { t.Error(err) }) })
 	}
 	await(t, "all jobs have ended", func() bool {
-		open := must(store.List(t.Context(), stores[0].Base, jobs.ScanOpenJob, jobs.SQLOpenJobs))(t)
+		open := must(store.List(t.Context(), stores[0].Store, jobs.ScanOpenJob, jobs.SQLOpenJobs))(t)
 		return !slices.ContainsFunc(open, func(j jobs.Job) bool { return j.Working() })
 	})
 	stop()
@@ -129,7 +128,7 @@ func withTag(t testing.TB, s *Book, account int64, name string) int64 {
 	t.Helper()
 	var n int64
 	succeed(t, s.Read(t.Context(), func(c db.Conn) (err error) {
-		n, err = c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name)
+		n, err = c.Int(store.SQLTagCount, account, crm.FoldTag(name), name)
 		return err
 	}))
 	return n

@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 )
 
 var scopes = []crm.ContactScope{crm.Active, crm.Archived, crm.All}
@@ -215,11 +213,11 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 				succeed(t, s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
 					row, err := tx.LockAccount(account)
 					for _, id := range lost {
-						gone, loadErr := contacts.Load(tx, account, id)
+						gone, loadErr := store.Load(tx, account, id)
 						if loadErr != nil {
 							return loadErr
 						}
-						err = errors.Join(err, derived.Put(tx, row, id, &find.Rows{Sets: gone.Rows().Sets},
+						err = errors.Join(err, store.Derive(tx, row, id, &find.Rows{Sets: gone.Rows().Sets},
 							new(find.Rows)))
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
@@ -231,7 +229,7 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						}
 						tx.Delete(store.WordsTable, account, id)
 					}
-					first, loadErr := contacts.Load(tx, account, kept)
+					first, loadErr := store.Load(tx, account, kept)
 					if loadErr != nil {
 						return loadErr
 					}
@@ -305,7 +303,7 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 	if !strings.HasPrefix(fresh, whole) {
 		t.Fatal("a new contact moved others")
 	}
-	s.Sets = contacts.SetCache{} // it has to be read
+	s.Sets = store.SetCache{} // it has to be read
 	checkPieces(t, s, "kept"+fresh, people(crm.All))
 	for _, id := range ids[:9] { // scattered contacts are read by their ids
 		archive(t, s, account, id)

@@ -26,7 +26,7 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/relay"
 	"donorbook/internal/rig"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // postOffice is a relay that keeps what it takes. The local part of an address says what it does with it.
@@ -425,7 +425,7 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 			}
 		}
 		plain := giveNow(t, s, account, ofAda)
-		must(s.ThankFor(t.Context(), account, plain.Code, gifts.Thank{How: "mail"}))(t)
+		must(s.ThankFor(t.Context(), account, plain.Code, store.Thank{How: "mail"}))(t)
 		if got := send(); got["application/pdf"] != "" || got["text/plain"] == "" {
 			t.Error("a mail without a receipt has a file")
 		}

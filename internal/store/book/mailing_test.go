@@ -20,7 +20,6 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -302,7 +301,7 @@ func TestAMailingCanBeStopped(t *testing.T) {
 		for i := range 70 {
 			g := giveNow(t, s, account, fmt.Sprintf(`,"first_name":"P%d","last_name":"Q","email":"p%d@example.org"`,
 				i, i))
-			set.Add(gifts.CodeID(account, g.Code) % 1_000_000_000)
+			set.Add(store.CodeID(account, g.Code) % 1_000_000_000)
 		}
 		j := must(s.BeginMailing(t.Context(), account, jobs.Mailing{}, set))(t)
 		must(jobs.NewJobWorker(s.JobStore).Round(t.Context(), func(err error) { t.Error(err) }))(t)

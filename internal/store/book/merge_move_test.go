@@ -16,7 +16,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/duplicates"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
@@ -53,7 +52,7 @@ func given(t testing.TB, s *Book, account, contact int64) (stats, sum, gifts int
 }
 
 func one(t testing.TB, s *Book, to *int64, sql string, args ...any) error {
-	found, err := store.List(t.Context(), s.Base, store.Number, sql, args...)
+	found, err := store.List(t.Context(), s.Store, store.Number, sql, args...)
 	*to = found[0]
 	return err
 }
@@ -201,7 +200,7 @@ func TestErasingAPersonWhoseGiftsStillMove(t *testing.T) {
 	survivor, other := twoOf(t, s, account)
 	const many = merges.MovedAtOnce + 200
 	manyGifts(t, s, account, other, many)
-	noted := must(store.List(ctx, s.Base, func(r db.Row) string { return strings.Clone(r.Text(0)) },
+	noted := must(store.List(ctx, s.Store, func(r db.Row) string { return strings.Clone(r.Text(0)) },
 		`SELECT code FROM gift WHERE account_id = $1 ORDER BY id`, account))(t)
 	for _, code := range []string{noted[0], noted[many/2], noted[many-1]} {
 		must(s.UpdateGift(ctx, account, code, giftInput(t, `{"note":"For Tomkwolf"}`, false, time.Now())))(t)
@@ -239,7 +238,7 @@ func TestGiftsRecordedWhileOthersMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantGiven(t, s, account, survivor, merges.MovedAtOnce+1)
-	still := must(store.List(ctx, s.Base, func(r db.Row) string { return strings.Clone(r.Text(0)) },
+	still := must(store.List(ctx, s.Store, func(r db.Row) string { return strings.Clone(r.Text(0)) },
 		`SELECT code FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY id`, account, other))(t)
 	if len(still) == 0 {
 		t.Fatal(still)
@@ -390,13 +389,13 @@ func TestAnErasureLooksThroughKeptMergesInPortions(t *testing.T) {
 	create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["jo@example.org"],"note":"Hello"}`)
 	var portions atomic.Int64
 	spyOn(t, s).read = func(sql string) {
-		portions.Add(contacts.Flag(strings.HasPrefix(sql, store.MergeColumns) && strings.Contains(sql, "id >")))
+		portions.Add(store.Flag(strings.HasPrefix(sql, store.MergeColumns) && strings.Contains(sql, "id >")))
 	}
 	erase(t, s, t.Context(), account, person)
 	if n := portions.Load(); n < 3 {
 		t.Errorf("%d merges were read by %d statements", many, n)
 	}
-	kept := must(store.List(t.Context(), s.Base, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
+	kept := must(store.List(t.Context(), s.Store, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
 		account))(t)
 	if len(kept) < many {
 		t.Fatalf("%d merges", len(kept))

@@ -124,7 +124,7 @@ func TestWhatCannotBeMergedIsRefused(t *testing.T) {
 func TestAMergeIsUndoneOnceAndInOrder(t *testing.T) {
 	ctx := t.Context()
 	s, account := newBookOf(t)
-	undo := func(id int64) (merges.Undone, error) { return s.UndoMerge(ctx, account, id, "US") }
+	undo := func(id int64) (store.Undone, error) { return s.UndoMerge(ctx, account, id, "US") }
 	survivor, other := twoOf(t, s, account)
 	first := mergeOf(t, s, account, survivor, other)
 	last := create(t, s, account, `{"first_name":"Thomas","last_name":"Reed"}`).ID
@@ -331,12 +331,12 @@ func TestErasingAPersonErasesMergedContacts(t *testing.T) {
 			t.Errorf("contact %d is %+v", id, c)
 		}
 	}
-	pairs := must(store.List(ctx, s.Base, store.Number, `SELECT a FROM duplicate WHERE account_id = $1`,
+	pairs := must(store.List(ctx, s.Store, store.Number, `SELECT a FROM duplicate WHERE account_id = $1`,
 		account))(t)
 	if len(pairs) > 0 {
 		t.Errorf("pairs %v", pairs)
 	}
-	sent, err := store.List(ctx, s.Base, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
+	sent, err := store.List(ctx, s.Store, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
 		account)
 	for i := range sent {
 		equal(t, sent[i].SentDocument(), "", "what was sent about the person is kept")

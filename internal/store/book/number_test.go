@@ -16,8 +16,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -104,17 +102,17 @@ func checkDonorNumbers(t *testing.T, s *Book, account int64) {
 			same := func(where string, got []int64) {
 				equal(t, got, want, "%d %q donors %s", year, kind, where)
 			}
-			page := must(s.Donors(ctx, account, f, gifts.DonorPlace{}, 1000))(t)
+			page := must(s.Donors(ctx, account, f, store.DonorPlace{}, 1000))(t)
 			equal(t, page.Totals[kind], int64(len(want)), "%d donors: a total, want %d", year, len(want))
 			for i := range page.Donors {
 				if page.Donors[i].Contact.Archived() {
 					archived++
 				}
 			}
-			same("in their list", store.Collect(page.Donors, func(d gifts.Donor) int64 { return d.Contact.ID }))
+			same("in their list", store.Collect(page.Donors, func(d store.Donor) int64 { return d.Contact.ID }))
 			given, _ := must2(s.GivenBy(ctx, account, f))(t)
 			equal(t, len(given), len(want), "%d %q donors in a file", year, kind)
-			people, statements := must2(statementPageOf(s, account, f, gifts.DonorPlace{}, 1000))(t)
+			people, statements := must2(statementPageOf(s, account, f, store.DonorPlace{}, 1000))(t)
 			equal(t, statements.Total, int64(len(want)), "statements of %d %q donors:, want %d", year, kind, len(want))
 			same("in statements", store.Collect(people, func(c crm.Contact) int64 { return c.ID }))
 			if kind == giving.ReturningDonors {
@@ -168,7 +166,7 @@ func checkMoneyNumbers(t *testing.T, s *Book, account int64, campaigns []int64) 
 	}
 	for _, id := range campaigns {
 		record := must(s.Campaign(ctx, account, id))(t)
-		page, err := s.Donors(ctx, account, giving.DonorFilter{Campaign: id}, gifts.DonorPlace{}, 1000)
+		page, err := s.Donors(ctx, account, giving.DonorFilter{Campaign: id}, store.DonorPlace{}, 1000)
 		raised := int64(0)
 		for _, d := range page.Donors {
 			raised += d.Sums[page.Currency]
@@ -283,14 +281,14 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 	s := newBook(t)
 	account, people := withGifts(t, s)
 	succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
-		row, err := contacts.Load(x, account.Number, people[0])
+		row, err := store.Load(x, account.Number, people[0])
 		if err != nil {
 			return err
 		}
 		stats := row.Contact.Stats
 		stats.TotalContributions = 305
 		a, err := x.LockAccount(account.Number)
-		contacts.PutColumns(x, a, row, stats, row.Trace)
+		store.PutColumns(x, a, row, stats, row.Trace)
 		return err
 	}))
 	if found, _ := checkAll(t, s, false); len(found) != 1 ||

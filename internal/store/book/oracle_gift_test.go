@@ -23,7 +23,6 @@ import (
 	"donorbook/internal/pay"
 	"donorbook/internal/store"
 	"donorbook/internal/store/donations"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -403,7 +402,7 @@ func (o *oracle) thank(st oracleStep) {
 	}
 	o.s.UseRelay(new(postOffice))
 	_, err := o.s.ThankFor(o.Context(), o.account.Number, code,
-		gifts.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
+		store.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
 	if o.refused("thank", err) {
 		return
 	}
@@ -421,7 +420,7 @@ func (o *oracle) thank(st oracleStep) {
 }
 
 func (o *oracle) mailAbout(code string) *mail.Mail {
-	m := must(o.s.MailAbout(o.Context(), o.account.Number, gifts.AboutGift(gifts.CodeID(o.account.Number, code))))(o)
+	m := must(o.s.MailAbout(o.Context(), o.account.Number, store.AboutGift(store.CodeID(o.account.Number, code))))(o)
 	return m
 }
 
@@ -446,8 +445,8 @@ func (o *oracle) forgetMails() {
 
 // refundMails is how many mails about refunds of a gift wait.
 func (o *oracle) refundMails(code string) int {
-	about := gifts.AboutRefund(gifts.CodeID(o.account.Number, code))
-	found := must(store.List(o.Context(), o.s.Base, store.Number,
+	about := store.AboutRefund(store.CodeID(o.account.Number, code))
+	found := must(store.List(o.Context(), o.s.Store, store.Number,
 		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about))(o)
 	return len(found)
 }

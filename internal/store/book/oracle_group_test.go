@@ -315,7 +315,7 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 	}
 	made := slices.DeleteFunc(page, func(c crm.Contact) bool { return slices.Contains(o.ids, c.ID) })
 	slices.SortFunc(made, func(a, b crm.Contact) int { return int(a.ID - b.ID) })
-	merged := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known,
+	merged := must(store.List(o.Context(), o.s.Store, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known,
 		int64(10)))(o)
 	for _, part := range parts {
 		company := part.text["company"]
@@ -341,7 +341,7 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 
 // lastMerge is the last merge of the account.
 func (o *oracle) lastMerge() (last int64) {
-	all := must(store.List(o.Context(), o.s.Base, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0),
+	all := must(store.List(o.Context(), o.s.Store, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0),
 		int64(1000)))(o)
 	for _, m := range all {
 		last = m.ID

@@ -17,7 +17,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // expect fails unless values, written one after the other, are what is wanted.
@@ -78,7 +78,7 @@ func (s *org) person(body string) int64 {
 }
 
 // given records a gift of today.
-func (s *org) given(more string) gifts.GiftDocument {
+func (s *org) given(more string) store.GiftDocument {
 	s.Helper()
 	return giveNow(s.T, s.Book, s.Number, more)
 }
@@ -90,13 +90,13 @@ func (s *org) gave(contact int64, at, more string) giving.Gift {
 	return must(s.CreateGift(s.Context(), s.Number, giftInput(s, body, true, s.Now().Add(14*time.Hour))))(s).Gift
 }
 
-func (s *org) edit(code, body string) gifts.GiftDocument {
+func (s *org) edit(code, body string) store.GiftDocument {
 	s.Helper()
 	return must(s.UpdateGift(s.Context(), s.Number, code, giftInput(s, body, false, s.Now())))(s)
 }
 
 // refund gives a gift back, or some dollars of it.
-func (s *org) refund(code string, dollars ...int64) gifts.GiftDocument {
+func (s *org) refund(code string, dollars ...int64) store.GiftDocument {
 	s.Helper()
 	return must(s.RefundGift(s.Context(), s.Number, code, inAll(dollars), ""))(s)
 }
@@ -130,7 +130,7 @@ func (s *org) receipts() []thanks.Receipt {
 }
 
 // thank thanks for a gift.
-func (s *org) thank(code string, how gifts.Thank) (gifts.GiftDocument, error) {
+func (s *org) thank(code string, how store.Thank) (store.GiftDocument, error) {
 	return s.ThankFor(s.Context(), s.Number, code, how)
 }
 

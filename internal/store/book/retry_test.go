@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
@@ -174,7 +172,7 @@ func TestKeptAnswersAreBoundedByAccount(t *testing.T) {
 			account, clock := newAccount(t, s).Number, stopClock(s)
 			note := strings.Repeat("x", 5_900)
 			made := create(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`)
-			patch := func(i int) (contacts.Document, error) {
+			patch := func(i int) (store.ContactDocument, error) {
 				key := fmt.Sprint("patch ", i)
 				return s.UpdateContact(attempting(t, key, key), account, made.ID,
 					input(t, fmt.Sprintf(`{"note":"%d %s"}`, i, note)))
@@ -253,7 +251,7 @@ func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
 				"campaign": func(ctx context.Context) (store.Result, error) {
 					made, err := s.CreateCampaign(ctx, account,
 						campaign.Input{Title: ptr("Gala"), Description: ptr(long)})
-					return campaigns.MadeCampaign{Campaign: made}, err
+					return store.MadeCampaign{Campaign: made}, err
 				},
 				"gift": func(ctx context.Context) (store.Result, error) {
 					return s.CreateGift(ctx, number, giftInput(t,

@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/check"
-	"donorbook/internal/store/contacts"
 )
 
 // search walks through all pages of a search, the newest first, and returns the sequence numbers that it found.
@@ -171,7 +170,7 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 			for i := first; i < min(first+part, n); i++ {
 				contact, err := crm.NewContact(input(t, body(i)), s.Now())
 				if err == nil {
-					_, err = contacts.InsertContact(x, account, contact)
+					_, err = store.InsertContact(x, account, contact)
 				}
 				if err != nil {
 					return err
@@ -357,7 +356,7 @@ func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
 // changesOf are the changes of a noun, as the history of an account tells them.
 func changesOf(t testing.TB, s *Book, account int64, noun history.Noun) []string {
 	t.Helper()
-	found := must(store.List(t.Context(), s.Base, func(r db.Row) string {
+	found := must(store.List(t.Context(), s.Store, func(r db.Row) string {
 		return fmt.Sprintf("%s %s %s",
 			history.Kind(r.Int(0)), r.Text(1), r.Text(2))
 	},

@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/rig"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // bothEngines are the databases of the tests that say what an engine must do, and testEngines has the one of all
@@ -165,12 +164,12 @@ func parse(t testing.TB, document []byte) person {
 	return rig.Parse(t, document)
 }
 
-func create(t testing.TB, s *Book, account int64, body string) contacts.Document {
+func create(t testing.TB, s *Book, account int64, body string) store.ContactDocument {
 	t.Helper()
 	return rig.Create(t, s, account, body, crm.Dedupe)
 }
 
-func createAs(t testing.TB, s *Book, account int64, body string, mode crm.CreateMode) contacts.Document {
+func createAs(t testing.TB, s *Book, account int64, body string, mode crm.CreateMode) store.ContactDocument {
 	t.Helper()
 	return rig.Create(t, s, account, body, mode)
 }
@@ -185,7 +184,7 @@ func archive(t testing.TB, s *Book, account, id int64) {
 	rig.Archive(t, s, account, id)
 }
 
-func restore(t testing.TB, s *Book, account, id int64) contacts.Document {
+func restore(t testing.TB, s *Book, account, id int64) store.ContactDocument {
 	t.Helper()
 	return rig.Restore(t, s, account, id)
 }

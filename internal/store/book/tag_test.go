@@ -19,13 +19,11 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 	"donorbook/internal/store/jobs"
 )
 
 // wantTags checks the largest tags of an account.
-func wantTags(t testing.TB, s *Book, account int64, want ...contacts.TagCount) {
+func wantTags(t testing.TB, s *Book, account int64, want ...store.TagCount) {
 	t.Helper()
 	got, err := s.LargestTags(t.Context(), account, 100)
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
@@ -49,18 +47,18 @@ func TestTheLargestTagsComeFirst(t *testing.T) {
 		ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":[%s]}`, i, strings.Join(tags,
 			","))).ID)
 	}
-	wantTags(t, s, account, contacts.TagCount{Name: "g", Contacts: 101}, contacts.TagCount{Name: "f", Contacts: 100},
-		contacts.TagCount{Name: "c", Contacts: 99}, contacts.TagCount{Name: "d", Contacts: 98},
-		contacts.TagCount{Name: "b", Contacts: 10}, contacts.TagCount{Name: "a", Contacts: 9},
-		contacts.TagCount{Name: "e", Contacts: 1})
+	wantTags(t, s, account, store.TagCount{Name: "g", Contacts: 101}, store.TagCount{Name: "f", Contacts: 100},
+		store.TagCount{Name: "c", Contacts: 99}, store.TagCount{Name: "d", Contacts: 98},
+		store.TagCount{Name: "b", Contacts: 10}, store.TagCount{Name: "a", Contacts: 9},
+		store.TagCount{Name: "e", Contacts: 1})
 	if got := must(s.LargestTags(t.Context(), account, 2))(t); len(got) != 2 || got[1].Name != "f" {
 		t.Errorf("the two largest are %v", got)
 	}
 	archive(t, s, account, ids[0]) // one fewer each
 	archive(t, s, account, ids[1])
-	wantTags(t, s, account, contacts.TagCount{Name: "g", Contacts: 99}, contacts.TagCount{Name: "f", Contacts: 98},
-		contacts.TagCount{Name: "c", Contacts: 97}, contacts.TagCount{Name: "d", Contacts: 96},
-		contacts.TagCount{Name: "b", Contacts: 8}, contacts.TagCount{Name: "a", Contacts: 7})
+	wantTags(t, s, account, store.TagCount{Name: "g", Contacts: 99}, store.TagCount{Name: "f", Contacts: 98},
+		store.TagCount{Name: "c", Contacts: 97}, store.TagCount{Name: "d", Contacts: 96},
+		store.TagCount{Name: "b", Contacts: 8}, store.TagCount{Name: "a", Contacts: 7})
 }
 
 func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
@@ -113,7 +111,7 @@ func TestConcurrentBatchCountsATagOnce(t *testing.T) {
 	if err := errors.Join(together(t, s, account, creates...)...); err != nil || counted == 0 || counted > 2 {
 		t.Errorf("%v: tags were written %d times", err, counted)
 	}
-	wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 20}, contacts.TagCount{Name: "b", Contacts: 20})
+	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 20}, store.TagCount{Name: "b", Contacts: 20})
 }
 
 // If a change fails after it has written, its counts are undone, and the other changes of its batch, which run again,
@@ -125,7 +123,7 @@ func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 	creating := func(end func() error) func() error {
 		return func() error {
 			return s.Update(t.Context(), account, store.Needs{}, func(x *store.Tx) error {
-				if _, err := contacts.InsertContact(x, account, contact); err != nil {
+				if _, err := store.InsertContact(x, account, contact); err != nil {
 					return err
 				}
 				return end()
@@ -139,7 +137,7 @@ func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 	if errs[3] == nil || errors.Join(errs[0], errs[2], errs[4]) != nil {
 		t.Errorf("the changes ended with %v", errs)
 	}
-	wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 3})
+	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 3})
 }
 
 // Whatever runs at once, the counts agree with the documents: the end of the test compares them.
@@ -216,7 +214,7 @@ func (m *tagModel) change() func(s *Book) error {
 	ctx, account := context.Background(), m.account
 	id := doc.MakeID(account, before-10+m.random.Int64N(int64(m.people+12)))
 	tags := m.tags()
-	made := func(_ contacts.Document, err error) error { return err }
+	made := func(_ store.ContactDocument, err error) error { return err }
 	switch n := m.random.IntN(100); {
 	case n < 30:
 		m.people++
@@ -289,20 +287,20 @@ func TestTheFirstContactsOfASet(t *testing.T) {
 	}
 	err := s.View(t.Context(), func(c db.Conn) error {
 		for _, limit := range []int{1, 4, 5, 6, 23, 24, 25, 1000} {
-			ids, err := contacts.FirstOfSet(c, account, "t:rare", limit)
+			ids, err := store.FirstOfSet(c, account, "t:rare", limit)
 			if err != nil {
 				return err
 			}
-			if want := contacts.IDsOf(account, all[:min(limit, len(all))]); !slices.Equal(ids, want) {
+			if want := store.IDsOf(account, all[:min(limit, len(all))]); !slices.Equal(ids, want) {
 				t.Errorf("the first %d are %v, want %v", limit, ids, want)
 			}
 		}
-		none := must(contacts.FirstOfSet(c, account, "t:none", 5))(t)
+		none := must(store.FirstOfSet(c, account, "t:none", 5))(t)
 		if len(none) > 0 {
 			t.Errorf("of another set: %v", none)
 		}
 		var set db.Set
-		err := contacts.AddBlocks(c, account, "t:rare", 0, &set)
+		err := store.AddBlocks(c, account, "t:rare", 0, &set)
 		equal(t, set.Page(0, 100), all, "the set")
 		return err
 	})
@@ -322,7 +320,7 @@ func TestConcurrentDamagedSetIsNotUsed(t *testing.T) {
 	}
 	err := s.View(t.Context(), func(c db.Conn) error {
 		var set db.Set
-		return contacts.AddBlocks(c, account, "t:gala", 0, &set)
+		return store.AddBlocks(c, account, "t:gala", 0, &set)
 	})
 	if err == nil || !strings.Contains(err.Error(), "repair it") {
 		t.Errorf("the set is read: %v", err)
@@ -340,7 +338,7 @@ func TestConcurrentManyCitiesAreLookedUpTogether(t *testing.T) {
 	s := newBook(t)
 	var looks atomic.Int64
 	spyOn(t, s).asked = func(sql string) {
-		if sql == derived.SQLBlocks {
+		if sql == store.SQLBlocks {
 			looks.Add(1)
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
@@ -38,7 +37,7 @@ func tagsIn(t testing.TB, s *Book, account int64) map[string]int {
 	t.Helper()
 	found := map[string]int{}
 	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
-		return contacts.EachStored(c, account, func(row *contacts.Stored) error {
+		return store.EachStored(c, account, func(row *store.StoredContact) error {
 			found[strings.Join(row.Contact.Tags, " ")]++
 			return row.Damage
 		}, func() error { return nil })
@@ -69,12 +68,12 @@ func TestConcurrentTagOfFewContactsIsChangedAtOnce(t *testing.T) {
 	clock.move(time.Hour)
 	theirs := tagsIn(t, s, other)
 	changed := must(s.RenameTag(ctx, account, "old", "new"))(t)
-	if changed.Unfinished() || changed.TagCount != (contacts.TagCount{Name: "new", Contacts: 6}) {
+	if changed.Unfinished() || changed.TagCount != (store.TagCount{Name: "new", Contacts: 6}) {
 		t.Errorf("renamed: %+v", changed)
 	}
 	wantTagsIn(t, s, account, map[string]int{"new": 6, "a new z": 2})
-	wantTags(t, s, account, contacts.TagCount{Name: "new", Contacts: 6}, contacts.TagCount{Name: "a", Contacts: 1},
-		contacts.TagCount{Name: "z", Contacts: 1})
+	wantTags(t, s, account, store.TagCount{Name: "new", Contacts: 6}, store.TagCount{Name: "a", Contacts: 1},
+		store.TagCount{Name: "z", Contacts: 1})
 	for id := doc.MakeID(account, 1); id <= doc.MakeID(account, 8); id++ {
 		if c := must(s.ContactRecord(ctx, account, id))(t); !c.UpdatedAt.Equal(s.Now()) {
 			t.Errorf("contact %d was updated at %v", id, c.UpdatedAt)
@@ -102,7 +101,7 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	for range 2 { // the same request again
 		changed := must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "ana@example.org"), account, "old",
 			"new"))(t)
-		if !changed.Unfinished() || changed.TagCount != (contacts.TagCount{Name: "old", Contacts: active}) {
+		if !changed.Unfinished() || changed.TagCount != (store.TagCount{Name: "old", Contacts: active}) {
 			t.Errorf("renamed: %+v", changed)
 		}
 	}
@@ -125,7 +124,7 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	finishJobs(t, s)
 	wantTagsIn(t, s, account, map[string]int{"new": 1500, "a new z": 500, "x new": 1})
 	tags, found2, err := s.Tags(ctx, account, "", crm.PageRequest{Page: 1, PerPage: 100})
-	want := []contacts.TagCount{{Name: "a", Contacts: 428}, {Name: "new", Contacts: active + 1},
+	want := []store.TagCount{{Name: "a", Contacts: 428}, {Name: "new", Contacts: active + 1},
 		{Name: "x", Contacts: 1}, {Name: "z", Contacts: 428}}
 	succeed(t, err)
 	equal(t, found2.Total, 4)
@@ -199,7 +198,7 @@ func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
 		t.Errorf("%d contacts of %d bytes: %+v", n, len(large), changed)
 	}
 	finishJobs(t, s)
-	wantTags(t, s, account, contacts.TagCount{Name: "new", Contacts: int64(n)})
+	wantTags(t, s, account, store.TagCount{Name: "new", Contacts: int64(n)})
 }
 
 // A contact that cannot be read is told, and the others are changed. What is left is done once it was restored.
@@ -276,7 +275,7 @@ func TestConcurrentChangeOfATagSeesItsBatch(t *testing.T) {
 		},
 		func() error {
 			changed, err := s.RenameTag(ctx, account, "few", "many")
-			equal(t, changed.TagCount, (contacts.TagCount{Name: "many", Contacts: jobs.BulkUnit}), "renamed")
+			equal(t, changed.TagCount, (store.TagCount{Name: "many", Contacts: jobs.BulkUnit}), "renamed")
 			return err
 		})
 	succeed(t, errors.Join(together(t, s, account, changes...)...))

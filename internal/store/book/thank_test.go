@@ -16,12 +16,11 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/move"
 )
 
-func giveNow(t *testing.T, s *Book, account int64, more string) gifts.GiftDocument {
+func giveNow(t *testing.T, s *Book, account int64, more string) store.GiftDocument {
 	t.Helper()
 	body := `{"amount":50,"method":"check","transacted_at":"` + s.Now().Format(time.DateOnly) + `"` + more + `}`
 	by := store.By(t.Context(), history.APIChannel, "Website")
@@ -41,7 +40,7 @@ func waiting(t *testing.T, s *Book, account int64) int64 {
 
 const ofAda = `,"first_name":"Ada","last_name":"Lovelace","email":"ada@example.org"`
 
-var byMail = gifts.Thank{How: giving.ThankedMail}
+var byMail = store.Thank{How: giving.ThankedMail}
 
 // twoOffices runs a test with two nodes of an organization that sends email.
 func twoOffices(t *testing.T, test func(t *testing.T, s *org, other *Book)) {
@@ -87,7 +86,7 @@ func TestConcurrentThanksAreOneMail(t *testing.T) {
 		}
 		is := s.gift(gift.Code).Thanks
 		expect(t, "thanks", "ada@example.org mail ada@harbor.example false", l.To, is.How, is.By, is.At.IsZero())
-		must(s.thank(gift.Code, gifts.Thank{How: giving.ThankedMail, Again: true}))(t)
+		must(s.thank(gift.Code, store.Thank{How: giving.ThankedMail, Again: true}))(t)
 		expect(t, "mails to who asks for it again", "2", s.sent())
 		wantSound(t, s.Book)
 	})
@@ -128,7 +127,7 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 				`,"send_receipt":true`)
 			expect(t, mark, "waiting", gift.Thanks.How)
 			rejects(t, mark)(s.thank(gift.Code, byMail))
-			must(s.thank(gift.Code, gifts.Thank{How: giving.ThankedNone}))(t)
+			must(s.thank(gift.Code, store.Thank{How: giving.ThankedNone}))(t)
 		}
 		refused := s.given(`,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
 		taken := s.given(ofAda + `,"send_receipt":true`)
@@ -138,7 +137,7 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		expect(t, "mails", "1", s.sent())
 		is := s.gift(refused.Code)
 		expect(t, "a gift whose mail was refused waits", "true", is.Awaits())
-		if told := s.mailAbout(gifts.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed ||
+		if told := s.mailAbout(store.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed ||
 			!strings.Contains(told.Error, "550 no such user") {
 			t.Errorf("%+v", told)
 		}
@@ -152,7 +151,7 @@ func TestThanksThatDoNotArrive(t *testing.T) {
 		// An erased person is in no mail, and had it in their own file before.
 		contains(t, s.own(taken.Contact), `"mails":[{"kind":"thanks","to":"ada@example.org"`)
 		s.erase(taken.Contact)
-		expect(t, "a mail to who was erased", "<nil>", s.mailAbout(gifts.AboutGift(taken.ID)))
+		expect(t, "a mail to who was erased", "<nil>", s.mailAbout(store.AboutGift(taken.ID)))
 	})
 }
 
@@ -229,7 +228,7 @@ func receiptsOf(t *testing.T, s *Book, account int64) []thanks.Receipt {
 	return all
 }
 
-func issue(t *testing.T, s *Book, account int64, code string) gifts.GiftDocument {
+func issue(t *testing.T, s *Book, account int64, code string) store.GiftDocument {
 	t.Helper()
 	return must(s.IssueReceipt(t.Context(), account, code))(t)
 }
@@ -242,7 +241,7 @@ func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
 		byMany(t, s.Book, other, func(i int, at *Book) (err error) {
 			switch code := codes[i%3]; i % 5 {
 			case 0:
-				_, err = at.ThankFor(t.Context(), s.Number, code, gifts.Thank{How: giving.ThankedLetter, Receipt: true})
+				_, err = at.ThankFor(t.Context(), s.Number, code, store.Thank{How: giving.ThankedLetter, Receipt: true})
 			case 1:
 				_, err = at.RefundGift(t.Context(), s.Number, code, ptr(int64(1_0000)), "")
 			default:

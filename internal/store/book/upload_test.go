@@ -312,7 +312,7 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 // keptParts is how many parts of a job are kept.
 func keptParts(t testing.TB, s *Book, of jobs.JobOf) int {
 	t.Helper()
-	parts := must(store.List(t.Context(), s.Base, store.Number, jobs.SQLParts, of.Account, of.ID, int64(1000)))(t)
+	parts := must(store.List(t.Context(), s.Store, store.Number, jobs.SQLParts, of.Account, of.ID, int64(1000)))(t)
 	return len(parts)
 }
 

@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // held stops the writer of an account, so that the changes that are queued meanwhile become one batch; release lets
@@ -112,7 +111,7 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errOf(contacts.InsertContact(tx, account, c))
+		return errOf(store.InsertContact(tx, account, c))
 	}
 	for _, test := range []struct {
 		name string
@@ -298,7 +297,7 @@ func TestConcurrentTwoStoresWriteAtOnce(t *testing.T) {
 	a, b := twoNodes(t)
 	account := newAccount(t, a).Number
 	stores := []*Book{a, b}
-	documents := make([]contacts.Document, 64)
+	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) { // one person on both nodes, and a new one on each
 		s := stores[i%2]
 		documents[i] = create(t, s, account,

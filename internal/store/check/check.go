@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/move"
 )
 
@@ -159,7 +158,7 @@ func (k *checker) begin() (err error) {
 		k.tallies[row.Account] = row
 		k.gifts += row.GiftSeq
 		k.changes += row.Revision - row.Oldest + 1
-		k.report.Importing += contacts.Flag(row.Importing != 0)
+		k.report.Importing += store.Flag(row.Importing != 0)
 	}
 	if err != nil {
 		return err
@@ -299,8 +298,8 @@ func (k *checker) references() error {
 
 // CheckStore compares what is stored with what it is derived from, and repairs it.
 type CheckStore struct {
-	*store.Base
+	*store.Store
 	*move.MoveStore
 }
 
-func New(m *move.MoveStore) *CheckStore { return &CheckStore{m.Base, m} }
+func New(m *move.MoveStore) *CheckStore { return &CheckStore{m.Store, m} }

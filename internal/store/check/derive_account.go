@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/picture"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 const (
@@ -82,7 +81,7 @@ func (d *derivation) campaigns(ids []int64) error {
 
 func (d *derivation) campaign(row []any) error {
 	id, owner := row[0].(int64), d.known[d.Account]
-	campaign, err := campaigns.CampaignRow{ID: id, Body: row[4].([]byte), Checksum: row[5].(int64)}.Parse()
+	campaign, err := store.CampaignRow{ID: id, Body: row[4].([]byte), Checksum: row[5].(int64)}.Parse()
 	switch {
 	case err != nil:
 		d.unread = true
@@ -135,7 +134,7 @@ func (d *derivation) everyPicture() error {
 
 // readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written nowhere else.
 func (d *derivation) readers(id int64) error {
-	was, err := campaigns.Relations(d.conn, id)
+	was, err := store.Relations(d.conn, id)
 	if err != nil {
 		return err
 	}
@@ -156,7 +155,7 @@ func (d *derivation) readers(id int64) error {
 		}
 		return []any{account, id, int64(readers[account])}
 	}
-	for _, account := range campaigns.Differences(was, should) {
+	for _, account := range store.Differences(was, should) {
 		if err := d.on.settle(store.ReaderTable, row(was, account), row(should, account)); err != nil {
 			return err
 		}

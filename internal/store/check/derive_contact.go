@@ -13,20 +13,17 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 )
 
 // contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
 func (d *derivation) contacts() (err error) {
-	if d.fields, err = db.List(d.conn, store.Number, contacts.SQLFieldIDs, d.Account); err != nil {
+	if d.fields, err = db.List(d.conn, store.Number, store.SQLFieldIDs, d.Account); err != nil {
 		return err
 	}
 	if err = d.merges(); err != nil {
 		return err
 	}
-	var page []*contacts.Stored
+	var page []*store.StoredContact
 	after := int64(math.MinInt64) // the last contact of the page before
 	settle := func(to int64) error {
 		given, err := d.given(after, to)
@@ -43,7 +40,7 @@ func (d *derivation) contacts() (err error) {
 		page = page[:0]
 		return err
 	}
-	err = contacts.EachStored(d.conn, d.Account, func(s *contacts.Stored) error {
+	err = store.EachStored(d.conn, d.Account, func(s *store.StoredContact) error {
 		page = append(page, s)
 		return nil
 	}, func() error {
@@ -67,7 +64,7 @@ func (d *derivation) contacts() (err error) {
 	}
 	for name, sums := range d.cells {
 		if d.giving {
-			d.on.derived(store.GivingTable, derived.GivingValues(d.Account, name, &sums)...)
+			d.on.derived(store.GivingTable, store.GivingValues(d.Account, name, &sums)...)
 		}
 	}
 	return nil
@@ -92,7 +89,7 @@ func (d *derivation) missing(to int64) {
 }
 
 // contact works out what follows from the document of a contact, and from what it gave; nil is nothing.
-func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
+func (d *derivation) contact(s *store.StoredContact, g *givenSums) error {
 	d.missing(doc.IDSeq(s.ID) - 1)
 	d.last = doc.IDSeq(s.ID)
 	d.created = max(d.created, created(s))
@@ -125,7 +122,7 @@ func (d *derivation) contact(s *contacts.Stored, g *givenSums) error {
 }
 
 // created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact before.
-func created(s *contacts.Stored) int64 {
+func created(s *store.StoredContact) int64 {
 	if s.Damage != nil {
 		return s.CreatedAt
 	}
@@ -133,17 +130,17 @@ func created(s *contacts.Stored) int64 {
 }
 
 // shouldBe is a contact with what its row says of its document, its gifts and its history.
-func (d *derivation) shouldBe(s *contacts.Stored, g *givenSums) contacts.Stored {
+func (d *derivation) shouldBe(s *store.StoredContact, g *givenSums) store.StoredContact {
 	should := *s
 	should.Contact = s.Contact.WithDerivedKeys()
 	c := &should.Contact
-	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), contacts.Flag(len(c.Custom) > 0), contacts.Flag(c.Archived())
+	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), store.Flag(len(c.Custom) > 0), store.Flag(c.Archived())
 	should.Revision, should.CreatedAt = d.head(history.ContactNoun, s.ID, s.Revision), d.created
 	if !d.giving {
 		return should
 	}
 	sums := g.sums[giving.Cell(0, 0, d.Currency, s.ID)]
-	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), gifts.StatsOf(&sums, d.Currency)
+	should.LastGift, c.LastGift, c.Stats = g.last, store.Moment(g.last), store.StatsOf(&sums, d.Currency)
 	should.Given = sums.Amount
 	if c.Stats != s.Contact.Stats {
 		should.Body = c.AppendBody(nil)
@@ -161,7 +158,7 @@ func (d *derivation) keep(id int64, rows *find.Rows, gave []string) {
 		d.tags[name]++
 	}
 	d.active += rows.Active
-	if block := derived.BlockOf(id); block != d.sets.block {
+	if block := store.BlockOf(id); block != d.sets.block {
 		d.sets.end(d)
 		d.sets.block = block
 	}

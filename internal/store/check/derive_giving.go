@@ -11,15 +11,13 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
 const (
-	sqlGiftRows = `SELECT ` + gifts.GiftColumns + `, method, currency, net, ahead, thank FROM gift
+	sqlGiftRows = `SELECT ` + store.GiftColumns + `, method, currency, net, ahead, thank FROM gift
 		WHERE account_id = $1 AND (contact_id, given_at, id) > ($2, $3, $4) ORDER BY contact_id, given_at, id LIMIT 500`
-	sqlPlanRows = `SELECT ` + gifts.PlanColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
+	sqlPlanRows = `SELECT ` + store.PlanColumns + `, contact_id, campaign_id, status, next_bill FROM plan WHERE account_id = $1 AND (contact_id, id) > ($2, $3) ORDER BY contact_id, id LIMIT 500`
 	ledgerRead  = 500 // as the statements say
 
 	sqlValidReceipts = `SELECT id, gift_id, amount FROM receipt WHERE account_id = $1 AND voided_at = 0`
@@ -62,11 +60,11 @@ func (d *derivation) gifts() error {
 		return err
 	}
 	receipts, readable := uint64(0), true // those that gifts name, less those that are valid
-	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*gifts.StoredGift] {
-		id, g := gifts.ScanGift(r)
-		return ledgerRow[*gifts.StoredGift]{id, g, []any{d.Account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
+	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*store.StoredGift] {
+		id, g := store.ScanGift(r)
+		return ledgerRow[*store.StoredGift]{id, g, []any{d.Account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
 			g.Body, r.Int(7), g.Revision, r.Int(13), r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
-	}, []any{first, first, first}, func(r ledgerRow[*gifts.StoredGift]) error {
+	}, []any{first, first, first}, func(r ledgerRow[*store.StoredGift]) error {
 		g := r.doc
 		if err := d.read("gifts", 1); err != nil {
 			return err
@@ -83,7 +81,7 @@ func (d *derivation) gifts() error {
 			g.Local = giving.GiftClock(g.At, d.Location())
 		}
 		d.refer(r.id, find.GiftRows(&g.Gift))
-		return d.settle(store.GiftTable, r.row, gifts.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
+		return d.settle(store.GiftTable, r.row, store.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
 	if err == nil {
 		err = d.conn.Scan(func(r db.Row) { receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2)) }, sqlValidReceipts, d.Account)
@@ -102,10 +100,10 @@ func (d *derivation) gifts() error {
 // plans looks at each plan by itself.
 func (d *derivation) plans() error {
 	d.giving = true
-	_, last, err := eachLedgerRow(d, sqlPlanRows, func(r db.Row) ledgerRow[*gifts.StoredPlan] {
-		id, p := gifts.ScanPlan(r)
-		return ledgerRow[*gifts.StoredPlan]{id, p, []any{d.Account, id, r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Text(1), p.Body, r.Int(3), p.Revision}, []any{r.Int(5), id}}
-	}, []any{first, first}, func(r ledgerRow[*gifts.StoredPlan]) error {
+	_, last, err := eachLedgerRow(d, sqlPlanRows, func(r db.Row) ledgerRow[*store.StoredPlan] {
+		id, p := store.ScanPlan(r)
+		return ledgerRow[*store.StoredPlan]{id, p, []any{d.Account, id, r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Text(1), p.Body, r.Int(3), p.Revision}, []any{r.Int(5), id}}
+	}, []any{first, first}, func(r ledgerRow[*store.StoredPlan]) error {
 		p := r.doc
 		if p.Damage != nil {
 			d.giving = false
@@ -113,7 +111,7 @@ func (d *derivation) plans() error {
 			return nil
 		}
 		d.refer(r.id, find.PlanRows(&p.Plan))
-		return d.settle(store.PlanTable, r.row, gifts.PlanValues(d.Account, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
+		return d.settle(store.PlanTable, r.row, store.PlanValues(d.Account, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
 	})
 	d.PlanSeq = max(d.PlanSeq, doc.IDSeq(last))
 	return err
@@ -145,7 +143,7 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 			g = &givenSums{sums: make(map[string]giving.Sums)}
 			all[r.Int(0)] = g
 		}
-		g.last = gifts.Later(g.last, rows.Last)
+		g.last = store.Later(g.last, rows.Last)
 		d.add(rows.Sums, g.sums)
 	}, sqlCheckGifts, d.Account, after, to)
 	for _, g := range all {
@@ -172,7 +170,7 @@ func (d *derivation) add(sums []find.Sum, own map[string]giving.Sums) {
 func (d *derivation) enterDonor(g *givenSums) {
 	for name, sums := range g.sums {
 		if d.giving {
-			d.on.derived(store.GivingTable, derived.GivingValues(d.Account, name, &sums)...)
+			d.on.derived(store.GivingTable, store.GivingValues(d.Account, name, &sums)...)
 		}
 		_, donor := find.DonorRows(find.Sum{Cell: name, Sums: sums})
 		d.add(donor.Sums, nil)

@@ -54,7 +54,7 @@ func (c *stored) save(t *store.Tx, account int64) {
 var errNotConnected = fmt.Errorf("the connection to a payment provider: %w", crm.ErrNotFound)
 
 func (s *DonationStore) stored(ctx context.Context, account int64) (*stored, error) {
-	return store.Find(ctx, s.base, errNotConnected, scanConnection, sqlConnection, account)
+	return store.Find(ctx, s.store, errNotConnected, scanConnection, sqlConnection, account)
 }
 
 // Connection is the payment provider of an organization; crm.ErrNotFound where it has none.
@@ -145,8 +145,8 @@ func (s *DonationStore) Connect(ctx context.Context, account access.Account, in 
 		return Connection{}, keyFault(err)
 	}
 	made := &stored{Connection: Connection{Provider: in.Provider, Live: to.Live, Hint: hint(in.Key), Host: in.Host}}
-	return made.Connection, s.base.UpdateOnce(ctx, account.Number, func(t *store.Tx) error {
-		now := s.base.Now()
+	return made.Connection, s.store.UpdateOnce(ctx, account.Number, func(t *store.Tx) error {
+		now := s.store.Now()
 		old, err := db.List(t.Conn, scanConnection, sqlConnection, account.Number)
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func keyFault(err error) error {
 
 // check tries what the key of an organization must be allowed to do.
 func (s *DonationStore) check(ctx context.Context, account access.Account, p donate.Provider) error {
-	currency, err := s.gifts.Currency(ctx, account.Number)
+	currency, err := s.store.Currency(ctx, account.Number)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *DonationStore) TestConnection(ctx context.Context, account access.Accou
 const sqlNoteFault = `UPDATE connection SET fault = $2 WHERE account_id = $1`
 
 func (s *DonationStore) noteFault(ctx context.Context, account int64, fault string) error {
-	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return t.Run(sqlNoteFault, account, fault) })
+	return s.store.UpdateAccount(ctx, account, func(t *store.Tx) error { return t.Run(sqlNoteFault, account, fault) })
 }
 
 // moneyUnderWay is broken by ending what brings money in while some is under way.
@@ -232,7 +232,7 @@ const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND sta
 
 // Disconnect forgets the key of an organization. Money that is on its way needs it.
 func (s *DonationStore) Disconnect(ctx context.Context, account int64) error {
-	return s.base.UpdateOnce(ctx, account, func(t *store.Tx) error {
+	return s.store.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		if n, err := t.Int(sqlUnderWay, account); err != nil || n > 0 {
 			return cmp.Or(err, doc.NewInvalid("", moneyUnderWay, n))
 		}

@@ -14,13 +14,11 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // DonationStore has the donations of a database, and asks payment providers about them.
 type DonationStore struct {
-	base   *store.Base
-	gifts  *gifts.GiftStore
+	store  *store.Store
 	desk   Desk
 	keys   *Keys
 	region string
@@ -34,13 +32,13 @@ type Desk interface {
 	Open(c donate.Connection) (donate.Provider, error)
 }
 
-func New(g *gifts.GiftStore) *DonationStore {
-	s := &DonationStore{base: g.Base, gifts: g, region: "US", woken: make(chan struct{}, 1)}
-	g.Upkeep = s.upkeep
-	g.PlanEnded = s.tellEnded
-	g.WriteLate(mail.Manage, s.writeManage)
-	g.WriteLate(mail.Promised, s.writePromise)
-	g.WriteLate(mail.Ended, s.writeEnded)
+func New(base *store.Store) *DonationStore {
+	s := &DonationStore{store: base, region: "US", woken: make(chan struct{}, 1)}
+	base.Upkeep = s.upkeep
+	base.PlanEnded = s.tellEnded
+	base.WriteLate(mail.Manage, s.writeManage)
+	base.WriteLate(mail.Promised, s.writePromise)
+	base.WriteLate(mail.Ended, s.writeEnded)
 	return s
 }
 
@@ -118,7 +116,7 @@ func (s *DonationStore) row(ctx context.Context, account int64, id string) (*row
 	if !donate.IsID(id) {
 		return nil, errNoDonation
 	}
-	return store.Find(ctx, s.base, errNoDonation, scanDonation, sqlDonation, account, id)
+	return store.Find(ctx, s.store, errNoDonation, scanDonation, sqlDonation, account, id)
 }
 
 // DonationByID is a donation of an account.
@@ -132,7 +130,7 @@ func (s *DonationStore) DonationByID(ctx context.Context, account int64, id stri
 
 // DonationOfGift is the donation that became a gift; crm.ErrNotFound where the gift came from elsewhere, as those of a plan after the first one.
 func (s *DonationStore) DonationOfGift(ctx context.Context, account int64, code string) (donate.Donation, error) {
-	d, err := store.Find(ctx, s.base, errNoDonation, scanDonation, sqlByGift, account, code)
+	d, err := store.Find(ctx, s.store, errNoDonation, scanDonation, sqlByGift, account, code)
 	if err != nil {
 		return donate.Donation{}, err
 	}

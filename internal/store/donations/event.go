@@ -55,25 +55,25 @@ func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account 
 	if c.Provider != provider {
 		return false, crm.ErrNotFound
 	}
-	hint, err := p.Verify(header, body, s.base.Now())
+	hint, err := p.Verify(header, body, s.store.Now())
 	if err != nil {
 		if s.refused.Add(1); !hint.At.IsZero() {
-			s.clockOff.Store(int64(s.base.Now().Sub(hint.At)))
+			s.clockOff.Store(int64(s.store.Now().Sub(hint.At)))
 		}
 		return false, err
 	}
 	s.clockOff.Store(0)
 	isNew := false
-	err = s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	err = s.store.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		known, err := db.List(t.Conn, store.Number, sqlEvent, account.Number, hint.Event)
 		if isNew = len(known) == 0; err != nil || !isNew {
 			return err
 		}
 		due := int64(0)
 		if hint.Ref.ID != "" {
-			due = store.Seconds(s.base.Now())
+			due = store.Seconds(s.store.Now())
 		}
-		keep(t, account.Number, hint.Event, hint.Kind, hint.Ref, s.base.Now(), due)
+		keep(t, account.Number, hint.Event, hint.Kind, hint.Ref, s.store.Now(), due)
 		return nil
 	})
 	if err == nil && isNew {
@@ -122,7 +122,7 @@ func (s *DonationStore) WorkOnDonations(ctx context.Context, report func(error))
 	swept := time.Time{}
 	for s.desk != nil && ctx.Err() == nil {
 		more, err := s.WorkOnce(ctx, report)
-		if now := s.base.Now(); err == nil && now.Sub(swept) > store.SweepLook {
+		if now := s.store.Now(); err == nil && now.Sub(swept) > store.SweepLook {
 			err, swept = s.SweepDonations(ctx), now
 		}
 		if err != nil && ctx.Err() == nil {
@@ -144,8 +144,8 @@ func (s *DonationStore) WorkOnce(ctx context.Context, report func(error)) (more 
 	if err := s.compareDue(ctx, report); err != nil {
 		return false, err
 	}
-	now := store.Seconds(s.base.Now())
-	due, err := store.ListAll(ctx, s.base, scanEvent, sqlDueEvents, sqlDueEventsOf, now, int64(mostly))
+	now := store.Seconds(s.store.Now())
+	due, err := store.ListAll(ctx, s.store, scanEvent, sqlDueEvents, sqlDueEventsOf, now, int64(mostly))
 	if err != nil {
 		return false, err
 	}
@@ -153,7 +153,7 @@ func (s *DonationStore) WorkOnce(ctx context.Context, report func(error)) (more 
 	if err != nil {
 		return false, err
 	}
-	open, err := store.ListAll(ctx, s.base, func(r db.Row) work { return work{account: r.Int(0), ref: donate.Ref{ID: r.Text(1)}} }, sqlDueDonations, sqlDueDonationsOf, now, int64(mostly))
+	open, err := store.ListAll(ctx, s.store, func(r db.Row) work { return work{account: r.Int(0), ref: donate.Ref{ID: r.Text(1)}} }, sqlDueDonations, sqlDueDonationsOf, now, int64(mostly))
 	if err != nil {
 		return false, err
 	}
@@ -184,14 +184,14 @@ func (s *DonationStore) claim(ctx context.Context, due []event) (all []*work, er
 		account int64
 		ref     donate.Ref
 	}
-	found, until := map[object]*work{}, store.Seconds(s.base.Now().Add(lease))
+	found, until := map[object]*work{}, store.Seconds(s.store.Now().Add(lease))
 	byAccount := map[int64][]event{}
 	for _, e := range due {
 		byAccount[e.account] = append(byAccount[e.account], e)
 	}
 	for account, events := range byAccount {
 		var mine []event
-		err := s.base.UpdateShared(ctx, account, func(t *store.Tx) error {
+		err := s.store.UpdateShared(ctx, account, func(t *store.Tx) error {
 			mine = nil
 			for _, e := range events {
 				taken, err := t.Exec(sqlClaimEvent, account, e.id, until, e.tries)
@@ -221,7 +221,7 @@ func (s *DonationStore) claim(ctx context.Context, due []event) (all []*work, er
 
 // lookFor settles what events name, and notes in the same unit of work that this was done.
 func (s *DonationStore) lookFor(ctx context.Context, w *work) error {
-	account, err := s.gifts.AccountByNumber(ctx, w.account)
+	account, err := s.store.AccountByNumber(ctx, w.account)
 	if err != nil {
 		return err
 	}
@@ -236,12 +236,12 @@ func (s *DonationStore) lookFor(ctx context.Context, w *work) error {
 	if err == nil {
 		return nil
 	}
-	ctx, now, first := context.WithoutCancel(ctx), s.base.Now(), w.events[0]
+	ctx, now, first := context.WithoutCancel(ctx), s.store.Now(), w.events[0]
 	if errors.Is(err, donate.ErrGone) || errors.Is(err, errNotConnected) || now.Sub(first.received) > giveUp {
-		return errors.Join(s.base.UpdateShared(ctx, w.account, end(reason(err))), unless(donate.ErrGone, err))
+		return errors.Join(s.store.UpdateShared(ctx, w.account, end(reason(err))), unless(donate.ErrGone, err))
 	}
 	wait := min(time.Second<<min(first.tries+1, 12), lookEvery)
-	return errors.Join(err, s.trouble(ctx, account, err), s.base.UpdateShared(ctx, w.account, func(t *store.Tx) error {
+	return errors.Join(err, s.trouble(ctx, account, err), s.store.UpdateShared(ctx, w.account, func(t *store.Tx) error {
 		return t.Run(sqlDelayEvents, w.account, ids, store.Seconds(now.Add(wait)), reason(err))
 	}))
 }
@@ -266,7 +266,7 @@ func (s *DonationStore) trouble(ctx context.Context, account access.Account, err
 
 // claimOne gives one row to this node, by an update that another node's would make vain.
 func (s *DonationStore) claimOne(ctx context.Context, account int64, sql string, args ...any) (mine bool, err error) {
-	err = s.base.UpdateShared(ctx, account, func(t *store.Tx) error {
+	err = s.store.UpdateShared(ctx, account, func(t *store.Tx) error {
 		taken, err := t.Exec(sql, args...)
 		mine = taken == 1
 		return err
@@ -276,7 +276,7 @@ func (s *DonationStore) claimOne(ctx context.Context, account int64, sql string,
 
 // lookAgain looks at a donation that no event has told the end of. One whose page was never made is over.
 func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) error {
-	now := s.base.Now()
+	now := s.store.Now()
 	if mine, err := s.claimOne(ctx, number, sqlClaimDonation, number, id, store.Seconds(now.Add(lookEvery)), store.Seconds(now)); !mine {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) 
 	if ref.ID == "" && now.Sub(d.CreatedAt) < lookEvery {
 		return nil
 	}
-	account, err := s.gifts.AccountByNumber(ctx, number)
+	account, err := s.store.AccountByNumber(ctx, number)
 	if err == nil && ref.ID != "" {
 		_, err = s.settle(ctx, account, ref, nil)
 	}
@@ -303,8 +303,8 @@ func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) 
 
 // compareDue compares the payments of providers with the books, once a day for each connection.
 func (s *DonationStore) compareDue(ctx context.Context, report func(error)) error {
-	now := s.base.Now()
-	due, err := store.ListAll(ctx, s.base, store.Number, sqlDueConnections, sqlDueConnectionsOf, store.Seconds(now))
+	now := s.store.Now()
+	due, err := store.ListAll(ctx, s.store, store.Number, sqlDueConnections, sqlDueConnectionsOf, store.Seconds(now))
 	for _, number := range due {
 		if err := guard.Do(func() error { return s.compare(ctx, number, now) }); err != nil && ctx.Err() == nil {
 			report(err)
@@ -315,7 +315,7 @@ func (s *DonationStore) compareDue(ctx context.Context, report func(error)) erro
 
 // compare has everything looked at that happened at a provider since it was compared the last time, by this node alone.
 func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time) error {
-	account, err := s.gifts.AccountByNumber(ctx, number)
+	account, err := s.store.AccountByNumber(ctx, number)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time
 	write := func() error {
 		refs := some
 		some = nil
-		return s.base.UpdateAccount(ctx, number, func(t *store.Tx) error {
+		return s.store.UpdateAccount(ctx, number, func(t *store.Tx) error {
 			for _, ref := range refs {
 				keep(t, number, "since "+string(ref.Kind)+" "+ref.ID, "since", ref, now, store.Seconds(now))
 			}
@@ -348,7 +348,7 @@ func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time
 		err = write()
 	}
 	if err == nil {
-		err = s.base.UpdateShared(ctx, number, func(t *store.Tx) error { return t.Run(sqlCompared, number, store.Seconds(now)) })
+		err = s.store.UpdateShared(ctx, number, func(t *store.Tx) error { return t.Run(sqlCompared, number, store.Seconds(now)) })
 	}
 	s.WakeDonations()
 	return errors.Join(err, s.trouble(ctx, account, err))
@@ -364,13 +364,13 @@ func (s *DonationStore) Reconcile(ctx context.Context, account access.Account, r
 	if _, err := s.stored(ctx, account.Number); err != nil {
 		return err
 	}
-	now := store.Seconds(s.base.Now())
-	err := s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+	now := store.Seconds(s.store.Now())
+	err := s.store.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
 		return errors.Join(t.Run(sqlLookAtAll, account.Number, now), t.Run(sqlOpenNow, account.Number, now))
 	})
 	for more := true; more && err == nil; {
 		more, err = s.WorkOnce(ctx, report)
-		if waiting, failed := store.List(ctx, s.base, scanEvent, sqlDueEventsOf, account.Number, store.Seconds(s.base.Now()), int64(1)); failed == nil && len(waiting) > 0 {
+		if waiting, failed := store.List(ctx, s.store, scanEvent, sqlDueEventsOf, account.Number, store.Seconds(s.store.Now()), int64(1)); failed == nil && len(waiting) > 0 {
 			more = true
 		}
 	}

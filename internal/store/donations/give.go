@@ -89,7 +89,7 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 	}
 	number := int64(account.Number)
 	err = store.Repeat(func() error {
-		return s.base.UpdateAccount(ctx, number, func(t *store.Tx) error {
+		return s.store.UpdateAccount(ctx, number, func(t *store.Tx) error {
 			o, err := s.offer(t.Conn, number, c)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 			if len(o.Ways) == 0 {
 				return doc.NewInvalid("", closed)
 			}
-			now := s.base.Now()
+			now := s.store.Now()
 			if err := o.CheckWish(&w, s.region, now); err != nil {
 				return err
 			}
@@ -154,13 +154,13 @@ func (d *row) order(account access.Account) donate.Order {
 
 // note changes a donation by what became of it.
 func (s *DonationStore) note(ctx context.Context, d *row, change func(*row)) error {
-	return s.base.UpdateAccount(context.WithoutCancel(ctx), d.Account, func(t *store.Tx) error {
+	return s.store.UpdateAccount(context.WithoutCancel(ctx), d.Account, func(t *store.Tx) error {
 		now, err := find(t.Conn, d.Account, [2]string{sqlDonation, d.ID})
 		if err != nil || now == nil {
 			return cmp.Or(err, errNoDonation)
 		}
 		change(now)
-		now.UpdatedAt = s.base.Now()
+		now.UpdatedAt = s.store.Now()
 		*d = *now
 		return now.save(t)
 	})

@@ -62,9 +62,9 @@ const sqlListed = `SELECT ` + donationColumns + ` FROM donation WHERE account_id
 
 // Donations is one page of the donations of an account, newest first. A total of more than donate.Listed is one more than that: they are not counted further. Where the page begins is found in the index that has the order.
 func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.Filter, page crm.PageRequest) (found []donate.Donation, result store.ListResult, err error) {
-	where, args := listed(account, f, s.base.Now().Add(-donate.ConfirmTime))
+	where, args := listed(account, f, s.store.Now().Add(-donate.ConfirmTime))
 	limit := ` LIMIT $` + strconv.Itoa(len(args)+1)
-	found, err = store.Snapshot(ctx, s.base, func(c db.Conn) (all []donate.Donation, err error) {
+	found, err = store.Snapshot(ctx, s.store, func(c db.Conn) (all []donate.Donation, err error) {
 		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (SELECT 1`+where+limit+`) AS first`, append(args, int64(donate.Listed+1))...); err != nil || page.Skip() >= result.Total {
 			return nil, err
 		}
@@ -93,7 +93,7 @@ const sqlReviews = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_i
 
 // Reviews is how many donations a person must look at, up to a number.
 func (s *DonationStore) Reviews(ctx context.Context, account, most int64) (int64, error) {
-	return store.Lend(ctx, s.base.Read, func(c db.Conn) (int64, error) { return c.Int(sqlReviews, account, most) })
+	return store.Lend(ctx, s.store.Read, func(c db.Conn) (int64, error) { return c.Int(sqlReviews, account, most) })
 }
 
 const (
@@ -104,7 +104,7 @@ const (
 // Unnamed are the codes of those gifts and plans whose givers do not want a page to name them.
 func (s *DonationStore) Unnamed(ctx context.Context, account int64, gifts, plans []string) (map[string]bool, error) {
 	unnamed := map[string]bool{}
-	err := s.base.View(ctx, func(c db.Conn) error {
+	err := s.store.View(ctx, func(c db.Conn) error {
 		for query, codes := range map[string][]string{sqlUnnamedGifts: gifts, sqlUnnamedPlans: plans} {
 			if len(codes) == 0 {
 				continue

@@ -17,7 +17,6 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -34,7 +33,7 @@ func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 	if !ok || !access.IsAccountID(id) {
 		return nil
 	}
-	account, err := s.gifts.Account(ctx, id)
+	account, err := s.store.Account(ctx, id)
 	if err == nil {
 		err = s.AskToManage(ctx, account.Number, donation)
 	}
@@ -44,7 +43,7 @@ func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 // AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change, to the address on file.
 func (s *DonationStore) AskToManage(ctx context.Context, account int64, id string) error {
 	_, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, _ *store.Account, d *row) error {
-		now := s.base.Now()
+		now := s.store.Now()
 		if d.GiftPlan == "" || d.ManageUntil.After(now.Add(manageTime-manageAgain)) {
 			return nil
 		}
@@ -54,7 +53,7 @@ func (s *DonationStore) AskToManage(ctx context.Context, account int64, id strin
 			return err
 		}
 		to := d.Wish.Email
-		found, err := contacts.LoadContacts(t.Conn, account, []int64{p.Contact})
+		found, err := store.LoadContacts(t.Conn, account, []int64{p.Contact})
 		if err == nil && len(found) > 0 && len(found[0].Emails) > 0 {
 			to = found[0].Emails[0].Value
 		}
@@ -65,14 +64,14 @@ func (s *DonationStore) AskToManage(ctx context.Context, account int64, id strin
 		if err != nil {
 			return err
 		}
-		return s.gifts.Queue(t, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
+		return s.store.Queue(t, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
 	})
 	return err
 }
 
 // planIn is the plan of a donation.
 func (s *DonationStore) planIn(c db.Conn, account int64, d *row) (giving.Plan, error) {
-	p, err := s.gifts.PlanIn(c, account, d.GiftPlan)
+	p, err := s.store.PlanIn(c, account, d.GiftPlan)
 	if err == nil && p == nil {
 		err = errNoLink
 	}
@@ -85,13 +84,13 @@ func (s *DonationStore) planIn(c db.Conn, account int64, d *row) (giving.Plan, e
 // writeManage makes the link of a mail, nil where there is no such gift any more.
 func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _ mail.Message) (*mail.Message, error) {
 	id, donation, _, _ := donate.ParseManageLink(m.About)
-	account, err := s.gifts.Account(ctx, id)
+	account, err := s.store.Account(ctx, id)
 	if err != nil {
 		return nil, unless(crm.ErrNotFound, err)
 	}
 	token, hash := access.NewToken()
 	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
-		d.addLink(hash, s.base.Now())
+		d.addLink(hash, s.store.Now())
 		return nil
 	})
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d 
 	if !ok || secret == "" || !access.IsAccountID(id) {
 		return m, nil, errNoLink
 	}
-	if m.Account, err = s.gifts.Account(ctx, id); err != nil {
+	if m.Account, err = s.store.Account(ctx, id); err != nil {
 		return m, nil, errors.Join(errNoLink, err)
 	}
 	if d, err = s.row(ctx, m.Account.Number, donation); err != nil {
@@ -149,7 +148,7 @@ func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d 
 	}
 	hash := access.HashToken(secret)
 	m.OnlyEnds = d.GiftPlan != "" && d.Proves(donate.EndLink, secret)
-	if !m.OnlyEnds && !d.opens(hash, s.base.Now()) {
+	if !m.OnlyEnds && !d.opens(hash, s.store.Now()) {
 		return m, nil, errNoLink
 	}
 	m.key = hash[:16]
@@ -158,7 +157,7 @@ func (s *DonationStore) managed(ctx context.Context, link string) (m Managed, d 
 
 // describe fills in what a giver sees of a monthly gift.
 func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error {
-	return s.base.View(ctx, func(c db.Conn) (err error) {
+	return s.store.View(ctx, func(c db.Conn) (err error) {
 		if m.Plan, err = s.planIn(c, d.Account, d); err != nil {
 			return err
 		}
@@ -177,7 +176,7 @@ func (s *DonationStore) ManagedPlan(ctx context.Context, link string) (Managed, 
 	if err != nil {
 		return m, err
 	}
-	now := s.base.Now()
+	now := s.store.Now()
 	latest := now.Add(-LookPause)
 	if m.Plan.Status == giving.Ended || d.LookedAt.After(latest) {
 		return m, nil

@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // about is what a mail about a donation is for.
@@ -27,7 +26,7 @@ func aboutDonation(m mail.Mail) string { return strings.TrimPrefix(m.About, abou
 
 // tellArrived thanks the giver for money that has arrived, and tells the staff.
 func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
-	thank := s.gifts.ThankAtOnce
+	thank := s.store.ThankAtOnce
 	if d.Doubt.HoldsThanks() {
 		thank = holdThanks
 	}
@@ -58,30 +57,30 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if g.Dedication != nil {
 		m.Says = append(m.Says, mail.Say("It honors {}.", g.Dedication.Name))
 	}
-	return s.gifts.Queue(t, a.Account, mail.Arrived, gifts.AboutGift(g.ID), to, m)
+	return s.store.Queue(t, a.Account, mail.Arrived, store.AboutGift(g.ID), to, m)
 }
 
 // holdThanks asks no one to thank for a gift, until thankHeld does.
 func holdThanks(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
 	held := *g
 	held.Thanks = giving.Thanks{}
-	return gifts.SaveGift(t, a, gifts.Stored(a, g.ID), &held, now)
+	return store.SaveGift(t, a, store.Stored(a, g.ID), &held, now)
 }
 
 // thankHeld thanks for what has arrived of a donation while it was in doubt. Where no mail can be, the gifts wait for thanks.
 func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now time.Time) error {
-	ids, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, gifts.CodeID(a.Account, d.GiftPlan))
-	for _, id := range append(ids, gifts.CodeID(a.Account, d.Gift)) {
+	ids, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, store.CodeID(a.Account, d.GiftPlan))
+	for _, id := range append(ids, store.CodeID(a.Account, d.Gift)) {
 		if err != nil {
 			return err
 		}
-		var stored *gifts.StoredGift
-		if stored, err = gifts.Of(a).Gifts.Get(t, a.Account, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
+		var stored *store.StoredGift
+		if stored, err = a.Gifts.Get(t, a.Account, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
 			continue
 		}
 		waits := stored.Thanked(giving.ToThank, "", now)
-		if err = gifts.SaveGift(t, a, stored, &waits, now); err == nil {
-			err = s.gifts.ThankAtOnce(t, a, &waits, now)
+		if err = store.SaveGift(t, a, stored, &waits, now); err == nil {
+			err = s.store.ThankAtOnce(t, a, &waits, now)
 		}
 	}
 	return err
@@ -102,7 +101,7 @@ func (s *DonationStore) idOf(c db.Conn, account int64) (string, error) {
 // tellDeclined tells a giver that the card of a monthly gift was declined, and how to mend that.
 func (s *DonationStore) tellDeclined(t *store.Tx, account access.Account, d *row, p *giving.Plan) error {
 	amount := text.MoneyExact(p.Amount, p.Currency)
-	return s.gifts.Queue(t, account.Number, mail.Declined, about(d), p.Giver.Email, &mail.Message{
+	return s.store.Queue(t, account.Number, mail.Declined, about(d), p.Giver.Email, &mail.Message{
 		Subject: mail.Say("Your monthly gift to {} could not be paid", account.Name),
 		Says: []mail.Line{mail.Say("Hello {},", p.Giver.Name()), mail.Say("your card was declined for your monthly gift of "+amount+" to {}. We will try again in a few days.", account.Name),
 			mail.Say("You don’t have to do anything if you know why. Here you can end your gift, or get a link to change it or to " +
@@ -126,7 +125,7 @@ func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift,
 			return e.Reference == l.is.Provider+" "+r.ID
 		})
 		if isRefund && e.Amount < 0 && l.now.Sub(e.At) < refundNews {
-			return l.s.gifts.TellRefund(t, a, g)
+			return l.s.store.TellRefund(t, a, g)
 		}
 	}
 	return nil
@@ -139,7 +138,7 @@ func (s *DonationStore) tellEnded(t *store.Tx, a *store.Account, p *giving.Plan)
 	if err != nil || d == nil || d.IsTest() {
 		return err
 	}
-	return s.gifts.TellGiver(t, a, p.Contact, mail.Ended, about(d))
+	return s.store.TellGiver(t, a, p.Contact, mail.Ended, about(d))
 }
 
 // writeEnded says that a monthly gift has ended, nil where it has not.
@@ -150,11 +149,11 @@ func (s *DonationStore) writeEnded(
 	if err != nil {
 		return nil, unless(crm.ErrNotFound, err)
 	}
-	p, err := s.gifts.Plan(ctx, number, d.GiftPlan)
+	p, err := s.store.Plan(ctx, number, d.GiftPlan)
 	if err != nil || p.Status != giving.Ended {
 		return nil, unless(crm.ErrNotFound, err)
 	}
-	account, err := s.gifts.AccountByNumber(ctx, number)
+	account, err := s.store.AccountByNumber(ctx, number)
 	often := strings.ToLower(giving.Words[p.Frequency])
 	return &mail.Message{
 		Subject: mail.Say("Your "+often+" gift to {} has ended", account.Name),
@@ -205,11 +204,11 @@ const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
-	return s.base.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
+	return s.store.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
 		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
-				err = s.gifts.Queue(t, account.Number, mail.Trouble, "", to, m)
+				err = s.store.Queue(t, account.Number, mail.Trouble, "", to, m)
 			}
 		}
 		return err
@@ -245,8 +244,8 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 
 // SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
 func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
-	return s.base.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
-		return s.gifts.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
+	return s.store.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
+		return s.store.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
 			Subject: mail.Say("Continue with your gift to {}", account.Name),
 			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
 			Action:  mail.Say("Continue with my gift"), Path: path,

@@ -23,7 +23,7 @@ const mostUnconfirmed = 3
 // promise begins a promise, and tells whoever has the email address how to send the money. Without mail no one can
 // confirm it.
 func (s *DonationStore) promise(t *store.Tx, d *row) error {
-	if !s.gifts.Mails() {
+	if !s.store.Mails() {
 		d.State = donate.Processing
 		return s.insert(t, d)
 	}
@@ -35,7 +35,7 @@ func (s *DonationStore) promise(t *store.Tx, d *row) error {
 	if err != nil || waiting >= mostUnconfirmed {
 		return err
 	}
-	return s.gifts.Queue(t, d.Account, mail.Promised, about(d), d.Wish.Email, nil)
+	return s.store.Queue(t, d.Account, mail.Promised, about(d), d.Wish.Email, nil)
 }
 
 // writePromise says how to send what was promised, nil where it has arrived, or was forgotten. It repeats nothing that
@@ -47,7 +47,7 @@ func (s *DonationStore) writePromise(
 	if err != nil || !d.IsPromise() || d.Wish.Way == "" {
 		return nil, unless(crm.ErrNotFound, err)
 	}
-	account, err := s.gifts.AccountByNumber(ctx, number)
+	account, err := s.store.AccountByNumber(ctx, number)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *DonationStore) Promise(
 	if !ok || !access.IsAccountID(id) {
 		return account, d, errNoLink
 	}
-	if account, err = s.gifts.Account(ctx, id); err == nil {
+	if account, err = s.store.Account(ctx, id); err == nil {
 		d, err = s.DonationByID(ctx, account.Number, donation)
 	}
 	if err == nil && !d.Proves(donate.PromiseLink, secret) {

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // GiftProvider is the payment provider by which a gift can be refunded, and what it calls the payment; "" where a refund is only noted here: the gift came from elsewhere, or the organization is no longer connected with
@@ -49,35 +48,35 @@ func (s *DonationStore) connectedTo(ctx context.Context, account int64, provider
 const planFaults doc.Rule = "The payment provider did not change this recurring gift, and nothing was changed here. %v"
 
 // UpdatePlan changes what a valid input names. Where a payment provider takes the gifts, it is asked first to pause, resume or end them, or to take another amount; what it decides alone cannot be changed here.
-func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (gifts.PlanDocument, error) {
-	plan, err := s.gifts.Plan(ctx, account, code)
+func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (store.PlanDocument, error) {
+	plan, err := s.store.Plan(ctx, account, code)
 	if err != nil {
-		return gifts.PlanDocument{}, err
+		return store.PlanDocument{}, err
 	}
 	provider, id, err := s.PlanProvider(ctx, account, &plan)
 	if err != nil || provider == "" {
-		return firstOf(err, func() (gifts.PlanDocument, error) { return s.gifts.UpdatePlan(ctx, account, code, in) })
+		return firstOf(err, func() (store.PlanDocument, error) { return s.store.UpdatePlanRecord(ctx, account, code, in) })
 	}
-	wanted, err := plan.Change(&in, s.base.Now())
+	wanted, err := plan.Change(&in, s.store.Now())
 	if err == nil {
-		err = store.Matches(ctx, gifts.PlanDocument{Plan: plan}.ETag)
+		err = store.Matches(ctx, store.PlanDocument{Plan: plan}.ETag)
 	}
 	if err != nil {
-		return gifts.PlanDocument{}, err
+		return store.PlanDocument{}, err
 	}
 	changes, err := donate.PlanChanges(&plan, &wanted)
 	if err != nil || len(changes) == 0 {
-		return firstOf(err, func() (gifts.PlanDocument, error) { return s.gifts.UpdatePlan(ctx, account, code, in) })
+		return firstOf(err, func() (store.PlanDocument, error) { return s.store.UpdatePlanRecord(ctx, account, code, in) })
 	}
-	a, err := s.gifts.AccountByNumber(ctx, account)
+	a, err := s.store.AccountByNumber(ctx, account)
 	if err == nil {
 		err = unavailable(s.changeAtProvider(ctx, a, id, changes, code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version())))
 	}
 	if err != nil {
-		return gifts.PlanDocument{}, err
+		return store.PlanDocument{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	made, err := s.gifts.UpdatePlan(ctx, account, code, in)
+	made, err := s.store.UpdatePlanRecord(ctx, account, code, in)
 	if err == nil {
 		_, err = s.settle(ctx, a, donate.Ref{Kind: donate.PlanRef, ID: id}, nil)
 	}

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // thanksTime is how long a giver who comes back waits for what the provider says; LookPause is how long it takes from one
@@ -32,7 +31,7 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 		return d.Donation, nil
 	}
 	// Each look puts the next one of the worker off by lookEvery, on whatever node it is: that tells when the last one was.
-	began := s.base.Now()
+	began := s.store.Now()
 	latest := began.Add(lookEvery - LookPause)
 	if d.DueAt.After(latest) {
 		return d.Donation, nil
@@ -41,7 +40,7 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 	if !mine {
 		return d.Donation, err
 	}
-	a, err := s.gifts.AccountByNumber(ctx, account)
+	a, err := s.store.AccountByNumber(ctx, account)
 	if err != nil {
 		return d.Donation, err
 	}
@@ -59,7 +58,7 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 	if !donate.IsID(id) {
 		return made, errNoDonation
 	}
-	err = s.base.Update(ctx, account, n, func(t *store.Tx) error {
+	err = s.store.Update(ctx, account, n, func(t *store.Tx) error {
 		a, err := t.LockAccount(account)
 		if err != nil {
 			return err
@@ -71,7 +70,7 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 		if err := change(t, a, d); err != nil {
 			return err
 		}
-		d.UpdatedAt = s.base.Now()
+		d.UpdatedAt = s.store.Now()
 		made = d.Donation
 		return d.save(t)
 	})
@@ -86,7 +85,7 @@ func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id str
 		if !was.HoldsThanks() || d.Doubt.HoldsThanks() {
 			return nil
 		}
-		return s.thankHeld(t, a, d, s.base.Now())
+		return s.thankHeld(t, a, d, s.store.Now())
 	})
 }
 
@@ -98,17 +97,17 @@ func (s *DonationStore) TakeOver(ctx context.Context, account int64, id string, 
 		if !d.isNotHere() {
 			return doc.NewInvalid("", notPaidHere)
 		}
-		if campaign != 0 && !gifts.HasCampaign(t, a, campaign) {
+		if campaign != 0 && !store.HasCampaign(t, a, campaign) {
 			return doc.NewInvalid("campaign_id", doc.Unknown, "campaigns")
 		}
-		d.Wish.Way, d.Campaign, d.State, d.DueAt = donate.Online, campaign, donate.Processing, s.base.Now()
+		d.Wish.Way, d.Campaign, d.State, d.DueAt = donate.Online, campaign, donate.Processing, s.store.Now()
 		d.Settled, d.Doubt = d.Settled.And(donate.NotHere), d.Doubt.But(donate.NotHere)
 		return nil
 	})
 	if err != nil {
 		return d, err
 	}
-	a, err := s.gifts.AccountByNumber(ctx, account)
+	a, err := s.store.AccountByNumber(ctx, account)
 	if err != nil {
 		return d, err
 	}
@@ -129,11 +128,11 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 	if err != nil {
 		return donate.Donation{}, err
 	}
-	zone, err := s.gifts.Timezone(ctx, account)
+	zone, err := s.store.Timezone(ctx, account)
 	if err != nil {
 		return d.Donation, err
 	}
-	now := s.base.Now().In(zone)
+	now := s.store.Now().In(zone)
 	in := d.Wish.Gift(d.Currency, now)
 	if day != "" {
 		in.GivenAt = &day
@@ -148,7 +147,7 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 	if err := in.Validate(nil, true, s.region, now); err != nil {
 		return d.Donation, err
 	}
-	made, err := s.changeRow(ctx, account, id, gifts.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
+	made, err := s.changeRow(ctx, account, id, store.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
 		if begun := text.WallClock(d.CreatedAt, zone).Truncate(24 * time.Hour); giving.GiftClock(in.Time(), zone).Before(begun) {
 			return doc.NewInvalid("transacted_at", beforePromise, begun.Format("January 2, 2006"))
 		}
@@ -159,7 +158,7 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 		if err != nil {
 			return err
 		}
-		g, err := gifts.RecordGift(t, a, &in, now)
+		g, err := store.RecordGift(t, a, &in, now)
 		if err == nil {
 			err = g.CheckVoided() // one that was received before
 		}
@@ -186,11 +185,11 @@ func (s *DonationStore) Unreceived(ctx context.Context, account int64, id string
 	if err != nil {
 		return donate.Donation{}, err
 	}
-	return s.changeRow(ctx, account, id, store.Needs{Gifts: []int64{gifts.CodeID(account, d.Gift)}}, func(t *store.Tx, a *store.Account, d *row) error {
+	return s.changeRow(ctx, account, id, store.Needs{Gifts: []int64{store.CodeID(account, d.Gift)}}, func(t *store.Tx, a *store.Account, d *row) error {
 		if d.Provider != "" || d.State != donate.Paid || d.Gift == "" {
 			return doc.NewInvalid("", notReceived)
 		}
-		g, err := gifts.Of(a).Gifts.Get(t, a.Account, gifts.CodeID(a.Account, d.Gift))
+		g, err := a.Gifts.Get(t, a.Account, store.CodeID(a.Account, d.Gift))
 		switch {
 		case err != nil:
 			return err
@@ -201,7 +200,7 @@ func (s *DonationStore) Unreceived(ctx context.Context, account int64, id string
 			return doc.NewInvalid("", givenBack)
 		default:
 			canceled := g.Withdraw()
-			if err := gifts.SaveGift(t, a, g, &canceled, s.base.Now()); err != nil {
+			if err := store.SaveGift(t, a, g, &canceled, s.store.Now()); err != nil {
 				return err
 			}
 		}
@@ -214,46 +213,46 @@ const refundFaults doc.Rule = "The payment provider could not refund this gift, 
 
 // RefundGift gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. Money that came through a payment provider goes back the way it came, as long as the organization is connected with that
 // provider: then the books follow what the provider says. Any other refund is only noted. seen is the version of the gift that a person saw, "" for whatever is there.
-func (s *DonationStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error) {
-	g, err := s.gifts.GiftRecord(ctx, account, code)
+func (s *DonationStore) RefundGift(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error) {
+	g, err := s.store.GiftRecord(ctx, account, code)
 	if err != nil {
-		return gifts.GiftDocument{}, err
+		return store.GiftDocument{}, err
 	}
 	provider, payment, err := s.GiftProvider(ctx, account, &g.Gift)
 	if err != nil || provider == "" {
-		return firstOf(err, func() (gifts.GiftDocument, error) { return s.gifts.RefundGift(ctx, account, code, amount, seen) })
+		return firstOf(err, func() (store.GiftDocument, error) { return s.store.RefundRecord(ctx, account, code, amount, seen) })
 	}
-	back, err := g.Refund(amount, s.base.Now()) // decides what may go back; nothing is written
+	back, err := g.Refund(amount, s.store.Now()) // decides what may go back; nothing is written
 	if err == nil && seen != "" && seen != g.Version() {
 		err = crm.ErrChanged
 	}
 	if err != nil {
-		return gifts.GiftDocument{}, err
+		return store.GiftDocument{}, err
 	}
 	if err := s.refund(ctx, account, &g.Gift, g.Left()-back.Left(), payment); err != nil {
-		return gifts.GiftDocument{}, unavailable(err)
+		return store.GiftDocument{}, unavailable(err)
 	}
-	return s.gifts.UpdateGift(ctx, account, code, giving.GiftInput{}) // answers with what it is now
+	return s.store.UpdateGift(ctx, account, code, giving.GiftInput{}) // answers with what it is now
 }
 
 const noRefundBack doc.Rule = "This refund was paid out by the payment provider, so it cannot be undone here. If the donor gives again, record a new gift."
 
 // UndoRefund takes back a refund that was only noted. One that went through the payment provider has left: the books must not say otherwise.
-func (s *DonationStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (gifts.GiftDocument, error) {
-	g, err := s.gifts.GiftRecord(ctx, account, code)
+func (s *DonationStore) UndoRefund(ctx context.Context, account int64, code string, amount *int64, seen string) (store.GiftDocument, error) {
+	g, err := s.store.GiftRecord(ctx, account, code)
 	if err != nil {
-		return gifts.GiftDocument{}, err
+		return store.GiftDocument{}, err
 	}
 	provider, _, err := s.GiftProvider(ctx, account, &g.Gift)
 	if err == nil && provider != "" {
 		err = doc.NewInvalid("", noRefundBack)
 	}
-	return firstOf(err, func() (gifts.GiftDocument, error) { return s.gifts.UndoRefund(ctx, account, code, amount, seen) })
+	return firstOf(err, func() (store.GiftDocument, error) { return s.store.UndoRefundRecord(ctx, account, code, amount, seen) })
 }
 
 // refund has a provider give money back, and brings the gift up to date. The same request, which has a key of its own or was made of the same state of the gift, gives it back once.
 func (s *DonationStore) refund(ctx context.Context, account int64, g *giving.Gift, amount int64, payment string) error {
-	a, err := s.gifts.AccountByNumber(ctx, account)
+	a, err := s.store.AccountByNumber(ctx, account)
 	if err != nil {
 		return err
 	}

@@ -25,13 +25,13 @@ func parseSettings(text string) donate.Settings {
 
 // DonationSettings are how an organization takes gifts on its pages.
 func (s *DonationStore) DonationSettings(ctx context.Context, account int64) (donate.Settings, error) {
-	settings, err := s.gifts.AccountSettings(ctx, account)
+	settings, err := s.store.AccountSettings(ctx, account)
 	return parseSettings(settings.Donations), err
 }
 
 // SaveDonationSettings keeps settings that are valid.
 func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64, set donate.Settings) error {
-	return s.base.UpdateOnce(ctx, account, func(t *store.Tx) error {
+	return s.store.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		a := t.Account(account)
 		if err := set.Validate(a.Currency); err != nil {
 			return err
@@ -65,7 +65,7 @@ func record(t *store.Tx, a *store.Account, field, before, after string) {
 
 // Offer is what the form of a campaign offers. It has no way to give while nothing is set up, and after the campaign has ended.
 func (s *DonationStore) Offer(ctx context.Context, account int64, c *campaign.Campaign) (donate.Offer, error) {
-	return store.Lend(ctx, s.base.Read, func(conn db.Conn) (donate.Offer, error) { return s.offer(conn, account, c) })
+	return store.Lend(ctx, s.store.Read, func(conn db.Conn) (donate.Offer, error) { return s.offer(conn, account, c) })
 }
 
 func (s *DonationStore) offer(conn db.Conn, account int64, c *campaign.Campaign) (o donate.Offer, err error) {
@@ -75,7 +75,7 @@ func (s *DonationStore) offer(conn db.Conn, account int64, c *campaign.Campaign)
 			online = &donate.Connection{Provider: r.Text(2), Live: r.Int(3) != 0}
 		}
 		o := parseSettings(r.Text(1)).Offer(r.Text(0), c.Currency, online)
-		if c.Status != campaign.Published || !c.EndAt.IsZero() && c.EndAt.Before(s.base.Now()) {
+		if c.Status != campaign.Published || !c.EndAt.IsZero() && c.EndAt.Before(s.store.Now()) {
 			o.Ways = nil
 		}
 		return o

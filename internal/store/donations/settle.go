@@ -15,8 +15,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -50,7 +48,7 @@ func (s *DonationStore) settleSince(
 	}
 	ctx = store.ByAnyone(ctx, history.PageChannel)
 	for range looks {
-		began := s.base.Now()
+		began := s.store.Now()
 		is, err := p.Look(ctx, ref)
 		if err != nil {
 			return nil, err
@@ -64,7 +62,7 @@ func (s *DonationStore) settleSince(
 			ref = donate.Ref{Kind: donate.PlanRef, ID: is.Session.Plan}
 			continue
 		}
-		l := &look{s, account, c.Live, is, s.base.Now(), done}
+		l := &look{s, account, c.Live, is, s.store.Now(), done}
 		d, isLate, err := l.apply(ctx, seen, began)
 		if err != nil || !isLate {
 			return d, err
@@ -108,12 +106,12 @@ func (l *look) planReference() string {
 // apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
 func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
 	err = store.Repeat(func() error {
-		known, err := store.Lend(ctx, l.s.base.Read, l.donation)
+		known, err := store.Lend(ctx, l.s.store.Read, l.donation)
 		if err != nil {
 			return err
 		}
 		inputs, n := l.needs(ctx, known)
-		return l.s.base.Update(ctx, l.account.Number, n, func(t *store.Tx) error {
+		return l.s.store.Update(ctx, l.account.Number, n, func(t *store.Tx) error {
 			a, err := t.LockAccount(l.account.Number)
 			if err != nil {
 				return err
@@ -139,14 +137,14 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 
 // write brings the donation, its gift and its plan up to date.
 func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.GiftInput) (*row, error) {
-	var stored *gifts.StoredGift
+	var stored *store.StoredGift
 	if l.is.Payment != nil {
 		var err error
-		if stored, err = gifts.GiftCalled(t, a, l.reference(l.is.Payment.ID)); err != nil {
+		if stored, err = store.GiftCalled(t, a, l.reference(l.is.Payment.ID)); err != nil {
 			return d, err
 		}
 	}
-	promised, err := gifts.PlanCalled(t, a, l.planReference())
+	promised, err := store.PlanCalled(t, a, l.planReference())
 	if err != nil {
 		return d, err
 	}
@@ -193,7 +191,7 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 }
 
 // known is what the books know of the payment. ok is false where it is one of another organization that shares the account at the provider.
-func (l *look) known(d *row, stored *gifts.StoredGift, promised *gifts.StoredPlan) (known donate.Known, ok bool) {
+func (l *look) known(d *row, stored *store.StoredGift, promised *store.StoredPlan) (known donate.Known, ok bool) {
 	known.Order = donate.Order{Account: l.account.ID, Live: l.live}
 	if stored != nil {
 		known.Gift = &stored.Gift
@@ -232,7 +230,7 @@ func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 }
 
 // ledger makes the gift, or lets it follow what is true, and its plan.
-func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
+func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *store.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
 	switch {
 	case isNew:
 		made, err := l.record(t, a, d, o, inputs)
@@ -245,7 +243,7 @@ func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *gifts.Store
 	}
 	if gift != nil {
 		if changed := o.Apply(*gift); string(changed.AppendBody(nil)) != string(gift.AppendBody(nil)) {
-			if err := gifts.SaveGift(t, a, gifts.Stored(a, gift.ID), &changed, l.now); err != nil {
+			if err := store.SaveGift(t, a, store.Stored(a, gift.ID), &changed, l.now); err != nil {
 				return nil, nil, err
 			}
 			gift = &changed
@@ -269,7 +267,7 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
 		made, err := l.recordWith(t, a, o, in)
 		if errors.As(err, new(*doc.Invalid)) && o.Plan != nil { // such as the plan of a contact who was erased
-			made, err = gifts.RecordGift(t, a, &in, l.now)
+			made, err = store.RecordGift(t, a, &in, l.now)
 		}
 		if !errors.As(err, new(*doc.Invalid)) {
 			if err == nil && d != nil && made.Created {
@@ -283,17 +281,17 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 }
 
 // recordWith makes a gift of an input, with its plan.
-func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in giving.GiftInput) (gifts.GiftDocument, error) {
+func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in giving.GiftInput) (store.GiftDocument, error) {
 	if o.Plan != nil {
 		plan, err := l.planFor(t, a, o, &in)
 		if err != nil {
-			return gifts.GiftDocument{}, err
+			return store.GiftDocument{}, err
 		}
 		if plan != nil {
 			in.Plan = &plan.Code
 		}
 	}
-	return gifts.RecordGift(t, a, &in, l.now)
+	return store.RecordGift(t, a, &in, l.now)
 }
 
 // archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an archived one.
@@ -301,7 +299,7 @@ func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.
 	if in.Contact != nil || in.Anonymous {
 		return "", nil
 	}
-	matches, err := contacts.MatchesArchived(t, a, &in.Giver)
+	matches, err := store.MatchesArchived(t, a, &in.Giver)
 	if err != nil || !matches {
 		return "", err
 	}
@@ -310,7 +308,7 @@ func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.
 
 // giverDoubt tells that the contact of a gift is not sure to be its giver: it has another name, or is archived.
 func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) donate.Doubt {
-	row, err := contacts.Row(t, a, contact)
+	row, err := store.Row(t, a, contact)
 	switch {
 	case err != nil || row == nil || row.Damage != nil:
 	case row.Contact.Archived():
@@ -323,7 +321,7 @@ func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int
 
 // planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
 func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giving.GiftInput) (*giving.Plan, error) {
-	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
+	found, err := store.PlanCalled(t, a, l.reference(o.Plan.ID))
 	if err != nil || found != nil {
 		if found != nil && (in.Contact == nil || *in.Contact == found.Contact) {
 			return &found.Plan, nil
@@ -337,7 +335,7 @@ func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giv
 		return nil, err
 	}
 	made.ExternalID = new(l.reference(o.Plan.ID)) // which no one else may give
-	plan, err := gifts.RecordPlan(t, a, &made, l.now)
+	plan, err := store.RecordPlan(t, a, &made, l.now)
 	return &plan, err
 }
 
@@ -346,7 +344,7 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 	if o.Plan == nil {
 		return nil, nil
 	}
-	found, err := gifts.PlanCalled(t, a, l.reference(o.Plan.ID))
+	found, err := store.PlanCalled(t, a, l.reference(o.Plan.ID))
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -355,7 +353,7 @@ func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outco
 		return &now, nil
 	}
 	was := found.Plan.Status
-	err = gifts.SavePlan(t, a, found, &now)
+	err = store.SavePlan(t, a, found, &now)
 	switch {
 	case err != nil || now.Status == was:
 	case now.Status == giving.Ended:
@@ -398,17 +396,17 @@ func (l *look) note(d *row, gift *giving.Gift, plan *giving.Plan, o *donate.Outc
 // needs are the gifts that a payment may become, the best one first, and what recording them will look up.
 func (l *look) needs(ctx context.Context, d *row) (inputs []giving.GiftInput, n store.Needs) {
 	if l.is.Payment == nil {
-		return nil, gifts.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.planReference())
+		return nil, store.ProvidersNeeds(l.account.Number, &giving.GiftInput{}, l.planReference())
 	}
 	contact := int64(0)
 	if d != nil && d.GiftPlan != "" {
-		if found, err := l.s.gifts.Plan(ctx, l.account.Number, d.GiftPlan); err == nil {
+		if found, err := l.s.store.Plan(ctx, l.account.Number, d.GiftPlan); err == nil {
 			contact = found.Contact
 		}
 	}
 	inputs = l.valid(l.inputs(d, contact))
 	for i := range inputs {
-		n.More = append(n.More, gifts.ProvidersNeeds(l.account.Number, &inputs[i], l.planReference()))
+		n.More = append(n.More, store.ProvidersNeeds(l.account.Number, &inputs[i], l.planReference()))
 	}
 	return inputs, n
 }

@@ -26,8 +26,8 @@ func scanOf(r db.Row) rowOf { return rowOf{r.Int(0), r.Text(1)} }
 
 // SweepDonations forgets donations that became no gift, and old events.
 func (s *DonationStore) SweepDonations(ctx context.Context) error {
-	now := s.base.Now()
-	old, err := store.List(ctx, s.base, scanOf, sqlOldDonations, store.Seconds(now.Add(-keptAtLeast)), int64(10*store.SweepUnit), store.Seconds(now.Add(-3*keptAtLeast)))
+	now := s.store.Now()
+	old, err := store.List(ctx, s.store, scanOf, sqlOldDonations, store.Seconds(now.Add(-keptAtLeast)), int64(10*store.SweepUnit), store.Seconds(now.Add(-3*keptAtLeast)))
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func (s *DonationStore) SweepDonations(ctx context.Context) error {
 		}
 	}
 	return store.Stepwise(ctx, func() (more bool, err error) {
-		old, err := store.List(ctx, s.base, scanOf, sqlOldEvents, store.Seconds(now.Add(-eventsKept)), int64(store.SweepUnit))
+		old, err := store.List(ctx, s.store, scanOf, sqlOldEvents, store.Seconds(now.Add(-eventsKept)), int64(store.SweepUnit))
 		for _, of := range old {
 			if err == nil {
-				err = s.base.UpdateShared(ctx, of.account, func(t *store.Tx) error {
+				err = s.store.UpdateShared(ctx, of.account, func(t *store.Tx) error {
 					done, err := t.Int(sqlEventDone, of.account, of.id)
 					if err == nil && done > 0 {
 						t.Delete(store.EventTable, of.account, of.id)
@@ -58,7 +58,7 @@ const keptAtLeast = 30 * 24 * time.Hour
 
 // sweepOne forgets a donation whose time has come. Money that is still on its way at a provider, or waits for a person, has more of it.
 func (s *DonationStore) sweepOne(ctx context.Context, of rowOf, now time.Time) error {
-	return s.base.UpdateAccount(ctx, of.account, func(t *store.Tx) error {
+	return s.store.UpdateAccount(ctx, of.account, func(t *store.Tx) error {
 		d, err := find(t.Conn, of.account, [2]string{sqlDonation, of.id})
 		if err != nil || d == nil || d.Gift != "" || d.Doubt != "" || d.Provider != "" && d.State == donate.Processing || now.Sub(d.begun()) < d.Kept() {
 			return err
@@ -89,7 +89,7 @@ const (
 
 // DonationStatus counts donations that are open or wait for a person, and tells the oldest event that was not looked at.
 func (s *DonationStore) DonationStatus(ctx context.Context) (status Status, err error) {
-	err = s.base.View(ctx, func(c db.Conn) error {
+	err = s.store.View(ctx, func(c db.Conn) error {
 		if _, err := c.One(func(r db.Row) { status.Open, status.Review = r.Int(0), r.Int(1) }, sqlDonationCounts); err != nil {
 			return err
 		}

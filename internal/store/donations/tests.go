@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 const (
@@ -23,7 +22,7 @@ const testsComeBack doc.Rule = "Your pages take test payments at the moment, so 
 func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted int, err error) {
 	err = store.Stepwise(ctx, func() (more bool, err error) {
 		some := 0
-		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		err = s.store.UpdateAccount(ctx, account, func(t *store.Tx) error {
 			some = 0
 			c, err := db.List(t.Conn, scanConnection, sqlConnection, account)
 			if err == nil && len(c) > 0 && !c[0].Live && c[0].Provider != donate.Pretend {
@@ -49,32 +48,32 @@ func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted
 }
 
 func (s *DonationStore) deleteTest(t *store.Tx, a *store.Account, d *row) error {
-	ids := []int64{gifts.CodeID(a.Account, d.Gift)}
+	ids := []int64{store.CodeID(a.Account, d.Gift)}
 	if d.GiftPlan != "" {
-		id := gifts.CodeID(a.Account, d.GiftPlan)
+		id := store.CodeID(a.Account, d.GiftPlan)
 		of, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, id)
 		if ids = append(ids, of...); err != nil {
 			return err
 		}
-		p, err := gifts.Of(a).Plans.Get(t, a.Account, id)
+		p, err := a.Plans.Get(t, a.Account, id)
 		if err != nil {
 			return err
 		}
 		if p != nil && p.Damage == nil && p.Code == d.GiftPlan && p.Status != giving.Ended {
-			ended := p.End(s.base.Now())
-			if err := gifts.SavePlan(t, a, p, &ended); err != nil {
+			ended := p.End(s.store.Now())
+			if err := store.SavePlan(t, a, p, &ended); err != nil {
 				return err
 			}
 		}
 	}
 	for _, id := range ids {
-		g, err := gifts.Of(a).Gifts.Get(t, a.Account, id)
+		g, err := a.Gifts.Get(t, a.Account, id)
 		if err != nil {
 			return err
 		}
 		if g != nil && g.Damage == nil && g.Test && g.Status != giving.Cancelled {
 			canceled := g.Withdraw()
-			if err := gifts.SaveGift(t, a, g, &canceled, s.base.Now()); err != nil {
+			if err := store.SaveGift(t, a, g, &canceled, s.store.Now()); err != nil {
 				return err
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // dismissal is a pair that a person has dismissed, with what was compared then.
@@ -34,7 +33,7 @@ const (
 
 // Dismiss remembers that two contacts are not the same person, until something changes that is compared. It is crm.ErrNotFound where one of them is none of the account, crm.ErrArchived for an archived one.
 func (s *DuplicateStore) Dismiss(ctx context.Context, account, a, b int64) error {
-	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*contacts.Stored) error {
+	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*store.StoredContact) error {
 		t.Save(store.DuplicateTable, p.values(account, 1, digest(&rows[0].Contact), digest(&rows[1].Contact))...)
 		mention(t, rows, p.b, p.a)
 		return nil
@@ -43,7 +42,7 @@ func (s *DuplicateStore) Dismiss(ctx context.Context, account, a, b int64) error
 
 // Undismiss takes that back. The pair is shown again at once.
 func (s *DuplicateStore) Undismiss(ctx context.Context, account, a, b int64) error {
-	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*contacts.Stored) error {
+	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*store.StoredContact) error {
 		if known, err := t.Exists(sqlDismissed+` AND a = $2 AND b = $3`, account, p.a, p.b); err != nil || !known {
 			return err
 		}
@@ -58,18 +57,18 @@ func (s *DuplicateStore) Undismiss(ctx context.Context, account, a, b int64) err
 }
 
 // mention tells of it in the history of both.
-func mention(t *store.Tx, rows [2]*contacts.Stored, others ...int64) {
+func mention(t *store.Tx, rows [2]*store.StoredContact, others ...int64) {
 	for i, row := range rows {
 		before, after := rows[1-i].ID, others[i]
 		if after != 0 {
 			before = 0
 		}
-		contacts.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
+		store.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
 	}
 }
 
 // decide lets a person decide about two active contacts. A pair that was not found has no level.
-func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn func(t *store.Tx, p row, rows [2]*contacts.Stored) error) error {
+func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn func(t *store.Tx, p row, rows [2]*store.StoredContact) error) error {
 	p := row{key: key{min(a, b), max(a, b)}, person: -min(a, b)} // unless it was found
 	switch {
 	case store.Foreign(account, p.a) || store.Foreign(account, p.b):
@@ -78,9 +77,9 @@ func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn fun
 		return store.Fault("contact_id_b", doc.Unknown, "contacts")
 	}
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
-		var rows [2]*contacts.Stored
+		var rows [2]*store.StoredContact
 		for i, id := range [...]int64{p.a, p.b} {
-			if rows[i], err = contacts.Load(t, account, id); err == nil && rows[i].Contact.Archived() {
+			if rows[i], err = store.Load(t, account, id); err == nil && rows[i].Contact.Archived() {
 				err = crm.ErrArchived
 			}
 			if err != nil {

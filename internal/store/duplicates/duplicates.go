@@ -16,14 +16,13 @@ import (
 	"donorbook/internal/crm/duplicate"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
 
 // DuplicateStore has the duplicates of a database.
 type DuplicateStore struct {
-	base   *store.Base
+	base   *store.Store
 	jobs   *jobs.JobStore
 	merges *merges.MergeStore
 
@@ -33,7 +32,7 @@ type DuplicateStore struct {
 }
 
 func New(j *jobs.JobStore, m *merges.MergeStore) *DuplicateStore {
-	return &DuplicateStore{base: j.Base, jobs: j, merges: m, turn: make(chan struct{}, 1)}
+	return &DuplicateStore{base: j.Store, jobs: j, merges: m, turn: make(chan struct{}, 1)}
 }
 
 // Filter says which duplicates are listed. The zero filter finds all that are not dismissed.
@@ -106,7 +105,7 @@ func compareLikelier(a, b *Pair) int {
 // pairsOf are the pairs that some contacts are in, the likeliest first. They are few.
 func pairsOf(c db.Conn, account int64, ids []int64, dismissed bool) (pairs []Pair, err error) {
 	for _, sql := range [...]string{sqlPairsA, sqlPairsB} {
-		some, err := db.List(c, scanPair, sql, account, ids, contacts.Flag(dismissed))
+		some, err := db.List(c, scanPair, sql, account, ids, store.Flag(dismissed))
 		if err != nil {
 			return nil, err
 		}
@@ -134,7 +133,7 @@ func pageOf[T any](all []T, page crm.PageRequest) []T {
 
 // where is the condition of a filter that asks for no contact. $1 is the account.
 func (f *Filter) where(account int64) (condition string, args []any) {
-	condition, args = ` AND state = $2`, []any{account, contacts.Flag(f.Dismissed)}
+	condition, args = ` AND state = $2`, []any{account, store.Flag(f.Dismissed)}
 	if f.Level != "" {
 		condition, args = condition+` AND level = $3`, append(args, int64(slices.Index(levels, f.Level)))
 	}
@@ -151,7 +150,7 @@ func paged(sql string, args []any, page crm.PageRequest) (string, []any) {
 func (s *DuplicateStore) view(ctx context.Context, account int64, dismissed bool, read func(db.Conn) error) error {
 	return s.base.InTurn(ctx, account, func(weigh store.Admit) error {
 		return s.base.View(ctx, func(c db.Conn) error {
-			rows, err := c.Int(sqlWeight, account, contacts.Flag(dismissed), s.base.Light+1)
+			rows, err := c.Int(sqlWeight, account, store.Flag(dismissed), s.base.Light+1)
 			if err == nil {
 				err = weigh(rows)
 			}
@@ -239,7 +238,7 @@ func (s *DuplicateStore) Duplicates(ctx context.Context, account int64, f Filter
 
 // readGroups reads the groups of persons, in their order.
 func readGroups(c db.Conn, account int64, persons []int64, dismissed bool) (found []Group, err error) {
-	pairs, err := db.List(c, scanPair, sqlGroupPairs, account, contacts.Flag(dismissed), persons)
+	pairs, err := db.List(c, scanPair, sqlGroupPairs, account, store.Flag(dismissed), persons)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +248,7 @@ func readGroups(c db.Conn, account int64, persons []int64, dismissed bool) (foun
 		of[p.person], ids = append(of[p.person], p), append(ids, p.A, p.B)
 	}
 	slices.Sort(ids)
-	loaded, err := contacts.LoadContacts(c, account, slices.Compact(ids))
+	loaded, err := store.LoadContacts(c, account, slices.Compact(ids))
 	byID := store.Keyed(loaded, func(c crm.Contact) int64 { return c.ID })
 	for _, person := range persons {
 		found = append(found, groupOf(of[person], byID))

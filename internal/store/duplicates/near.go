@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -72,7 +71,7 @@ func near(c db.Conn, account, except int64, keys []string, r *duplicate.Record) 
 	}
 	for _, probe := range duplicate.Probes(r) {
 		if err := take(func(found *[]int64) error {
-			return c.Search(store.WordsTable, contacts.Query(account, find.PersonSearch(&probe)), crowd+1, func(id int64) error {
+			return c.Search(store.WordsTable, store.Query(account, find.PersonSearch(&probe)), crowd+1, func(id int64) error {
 				*found = append(*found, id)
 				return nil
 			})
@@ -91,10 +90,10 @@ func loadActive(c db.Conn, account int64, ids []int64) (found []crm.Contact, err
 		return nil, nil
 	}
 	err = c.Scan(func(r db.Row) {
-		if row := contacts.ScanContact(r); row.Damage == nil && !row.Contact.Archived() {
+		if row := store.ScanContact(r); row.Damage == nil && !row.Contact.Archived() {
 			found = append(found, row.Contact)
 		}
-	}, contacts.SQLLoadContacts, account, ids)
+	}, store.SQLLoadContacts, account, ids)
 	store.SortRows(found, func(a, b *crm.Contact) int { return cmp.Compare(a.ID, b.ID) })
 	return found, err
 }
@@ -155,7 +154,7 @@ func groupsOf(c db.Conn, account, contact int64, touched []Pair) ([]Pair, error)
 	if len(persons) == 0 {
 		return own, nil
 	}
-	groups, err := db.List(c, scanPair, sqlGroupPairs, account, contacts.Flag(false), persons)
+	groups, err := db.List(c, scanPair, sqlGroupPairs, account, store.Flag(false), persons)
 	return append(own, groups...), err
 }
 

@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 const (
@@ -66,7 +65,7 @@ func nearSearches(c db.Conn, account int64, typed, region string) ([]string, err
 // meant is what would have found the contacts that a search allows for.
 func meant(c db.Conn, account int64, near *find.NearSearch) ([]string, error) {
 	var ids []int64
-	err := c.Search(store.WordsTable, contacts.Query(account, near.Search()), maxLooked, func(id int64) error {
+	err := c.Search(store.WordsTable, store.Query(account, near.Search()), maxLooked, func(id int64) error {
 		ids = append(ids, id)
 		return nil
 	})

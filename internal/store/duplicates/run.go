@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/guard"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // A look at an account reads beside all other work, and writes what it has found in small units. It notes up to which change it has seen everything: what changes meanwhile is for the next look. One that
@@ -387,7 +386,7 @@ func write(t *store.Tx, account int64, drop []key, add []row) error {
 	ids = slices.Compact(ids)
 	active, dismissed := make(map[int64]bool), make(map[key]bool)
 	err := cmp.Or(
-		t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, contacts.SQLActive, account, ids),
+		t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, store.SQLActive, account, ids),
 		t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil }, sqlDismissed+` AND a = ANY($2)`, account, ids))
 	if err != nil {
 		return err

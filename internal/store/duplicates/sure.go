@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -188,7 +187,7 @@ func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) 
 	}
 	given := make(map[int64]int64)
 	for i := range all {
-		counted, plans, err := gifts.GiftsAndPlansOf(t.Conn, account, all[i].ID)
+		counted, plans, err := store.GiftsAndPlansOf(t.Conn, account, all[i].ID)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 // The campaigns that gifts and plans are for, as far as imports have made them.
@@ -39,13 +38,13 @@ func (u *Undoing) lookForCampaigns(ids map[history.Noun][]int64) error {
 
 // removeCampaign removes a campaign that the import has made, unless it was changed since or anything else is for it.
 func (u *Undoing) removeCampaign(c store.Change) (undone bool, err error) {
-	there, err := u.T.Exists(campaigns.SQLCampaignByID, c.ID)
+	there, err := u.T.Exists(store.SQLCampaignByID, c.ID)
 	if err != nil || !there || c.Kind != history.DidCreate {
 		return false, err
 	}
 	if !u.isOthers(&c) {
 		u.T.Author.Undoes = c.Revision
-		undone, err = campaigns.Unit{Tx: u.T, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
+		undone, err = store.Unit{Tx: u.T, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
 		u.T.Author.Undoes = 0
 	}
 	if err == nil && !undone {

@@ -14,7 +14,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
@@ -66,7 +65,7 @@ func (s *JobStore) SelectionSize(ctx context.Context, account int64, of Selectio
 // Selected are the contacts of a selection. An id that is not one of the account's is none.
 func (s *JobStore) Selected(ctx context.Context, account int64, of Selection) (set db.Set, err error) {
 	if of.All {
-		err = s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *contacts.Filtering) error {
+		err = s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *store.Filtering) error {
 			set = w.Set.Clone() // others read it, too
 			return nil
 		})
@@ -110,7 +109,7 @@ func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, 
 func beginBulk(t *store.Tx, a *store.Account, action crm.BulkAction, set db.Set, now time.Time) (made BulkResult, err error) {
 	made.Total = set.Count()
 	if made.unfinished = made.Total > BulkAtOnce; !made.unfinished {
-		ids := contacts.IDsOf(a.Account, set.Page(0, made.Total))
+		ids := store.IDsOf(a.Account, set.Page(0, made.Total))
 		if made.unfinished, err = areLarge(t, a.Account, ids); err != nil {
 			return made, err
 		}
@@ -160,15 +159,15 @@ func areLarge(t *store.Tx, account int64, ids []int64) (bool, error) {
 }
 
 // loadRows loads contacts, whether they can be read or not. Ids that no contact has are left out.
-func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*contacts.Stored, err error) {
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return contacts.Of(a).Contacts[id] != nil })
+func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*store.StoredContact, err error) {
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return a.Contacts[id] != nil })
 	err = t.Each(func(r db.Row) error {
-		row := contacts.ScanContact(r)
-		contacts.Of(a).Contacts[row.ID] = row
+		row := store.ScanContact(r)
+		a.Contacts[row.ID] = row
 		return nil
-	}, contacts.SQLLoadContacts, a.Account, unknown)
+	}, store.SQLLoadContacts, a.Account, unknown)
 	for _, id := range ids {
-		if row := contacts.Of(a).Contacts[id]; row != nil {
+		if row := a.Contacts[id]; row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -176,10 +175,10 @@ func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*contacts.Stor
 }
 
 // bulkChange does an action to contacts and counts what became of them.
-func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*contacts.Stored, now time.Time, counts *crm.BulkCounts) error {
-	readable := slices.DeleteFunc(slices.Clone(rows), func(row *contacts.Stored) bool { return row.Damage != nil })
+func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*store.StoredContact, now time.Time, counts *crm.BulkCounts) error {
+	readable := slices.DeleteFunc(slices.Clone(rows), func(row *store.StoredContact) bool { return row.Damage != nil })
 	counts.Unreadable += int64(len(rows) - len(readable))
-	return contacts.ChangeAll(t, a, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
+	return store.ChangeAll(t, a, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
 }
 
 // bulkStep does the action of a job to a few contacts more.
@@ -208,7 +207,7 @@ func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 }
 
 // nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
-func nextOf(t *store.Tx, a *store.Account, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*contacts.Stored, ended bool, err error) {
+func nextOf(t *store.Tx, a *store.Account, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*store.StoredContact, ended bool, err error) {
 	if action.Kind == crm.BulkRename {
 		return nextTagged(t, a, action)
 	}

@@ -14,8 +14,6 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
@@ -171,11 +169,11 @@ type importUnit struct {
 // ImportRow is one row, decided about as far as it can be without the database.
 type ImportRow struct {
 	Line     int64
-	broken   bool                 // it cannot be read
-	isRemark bool                 // it is about no one
-	contact  *contacts.NewContact // nil where the row is rejected, or is a gift
+	broken   bool              // it cannot be read
+	isRemark bool              // it is about no one
+	contact  *store.NewContact // nil where the row is rejected, or is a gift
 	Gift     *giftRow
-	promise  *gifts.Promise // whose reference the row has; nil for none
+	promise  *store.Promise // whose reference the row has; nil for none
 	match    *ImportRow     // what a company adds to the gift; nil for nothing
 	left     []crm.LeftOut
 	needs    store.Needs // what it looks up
@@ -344,7 +342,7 @@ func (r *ImportRun) Prepare() *importUnit {
 func (r *ImportRun) most() int {
 	switch {
 	case r.trial != nil:
-		return min(UnitRows, contacts.PrefetchLimit) // so that all contacts are looked up together
+		return min(UnitRows, store.PrefetchLimit) // so that all contacts are looked up together
 	case r.gifts != nil:
 		return min(UnitRows, UnitGifts)
 	}
@@ -387,7 +385,7 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 	row.left = r.inputs.Quoted(left, row.Cells)
 	row.contact, row.Reason = nil, ""
 	if err == nil {
-		row.contact, err = contacts.PrepareContact(r.account, in, CreateModes[r.spec.Mode], now)
+		row.contact, err = store.PrepareContact(r.account, in, CreateModes[r.spec.Mode], now)
 	}
 	if err != nil {
 		row.Reason = ReasonOf(err)
@@ -428,11 +426,11 @@ func (r *ImportRun) needsOf(row *ImportRow) (n store.Needs) {
 	case row.Gift == nil:
 		return n
 	case row.Reason == "":
-		n = gifts.NewGiftNeeds(r.account, &row.Gift.GiftInput)
+		n = store.NewGiftNeeds(r.account, &row.Gift.GiftInput)
 		n.Contact = cmp.Or(r.givers.first(row.Gift.giverKeys()...), n.Contact)
 	}
 	if row.Gift.Own != "" {
-		n.Gifts = append(n.Gifts, gifts.CodeID(r.account, row.Gift.Own))
+		n.Gifts = append(n.Gifts, store.CodeID(r.account, row.Gift.Own))
 	}
 	return n
 }

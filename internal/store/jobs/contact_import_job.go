@@ -35,7 +35,7 @@ func (s *JobStore) Import(ctx context.Context, account, id int64) (im Import, er
 
 // Imports are some imports of an account with a smaller number than another, newest first. more tells whether there are others.
 func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (imports []Import, more bool, err error) {
-	jobs, err := store.List(ctx, s.Base, ScanJob, sqlImportsBefore, account, before, int64(n+1))
+	jobs, err := store.List(ctx, s.Store, ScanJob, sqlImportsBefore, account, before, int64(n+1))
 	if err != nil {
 		return nil, false, err
 	}

@@ -248,7 +248,7 @@ func Preview(file *table.Reader) (rows [][]string, look *sheet.Look, err error) 
 
 // Preview are the first rows of the file of an import that has not ended.
 func (s *JobStore) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
-	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, PreviewPart)
+	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, PreviewPart)
 	if errors.Is(err, crm.ErrNotFound) {
 		return nil, nil
 	}
@@ -297,7 +297,7 @@ func (r *partReader) part(number int64) ([]byte, error) {
 			return held.data, nil
 		}
 	}
-	data, err := store.Find(r.ctx, r.store.Base, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
+	data, err := store.Find(r.ctx, r.store.Store, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
 	if err == nil && int64(len(data)) != min(PartSize, r.size-number*PartSize) {
 		err = errors.New("part of an uploaded file is damaged")
 	}
@@ -331,7 +331,7 @@ func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, 
 	if err != nil {
 		return nil, err
 	}
-	text, err := store.Find(ctx, s.Base, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
+	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
 	if errors.Is(err, crm.ErrNotFound) {
 		return SheetOf(of).Recognize(header, fields, look), nil
 	}

@@ -9,8 +9,6 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // Rows of a file that have no email or phone say who gave by the name with the id, or with the ZIP code and the street. Rows with the same ones are gifts of one contact, which
@@ -47,7 +45,7 @@ func (r *ImportRun) knownBefore(t *store.Tx, a *store.Account, in *crm.ContactIn
 	if len(in.MatchKeys()) > 0 {
 		return 0, nil
 	}
-	found, err := contacts.MatchSame(t, a, in, before, func(id int64) (bool, error) { return r.isFromSource(t, id) })
+	found, err := store.MatchSame(t, a, in, before, func(id int64) (bool, error) { return r.isFromSource(t, id) })
 	if found != nil {
 		id = found.ID
 	}
@@ -83,11 +81,11 @@ func (spec *FileImport) source() string {
 }
 
 // takeGiver notes what a person has to know about the giver of a gift.
-func (row *TrialRow) takeGiver(from *giftRow, made *gifts.GiftDocument) {
+func (row *TrialRow) takeGiver(from *giftRow, made *store.GiftDocument) {
 	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
 		row.LeftOut = append(row.LeftOut, from.leftOut()...)
 	}
-	row.anonymous, row.newContacts, row.marked = contacts.Flag(from.Anonymous && made.Created), contacts.Flag(made.NewGiver), contacts.Flag(made.Marked)
+	row.anonymous, row.newContacts, row.marked = store.Flag(from.Anonymous && made.Created), store.Flag(made.NewGiver), store.Flag(made.Marked)
 	if made.NewGiver {
 		row.ReadAs, row.unusual = from.Giver.ReadAs, from.Giver.Unusual
 	}

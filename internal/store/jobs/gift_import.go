@@ -17,15 +17,12 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
 // GiftOutcome is what became of one of several gifts.
 type GiftOutcome struct {
-	gifts.GiftDocument
+	store.GiftDocument
 	Refused *doc.Invalid // nil where it was recorded or known
 }
 
@@ -38,7 +35,7 @@ func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giv
 	now := s.Now()
 	var n store.Needs
 	for _, in := range inputs {
-		n.More = append(n.More, gifts.NewGiftNeeds(account, in))
+		n.More = append(n.More, store.NewGiftNeeds(account, in))
 	}
 	err = s.Update(ctx, account, n, func(t *store.Tx) error {
 		outcomes = make([]GiftOutcome, len(inputs))
@@ -47,7 +44,7 @@ func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giv
 			return err
 		}
 		for i, in := range inputs {
-			outcomes[i].GiftDocument, err = gifts.RecordGift(t, a, in, now)
+			outcomes[i].GiftDocument, err = store.RecordGift(t, a, in, now)
 			if err != nil && !errors.As(err, &outcomes[i].Refused) {
 				return err
 			}
@@ -85,7 +82,7 @@ func (row *ImportRow) matching() *ImportRow {
 
 // Check finds what is wrong with the row by itself.
 func (row *giftRow) Check(region string, now time.Time) {
-	row.Refused = campaigns.FirstOrFaults(row.Refused, row.Validate(region, now))
+	row.Refused = store.FirstOrFaults(row.Refused, row.Validate(region, now))
 }
 
 // giftRows reads the rows of a file of gifts.
@@ -95,7 +92,7 @@ type giftRows struct {
 	columns   *sheet.Rows
 	seen      map[uint64]uint32 // how often each key of rows without an external id came
 	Most      int               // of seen
-	campaigns gifts.CampaignNames
+	campaigns store.CampaignNames
 
 	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows may have, and then these
 	held    int             // bytes of later
@@ -117,7 +114,7 @@ const (
 )
 
 func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Reader) (*giftRows, error) {
-	g := &giftRows{Most: maxSeen, Room: maxHeld, campaigns: gifts.CampaignNames{Store: s.GiftStore, Account: account}}
+	g := &giftRows{Most: maxSeen, Room: maxHeld, campaigns: store.CampaignNames{Store: s.Store, Account: account}}
 	return g, g.begin(spec, rows)
 }
 
@@ -160,7 +157,7 @@ func (g *giftRows) Next() (row ImportRow, err error) {
 		row, err = g.named()
 		if g.atEnd = errors.Is(err, io.EOF); g.atEnd {
 			slices.SortStableFunc(g.later, func(a, b ImportRow) int {
-				return cmp.Compare(contacts.Flag(a.Gift.IsRefund()), contacts.Flag(b.Gift.IsRefund()))
+				return cmp.Compare(store.Flag(a.Gift.IsRefund()), store.Flag(b.Gift.IsRefund()))
 			})
 			break
 		}
@@ -254,7 +251,7 @@ func (r *ImportRun) findPromise(ctx context.Context, row *ImportRow) error {
 	}
 	known := r.gifts.campaigns.Store
 	err := known.View(ctx, func(c db.Conn) (err error) {
-		if row.promise, err = gifts.PromiseIn(c, r.account, strings.Join(row.Cells, "\n")); err != nil || row.promise == nil {
+		if row.promise, err = store.PromiseIn(c, r.account, strings.Join(row.Cells, "\n")); err != nil || row.promise == nil {
 			return err
 		}
 		return known.Fill(c, r.account, row.promise, &row.Gift.GiftInput)
@@ -296,7 +293,7 @@ func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow, by making)
 
 // noCampaignReason says why a gift has no campaign.
 func noCampaignReason(err error) string {
-	if gifts.IsNoCampaign(err) {
+	if store.IsNoCampaign(err) {
 		return "is not an existing campaign"
 	}
 	var refused *doc.Invalid
@@ -307,7 +304,7 @@ func noCampaignReason(err error) string {
 // campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
 func (r *ImportRun) campaignNamed(ctx context.Context, name string, by making) (id int64, err error) {
 	id, err = r.gifts.campaigns.Find(ctx, name)
-	if !gifts.IsNoCampaign(err) {
+	if !store.IsNoCampaign(err) {
 		return id, err
 	}
 	switch {
@@ -336,14 +333,14 @@ func (p *ImportProgress) add(currency string, amount int64) {
 }
 
 // importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
-func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, now time.Time) (outcome string, made gifts.GiftDocument, reason string, err error) {
+func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, now time.Time) (outcome string, made store.GiftDocument, reason string, err error) {
 	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
 		if own.Void != nil {
-			return RowSkipped, gifts.GiftDocument{Gift: own.Gift, Existing: true}, own.Void.Says(), nil
+			return RowSkipped, store.GiftDocument{Gift: own.Gift, Existing: true}, own.Void.Says(), nil
 		}
-		return RowUnchanged, gifts.GiftDocument{Gift: own.Gift, Existing: true}, "", nil
+		return RowUnchanged, store.GiftDocument{Gift: own.Gift, Existing: true}, "", nil
 	}
 	if row.Reason != "" && row.Gift.IsNoGift() {
 		return RowSkipped, made, row.Reason, nil
@@ -363,14 +360,14 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		}
 	}
 	if err == nil && !made.Created && !made.Skipped {
-		err = gifts.MarkGiver(t, a, &made, &row.Gift.GiftInput, now)
+		err = store.MarkGiver(t, a, &made, &row.Gift.GiftInput, now)
 	}
 	switch {
 	case err != nil:
 		if reason = ReasonOf(row.Gift.Named(err)); reason != "" {
 			err = nil
 		}
-		return RowRejected, gifts.GiftDocument{}, reason, err
+		return RowRejected, store.GiftDocument{}, reason, err
 	case made.Installment:
 		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge + " has not been paid yet: the pledge has its amount.", nil
 	case made.Skipped:
@@ -383,26 +380,26 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		return RowUnchanged, made, "", nil
 	}
 	if row.promise != nil {
-		err = gifts.KeepPromise(t, a, row.promise, made.Code)
+		err = store.KeepPromise(t, a, row.promise, made.Code)
 	}
 	return RowCreated, made, "", err
 }
 
 // recordGift records a row of gifts: a gift, or a refund of one.
-func recordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (gifts.GiftDocument, error) {
+func recordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (store.GiftDocument, error) {
 	if in.Filed.IsRefund {
-		return gifts.RecordRefund(t, a, in, now)
+		return store.RecordRefund(t, a, in, now)
 	}
-	return gifts.RecordGift(t, a, in, now)
+	return store.RecordGift(t, a, in, now)
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
-func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*gifts.StoredGift, error) {
-	id := gifts.CodeID(a.Account, row.Own)
+func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*store.StoredGift, error) {
+	id := store.CodeID(a.Account, row.Own)
 	if id == 0 {
 		return nil, nil
 	}
-	found, err := gifts.Of(a).Gifts.Get(t, a.Account, id)
+	found, err := a.Gifts.Get(t, a.Account, id)
 	if err != nil || found == nil || found.Damage != nil || found.Code != row.Own {
 		return nil, err
 	}

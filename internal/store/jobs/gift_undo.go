@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 )
 
 // The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
@@ -23,7 +22,7 @@ const (
 
 // withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
 func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
-	g, err := gifts.Of(u.A).Gifts.Get(u.T, u.A.Account, c.ID)
+	g, err := u.A.Gifts.Get(u.T, u.A.Account, c.ID)
 	if err != nil || g == nil {
 		return false, err
 	}
@@ -53,15 +52,15 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	if err = gifts.SaveGift(u.T, u.A, g, &before, u.Now); err == nil && isRecorded {
-		err = errors.Join(gifts.UnpayPledge(u.T, u.A, &g.Gift, true, u.Now), gifts.BreakPromise(u.T, u.A, &g.Gift, u.Now))
+	if err = store.SaveGift(u.T, u.A, g, &before, u.Now); err == nil && isRecorded {
+		err = errors.Join(store.UnpayPledge(u.T, u.A, &g.Gift, true, u.Now), store.BreakPromise(u.T, u.A, &g.Gift, u.Now))
 	}
 	return true, err
 }
 
 // endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.
 func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
-	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
+	p, err := u.A.Plans.Get(u.T, u.A.Account, c.ID)
 	if err != nil || p == nil {
 		return false, err
 	}
@@ -74,7 +73,7 @@ func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
 		ended.Campaign = 0
 	}
 	u.T.Author.Undoes = c.Revision
-	err = gifts.SavePlan(u.T, u.A, p, &ended)
+	err = store.SavePlan(u.T, u.A, p, &ended)
 	u.T.Author.Undoes = 0
 	return true, err
 }
@@ -84,7 +83,7 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 	if c.Kind == history.DidCreate {
 		return u.endPlan(c)
 	}
-	p, err := gifts.Of(u.A).Plans.Get(u.T, u.A.Account, c.ID)
+	p, err := u.A.Plans.Get(u.T, u.A.Account, c.ID)
 	if err != nil || p == nil {
 		return false, err
 	}
@@ -101,7 +100,7 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 		return false, nil
 	}
 	u.T.Author.Undoes = c.Revision
-	err = gifts.SavePlan(u.T, u.A, p, &before)
+	err = store.SavePlan(u.T, u.A, p, &before)
 	u.T.Author.Undoes = 0
 	return true, err
 }

@@ -12,8 +12,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 )
 
 // When the time zone of an organization changes, gifts whose time is known move to the day that they have by the new clock, and the sums, the sets
@@ -47,7 +45,7 @@ func zoneStep(ctx context.Context, w *JobWorker, j *Job) error {
 	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *Job) error {
 		p := at
 		p.Total = a.GiftSeq
-		ids := gifts.SeqIDs(a.Account, p.At+1, min(p.At+zoneUnit, a.GiftSeq))
+		ids := store.SeqIDs(a.Account, p.At+1, min(p.At+zoneUnit, a.GiftSeq))
 		moved, err := moveClocks(t, a, ids)
 		if err != nil {
 			return err
@@ -63,30 +61,30 @@ func zoneStep(ctx context.Context, w *JobWorker, j *Job) error {
 
 // moveClocks moves some gifts, and tells how many of them had another time.
 func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err error) {
-	if err := gifts.Of(a).Gifts.Load(t, a.Account, ids); err != nil {
+	if err := a.Gifts.Load(t, a.Account, ids); err != nil {
 		return 0, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool {
-		g := gifts.Of(a).Gifts.Rows[id]
+		g := a.Gifts.Rows[id]
 		return g == nil || g.Damage != nil || g.Local.Equal(giving.GiftClock(g.At, a.Location())) // a check tells of damage
 	})
-	var changes []derived.Change
+	var changes []store.Derivation
 	var contacts []int64
 	for _, id := range ids {
-		g := gifts.Of(a).Gifts.Rows[id].Gift
+		g := a.Gifts.Rows[id].Gift
 		contacts = append(contacts, g.Contact)
 		before := find.GiftRows(&g)
 		g.Local = giving.GiftClock(g.At, a.Location())
-		changes = append(changes, derived.Change{ID: id, Before: before, After: find.GiftRows(&g)})
+		changes = append(changes, store.Derivation{ID: id, Before: before, After: find.GiftRows(&g)})
 	}
 	if _, err := loadRows(t, a, contacts); err != nil {
 		return 0, err
 	}
-	if err := derived.LookUp(t, a, changes); err != nil {
+	if err := store.LookUpDerived(t, a, changes); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := moveClock(t, a, gifts.Of(a).Gifts.Rows[id]); err != nil {
+		if err := moveClock(t, a, a.Gifts.Rows[id]); err != nil {
 			return 0, err
 		}
 	}
@@ -94,14 +92,14 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 }
 
 // moveClock gives a gift the time that it has by the organization's clock. Nothing about the gift has changed, so that its history tells nothing.
-func moveClock(t *store.Tx, a *store.Account, g *gifts.StoredGift) error {
+func moveClock(t *store.Tx, a *store.Account, g *store.StoredGift) error {
 	before, after := g.Gift, g.Gift
 	after.Local = giving.GiftClock(g.At, a.Location())
 	t.Touch()
-	if err := gifts.PutGift(t, a, &after, g.Revision); err != nil {
+	if err := store.PutGift(t, a, &after, g.Revision); err != nil {
 		return err
 	}
-	return gifts.SaveStats(t, a, g.Contact, &before, &after, 0, "")
+	return store.SaveStats(t, a, g.Contact, &before, &after, 0, "")
 }
 
 // ZoneMoving tells whether gifts of an account still move to another clock.

@@ -14,9 +14,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 )
 
 // seen is what the rows of a file have had so far, by keys. A key is known by 64 bits, and takes about 40 bytes. In one of ten million files of a million rows, two keys are taken for
@@ -66,7 +63,7 @@ func (s *seen) holdingAs(name crm.PersonName, key string) (all []int64, under st
 	if all = s.holding(key); len(all) < maxHolders {
 		return all, key
 	}
-	under = key + "\x00" + contacts.SortName(name)
+	under = key + "\x00" + store.SortName(name)
 	return append(all, s.holding(under)...), under
 }
 
@@ -123,8 +120,8 @@ func newTrial() *trial {
 func (tr *trial) beginUnit(a *store.Account) {
 	tr.seen.beginUnit()
 	tr.placed = make(map[record]bool)
-	contacts.Of(a).Place = func(id int64) error { return tr.place(a, history.ContactNoun, id) }
-	gifts.Of(a).Given = func(contact int64, ids []int64) ([]int64, error) {
+	a.Place = func(id int64) error { return tr.place(a, history.ContactNoun, id) }
+	a.Given = func(contact int64, ids []int64) ([]int64, error) {
 		ids = append(ids, tr.holding(givenKey(contact))...)
 		for _, id := range ids {
 			if err := tr.place(a, history.GiftNoun, id); err != nil {
@@ -148,7 +145,7 @@ func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
 			if tr.at[recordOf(noun, row[1].(int64))], err = tr.rows.keep(table.Append(nil, row)); err != nil {
 				return err
 			}
-			if key := givenKey(row[2].(int64)); noun == history.GiftNoun && int64(len(tr.holding(key))) < gifts.MostTakenBack {
+			if key := givenKey(row[2].(int64)); noun == history.GiftNoun && int64(len(tr.holding(key))) < store.MostTakenBack {
 				tr.give(row[1].(int64), crm.PersonName{}, key)
 			}
 		}
@@ -158,7 +155,7 @@ func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
 		if delete(tr.lost, lostKey(key, id)); isRemoved {
 			tr.lost[lostKey(key, id)] = true
 		} else {
-			tr.give(id, contacts.Of(a).Contacts[id].Contact.PersonName(), key)
+			tr.give(id, a.Contacts[id].Contact.PersonName(), key)
 		}
 	}
 	for row, isRemoved := range t.Pending(store.ReferenceTable) {
@@ -194,7 +191,7 @@ func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 		}
 	}
 	for _, reference := range n.References {
-		noun, known := history.GiftNoun, derived.Of(a).References.Rows
+		noun, known := history.GiftNoun, a.References.Rows
 		if strings.HasPrefix(reference, find.PlanReference) {
 			noun = history.PlanNoun
 		}
@@ -211,8 +208,8 @@ func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 // meetKey adds those to the holders of a key who have got it by rows before. What they are is read when someone asks for it, but where many have the key: of those, who is not known is looked
 // for among what is there.
 func (tr *trial) meetKey(a *store.Account, key string, got []int64) error {
-	keys := derived.Of(a).Keys
-	if len(tr.lost) > 0 && len(keys[key]) <= derived.FewCandidates {
+	keys := a.Keys
+	if len(tr.lost) > 0 && len(keys[key]) <= store.FewCandidates {
 		keys[key] = slices.DeleteFunc(slices.Clone(keys[key]), func(id int64) bool { return tr.lost[lostKey(key, id)] })
 	}
 	for _, id := range got {
@@ -220,7 +217,7 @@ func (tr *trial) meetKey(a *store.Account, key string, got []int64) error {
 			keys[key] = append(keys[key], id)
 		}
 	}
-	if len(keys[key]) <= derived.FewCandidates {
+	if len(keys[key]) <= store.FewCandidates {
 		for _, id := range keys[key] {
 			tr.stale(a, id)
 		}
@@ -237,7 +234,7 @@ func (tr *trial) meetKey(a *store.Account, key string, got []int64) error {
 // stale makes the unit of work forget a contact that a unit before would have left in another state.
 func (tr *trial) stale(a *store.Account, id int64) {
 	if what := recordOf(history.ContactNoun, id); !tr.placed[what] && tr.at[what] != 0 {
-		delete(contacts.Of(a).Contacts, id)
+		delete(a.Contacts, id)
 	}
 }
 
@@ -255,11 +252,11 @@ func (tr *trial) place(a *store.Account, noun history.Noun, id int64) error {
 	}
 	switch noun {
 	case history.GiftNoun:
-		_, gifts.Of(a).Gifts.Rows[id] = gifts.ScanGift(store.GiftTable.Decode(kept, gifts.GiftColumns))
+		_, a.Gifts.Rows[id] = store.ScanGift(store.GiftTable.Decode(kept, store.GiftColumns))
 	case history.PlanNoun:
-		_, gifts.Of(a).Plans.Rows[id] = gifts.ScanPlan(store.PlanTable.Decode(kept, gifts.PlanColumns))
+		_, a.Plans.Rows[id] = store.ScanPlan(store.PlanTable.Decode(kept, store.PlanColumns))
 	default:
-		contacts.Of(a).Contacts[id] = contacts.ScanContact(store.ContactTable.Decode(kept, contacts.ContactColumns))
+		a.Contacts[id] = store.ScanContact(store.ContactTable.Decode(kept, store.ContactColumns))
 	}
 	return nil
 }

@@ -17,8 +17,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
@@ -75,8 +73,8 @@ const (
 
 // imported is what became of a row of contacts.
 type imported struct {
-	contacts.Document
-	contacts.Plan
+	store.ContactDocument
+	store.Plan
 	outcome, reason string
 }
 
@@ -101,7 +99,7 @@ func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before
 	if err := r.meet(t, a, row, before); err != nil {
 		return out, err
 	}
-	var made gifts.GiftDocument
+	var made store.GiftDocument
 	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, now)
 	r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 	out.takeGiver(row.Gift, &made)
@@ -118,7 +116,7 @@ func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before
 
 // join adds what became of the gift of a company that comes with the row.
 func (row *TrialRow) join(match *TrialRow) {
-	row.matches, row.newContacts, row.counted = contacts.Flag(match.Outcome == RowCreated), row.newContacts+match.newContacts, row.counted+match.counted
+	row.matches, row.newContacts, row.counted = store.Flag(match.Outcome == RowCreated), row.newContacts+match.newContacts, row.counted+match.counted
 	if row.anonymous, row.LeftOut = row.anonymous+match.anonymous, append(row.LeftOut, match.LeftOut...); match.Outcome == RowRejected {
 		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: "Match", Reason: "was not recorded: " + match.Reason})
 	}
@@ -130,14 +128,14 @@ func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow,
 	}
 	im, err := importContact(t, a, row, r.spec.rule(), now)
 	if out.take(row, &im); im.outcome == RowCreated || im.outcome == RowMerged {
-		before, after := new(crm.Contact), contacts.Of(a).Contacts[im.ID]
+		before, after := new(crm.Contact), a.Contacts[im.ID]
 		if im.Into != nil {
 			before = &im.Into.Contact
 		}
-		out.marked = contacts.Flag(after != nil && after.Contact.IsKeptFrom(before))
+		out.marked = store.Flag(after != nil && after.Contact.IsKeptFrom(before))
 	}
 	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
-		before, after := &im.Into.Contact, &contacts.Of(a).Contacts[im.Into.ID].Contact
+		before, after := &im.Into.Contact, &a.Contacts[im.Into.ID].Contact
 		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 	}
 	return err
@@ -148,8 +146,8 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 	if row.contact == nil {
 		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark], reason: row.Reason}, nil
 	}
-	if im.Plan, err = contacts.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.Document, err = contacts.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
+	if im.Plan, err = store.PlanImport(t, a.Account, row.contact, rule); err == nil {
+		im.ContactDocument, err = store.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
 	}
 	err = row.contact.In.CallID(err)
 	switch {
@@ -172,14 +170,14 @@ func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.Impor
 // count notes what became of a row.
 func (r *ImportCounts) count(out *TrialRow) {
 	r.Rows++
-	r.OtherName += contacts.Flag(out.OtherName)
+	r.OtherName += store.Flag(out.OtherName)
 	r.LeftOut += int64(len(out.LeftOut))
 	r.Contacts += out.newContacts
 	r.Matches += out.matches
 	r.Marked += out.marked
-	r.Waiting += contacts.Flag(out.waits)
+	r.Waiting += store.Flag(out.waits)
 	r.Anonymous += out.anonymous
-	r.Capitals += contacts.Flag(out.unusual)
+	r.Capitals += store.Flag(out.unusual)
 	switch out.Outcome {
 	case RowCreated:
 		r.Created++
@@ -236,7 +234,7 @@ func (row *TrialRow) DetailsInWords() (said string) {
 		said += " " + changeInWords(c)
 	}
 	for _, read := range row.ReadAs {
-		said += fmt.Sprintf(" %s %q %s.", read.Column, giving.Clip(read.Value, gifts.KeptText), read.Reason)
+		said += fmt.Sprintf(" %s %q %s.", read.Column, giving.Clip(read.Value, store.KeptText), read.Reason)
 	}
 	return said + row.LeftOutInWords()
 }
@@ -244,7 +242,7 @@ func (row *TrialRow) DetailsInWords() (said string) {
 // LeftOutInWords lists the cells that are left out.
 func (row *TrialRow) LeftOutInWords() (said string) {
 	for _, left := range row.LeftOut {
-		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, gifts.KeptText), strings.TrimSuffix(left.Reason, "."))
+		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, store.KeptText), strings.TrimSuffix(left.Reason, "."))
 	}
 	return said
 }
@@ -278,11 +276,11 @@ func (row *TrialRow) outcomeInWords() string {
 	case row.Of == ImportGifts && row.Outcome == RowMerged && row.Gift == "":
 		return "would update the gift of an earlier row."
 	case row.Of == ImportGifts && row.Outcome == RowMerged:
-		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
+		return fmt.Sprintf("would update gift %s of %s.", row.Gift, giving.Clip(row.Name, store.KeptText))
 	case row.Of == ImportGifts && row.Gift == "":
 		return "is the same gift as an earlier row."
 	case row.Of == ImportGifts:
-		return fmt.Sprintf("is already recorded: gift %s from %s.", row.Gift, giving.Clip(row.Name, gifts.KeptText))
+		return fmt.Sprintf("is already recorded: gift %s from %s.", row.Gift, giving.Clip(row.Name, store.KeptText))
 	case row.Outcome == RowMerged:
 		return fmt.Sprintf("would be merged into %s, by %s.", row.who(), by)
 	}

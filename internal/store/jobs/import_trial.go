@@ -10,8 +10,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/table"
 )
 
@@ -118,7 +116,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 }
 
 // tellGift notes which gift a row is about that is known.
-func (row *TrialRow) tellGift(made *gifts.GiftDocument) {
+func (row *TrialRow) tellGift(made *store.GiftDocument) {
 	if row.Outcome != RowUnchanged && row.Outcome != RowMerged {
 		return
 	}
@@ -151,7 +149,7 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 }
 
 // meets notes the contact that a row is about, and by what it was found.
-func (row *TrialRow) meets(in *crm.ContactInput, about *contacts.Stored) {
+func (row *TrialRow) meets(in *crm.ContactInput, about *store.StoredContact) {
 	if row.Row = store.MadeBy(about.ID); row.Row == 0 {
 		row.Contact = about.ID
 	}

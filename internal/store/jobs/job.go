@@ -14,8 +14,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/people"
 )
 
@@ -135,7 +133,7 @@ func JSONOf(value any) json.RawMessage {
 
 // Job is one job of an account.
 func (s *JobStore) Job(ctx context.Context, account, id int64) (Job, error) {
-	return store.Find(ctx, s.Base, crm.ErrNotFound, ScanJob, SQLJob, account, id)
+	return store.Find(ctx, s.Store, crm.ErrNotFound, ScanJob, SQLJob, account, id)
 }
 
 // Jobs is one page of the jobs of an account, newest first.
@@ -222,7 +220,7 @@ const partsAtOnce = 16
 func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 	ctx = context.WithoutCancel(ctx)
 	for {
-		parts, err := store.List(ctx, s.Base, store.Number, SQLParts, of.Account, of.ID, int64(partsAtOnce))
+		parts, err := store.List(ctx, s.Store, store.Number, SQLParts, of.Account, of.ID, int64(partsAtOnce))
 		if err != nil || len(parts) == 0 {
 			return err
 		}
@@ -320,8 +318,7 @@ const SureJob JobKind = "duplicates"
 
 // JobStore has the work in the background: imports, changes of many contacts, and what takes them back.
 type JobStore struct {
-	*store.Base
-	*gifts.GiftStore
+	*store.Store
 	*people.PeopleStore
 	jobsBegun chan struct{} // there is a new job
 	Files     *openedFiles  // of imports
@@ -338,10 +335,10 @@ type Kind struct {
 }
 
 // Eraser removes people for good, in a unit of work, but for those who cannot be erased.
-type Eraser = func(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error)
+type Eraser = func(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (refused []int64, err error)
 
-func New(g *gifts.GiftStore, p *people.PeopleStore) *JobStore {
-	return &JobStore{Base: g.Base, GiftStore: g, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
+func New(s *store.Store, p *people.PeopleStore) *JobStore {
+	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
 		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep}, MailingJob: {Step: mailingStep},
 	}}
 }

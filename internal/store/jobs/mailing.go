@@ -16,8 +16,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 // MailingJob writes to many people: by mail where one may go, else a letter is noted, which is printed from its page.
@@ -92,7 +90,7 @@ func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int
 }
 
 // PreviewMailing counts what a job would do, and shows the first thank-you or statement that it would send.
-func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *gifts.ThankYou, err error) {
+func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *store.ThankYou, err error) {
 	at.Total = set.Count()
 	if m.Year != 0 { // who gave is known without a look at each gift
 		gave, err := s.DonorSet(ctx, account, m.Year)
@@ -104,7 +102,7 @@ func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing,
 			at.Left = map[crm.Unreached]int64{GaveNothing: at.Total - set.Count()}
 		}
 	}
-	for some := range slices.Chunk(contacts.IDsOf(account, set.Page(0, set.Count())), mostUnit) {
+	for some := range slices.Chunk(store.IDsOf(account, set.Page(0, set.Count())), mostUnit) {
 		err = s.Heavy.Again(ctx, account, func() error {
 			found, err := s.recipients(ctx, account, m, some)
 			for i := 0; i < len(found) && err == nil; i++ {
@@ -123,7 +121,7 @@ func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing,
 }
 
 // exampleFor is what would be written to someone.
-func (s *JobStore) exampleFor(ctx context.Context, account, year int64, r *recipient) (*gifts.ThankYou, error) {
+func (s *JobStore) exampleFor(ctx context.Context, account, year int64, r *recipient) (*store.ThankYou, error) {
 	if r.gift != nil {
 		y, err := s.ThankYou(ctx, account, r.gift, "")
 		return &y, err
@@ -134,10 +132,10 @@ func (s *JobStore) exampleFor(ctx context.Context, account, year int64, r *recip
 	}
 	gave, err := s.NewStatements(account, year).Of(ctx, r.id)
 	m := statementMail(&head, &gave, &r.contact)
-	return &gifts.ThankYou{Note: thanks.Note{Subject: m.Subject, Says: m.Says}, Letterhead: head, Contact: r.contact}, err
+	return &store.ThankYou{Note: thanks.Note{Subject: m.Subject, Says: m.Says}, Letterhead: head, Contact: r.contact}, err
 }
 
-func statementMail(h *gifts.Letterhead, gave *giving.Statement, to *crm.Contact) *mail.Message {
+func statementMail(h *store.Letterhead, gave *giving.Statement, to *crm.Contact) *mail.Message {
 	return thanks.StatementMail(gave, to, h.Organization, h.Settings.TaxID, h.Settings.NoReturn)
 }
 
@@ -165,7 +163,7 @@ func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids
 		all = nil
 		of := ids
 		if m.Year == 0 {
-			records, err := db.List(c, func(r db.Row) *gifts.GiftRecord { g, _ := gifts.ScanGiftRecord(r); return &g }, gifts.SQLGiftsByID, account, ids)
+			records, err := db.List(c, func(r db.Row) *store.GiftRecord { g, _ := store.ScanGiftRecord(r); return &g }, store.SQLGiftsByID, account, ids)
 			if err != nil {
 				return err
 			}
@@ -174,7 +172,7 @@ func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids
 				all, of = append(all, recipient{id: g.ID, gift: &g.Gift}), append(of, g.Contact)
 			}
 		}
-		found, err := contacts.LoadContacts(c, account, of)
+		found, err := store.LoadContacts(c, account, of)
 		if m.Year != 0 {
 			for _, contact := range found {
 				all = append(all, recipient{id: contact.ID, contact: contact})
@@ -249,7 +247,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	var to []recipient
-	var head gifts.Letterhead
+	var head store.Letterhead
 	if m.Year == 0 {
 		n.Gifts = ids
 	} else if head, err = w.Letterhead(ctx, j.Account); err == nil {
@@ -278,7 +276,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		}
 		for i := range to {
 			r := &to[i]
-			row, err := contacts.Load(t, a.Account, r.id)
+			row, err := store.Load(t, a.Account, r.id)
 			if errors.As(err, new(*store.Damaged)) {
 				note(r.id, r.id, crm.NoWay, crm.Unreadable)
 				continue

@@ -27,7 +27,7 @@ const (
 
 // SweepJobs forgets the rows of old jobs, and the files of those that have ended when a server was killed.
 func (s *JobStore) SweepJobs(ctx context.Context) error {
-	ended, err := store.List(ctx, s.Base, scanJobOf, sqlLeftParts, store.Seconds(s.Now().Add(-JobLook)))
+	ended, err := store.List(ctx, s.Store, scanJobOf, sqlLeftParts, store.Seconds(s.Now().Add(-JobLook)))
 	for _, of := range ended {
 		if err == nil {
 			err = s.dropParts(ctx, of)
@@ -37,7 +37,7 @@ func (s *JobStore) SweepJobs(ctx context.Context) error {
 		return err
 	}
 	cutoff := store.Seconds(s.Now().Add(-JobRowsKept))
-	jobs, err := store.List(ctx, s.Base, scanJobOf, sqlOldJobs, cutoff)
+	jobs, err := store.List(ctx, s.Store, scanJobOf, sqlOldJobs, cutoff)
 	for _, of := range jobs {
 		if err == nil {
 			err = store.Stepwise(ctx, func() (more bool, err error) { return s.sweepRows(ctx, of, cutoff) })

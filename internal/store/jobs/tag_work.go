@@ -13,8 +13,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
 )
 
 // A tag that many contacts have is renamed or deleted by a job (contact_bulk.go). Each unit of work takes some of the contacts that still have
@@ -38,11 +36,11 @@ func (w TagWork) action() crm.BulkAction {
 
 // TagChange is what has become of a tag that was renamed or deleted.
 type TagChange struct {
-	contacts.TagCount       // under its new name, or under the old one while contacts still have it
-	Job               int64 // that has changed it, by which it can be undone; 0 where nothing was to be done
-	Changed           int64 // contacts
-	Archived          int64 // of them
-	unfinished        bool  // it goes on in the background
+	store.TagCount       // under its new name, or under the old one while contacts still have it
+	Job            int64 // that has changed it, by which it can be undone; 0 where nothing was to be done
+	Changed        int64 // contacts
+	Archived       int64 // of them
+	unfinished     bool  // it goes on in the background
 }
 
 // Unfinished tells whether the change goes on in the background.
@@ -68,16 +66,16 @@ func (s *JobStore) DeleteTag(ctx context.Context, account int64, name string) (T
 }
 
 // TagSize is how many contacts have a tag. One that no contact has is crm.ErrNotFound.
-func (s *JobStore) TagSize(ctx context.Context, account int64, name string) (size contacts.Counts, err error) {
+func (s *JobStore) TagSize(ctx context.Context, account int64, name string) (size store.Counts, err error) {
 	if !crm.IsTagName(name) {
 		return size, crm.ErrNotFound
 	}
-	size.Active, err = store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return c.Int(contacts.SQLTagCount, account, crm.FoldTag(name), name) })
+	size.Active, err = store.Lend(ctx, s.Read, func(c db.Conn) (int64, error) { return c.Int(store.SQLTagCount, account, crm.FoldTag(name), name) })
 	if err != nil {
 		return size, err
 	}
 	archived, err := s.ArchivedWithTags(ctx, account, []string{name})
-	if size.Archived = archived[name]; err == nil && size == (contacts.Counts{}) {
+	if size.Archived = archived[name]; err == nil && size == (store.Counts{}) {
 		err = crm.ErrNotFound
 	}
 	return size, err
@@ -126,7 +124,7 @@ func (j *Job) renamesTags() bool {
 // changeTag changes tags at once where few contacts have them, and begins a job where they are many.
 func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.Now()
-	made, err := store.Answered(ctx, s.Base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made TagChange, err error) {
+	made, err := store.Answered(ctx, s.Store, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made TagChange, err error) {
 		if made, err = changeTag(t, a, w, now); err != nil {
 			return made, err
 		}
@@ -134,8 +132,8 @@ func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (Tag
 		if made.unfinished {
 			shown = w.Names[0]
 		}
-		people, err := t.Int(contacts.SQLTagCount, account, crm.FoldTag(shown), shown)
-		made.TagCount = contacts.TagCount{Name: shown, Contacts: people}
+		people, err := t.Int(store.SQLTagCount, account, crm.FoldTag(shown), shown)
+		made.TagCount = store.TagCount{Name: shown, Contacts: people}
 		return made, err
 	})
 	if made.unfinished {
@@ -221,7 +219,7 @@ func tagUnderWay(t *store.Tx, account int64, w TagWork) (job int64, err error) {
 // findTagged are some contacts that have one of several tags, as many as are asked for where there are as many. It sees what the batch has done
 // before.
 func findTagged(t *store.Tx, a *store.Account, names []string, limit int) (ids []int64, err error) {
-	derived.WriteSets(t, a)
+	store.WriteSets(t, a)
 	for _, name := range names {
 		found, err := tagged(t.Conn, a.Account, name, limit)
 		if err != nil {
@@ -239,11 +237,11 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 	if !crm.IsTagName(name) {
 		return nil, nil
 	}
-	return contacts.FirstOfSet(c, account, find.TagSet+name, limit)
+	return store.FirstOfSet(c, account, find.TagSet+name, limit)
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.
-func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (rows []*contacts.Stored, damage, err error) {
+func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (rows []*store.StoredContact, damage, err error) {
 	all, err := loadRows(t, a, ids)
 	for _, row := range all {
 		switch {
@@ -257,7 +255,7 @@ func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (row
 }
 
 // nextTagged are some contacts that still have the tags of a job. Those that are damaged stay, and so does the job.
-func nextTagged(t *store.Tx, a *store.Account, action crm.BulkAction) (rows []*contacts.Stored, ended bool, err error) {
+func nextTagged(t *store.Tx, a *store.Account, action crm.BulkAction) (rows []*store.StoredContact, ended bool, err error) {
 	ids, err := findTagged(t, a, action.Tags, BulkUnit)
 	if err != nil {
 		return nil, false, err

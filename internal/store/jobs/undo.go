@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // UndoUnit is how many changes one unit of work takes back at most: their contacts are in memory together.
@@ -142,7 +141,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	limit := min(UndoUnit, w.UnitSize(j))
-	changes, err := store.List(ctx, w.JobStore.Base, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(limit))
+	changes, err := store.List(ctx, w.JobStore.Store, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(limit))
 	if err != nil {
 		return err
 	}
@@ -196,7 +195,7 @@ func undoNeeds(changes []store.Change) (n store.Needs) {
 	for _, c := range changes {
 		switch c.Noun {
 		case history.ContactNoun:
-			needs := contacts.MoveNeeds(c.ID)
+			needs := store.MoveNeeds(c.ID)
 			needs.Tags, needs.Words = c.Kind != history.DidCreate, c.Kind != history.DidCreate
 			n.More = append(n.More, needs)
 		case history.GiftNoun:
@@ -228,7 +227,7 @@ func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 
 // usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into another.
 func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
-	ids, err := store.Lend(ctx, w.Read, func(c db.Conn) ([]int64, error) { return contacts.FirstOfSet(c, account, find.FieldWord(id), 1) })
+	ids, err := store.Lend(ctx, w.Read, func(c db.Conn) ([]int64, error) { return store.FirstOfSet(c, account, find.FieldWord(id), 1) })
 	return len(ids) > 0, err
 }
 
@@ -248,7 +247,7 @@ type Undoing struct {
 	undo     func(u *Undoing, c store.Change) (undone bool, err error) // of the kind of the job; nil for most
 	progress UndoProgress
 	kept     []JobRow // what was changed since
-	erased   []*contacts.Stored
+	erased   []*store.StoredContact
 
 	// What was asked for all changes of the unit together.
 	others map[history.Noun]map[int64]int64 // the last change of a document by anyone else
@@ -286,10 +285,10 @@ func (u *Undoing) TakeAll(changes []store.Change) error {
 // count takes one change back, and counts it.
 func (u *Undoing) count(c store.Change) error {
 	undone, err := u.Take(c)
-	u.progress.Undone += contacts.Flag(undone)
-	u.progress.Campaigns += contacts.Flag(undone && c.Noun == history.CampaignNoun)
-	u.progress.Withdrawn += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
-	u.progress.Restored += contacts.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
+	u.progress.Undone += store.Flag(undone)
+	u.progress.Campaigns += store.Flag(undone && c.Noun == history.CampaignNoun)
+	u.progress.Withdrawn += store.Flag(undone && c.Noun == history.GiftNoun && c.Kind == history.DidCreate)
+	u.progress.Restored += store.Flag(undone && c.Noun == history.GiftNoun && c.Kind != history.DidCreate)
 	return err
 }
 
@@ -326,7 +325,7 @@ func (u *Undoing) look(changes []store.Change) error {
 			u.parted[r.Int(0)] = true
 			return nil
 		}
-		if err := u.T.Tx.Prefetch(read, contacts.SQLPartedOf, u.A.Account, all, first[history.ContactNoun]); err != nil {
+		if err := u.T.Tx.Prefetch(read, store.SQLPartedOf, u.A.Account, all, first[history.ContactNoun]); err != nil {
 			return err
 		}
 	}
@@ -339,8 +338,8 @@ func (u *Undoing) look(changes []store.Change) error {
 			return err
 		}
 	}
-	clear(contacts.Of(u.A).Merges.Rows)
-	if err := contacts.Of(u.A).Merges.Prefetch(u.T, u.A.Account, merged); err != nil {
+	clear(u.A.Merges.Rows)
+	if err := u.A.Merges.Prefetch(u.T, u.A.Account, merged); err != nil {
 		return err
 	}
 	if err := db.First(func() error { return u.lookForCampaigns(ids) }, u.T.Fetch); err != nil {
@@ -385,11 +384,11 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 	if !c.Kind.CanUndo() {
 		return false, nil
 	}
-	row, err := contacts.Row(u.T, u.A, c.ID)
+	row, err := store.Row(u.T, u.A, c.ID)
 	if err != nil || row == nil || row.Contact.Erased() {
 		return false, err // the change may have been read before
 	}
-	contacts.Of(u.A).Contacts[c.ID] = row
+	u.A.Contacts[c.ID] = row
 	if row.Damage != nil || !u.ours(&c, row) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
@@ -399,7 +398,7 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return true, nil
 	}
 	var refused *doc.Invalid
-	_, _, err = contacts.Undo(u.T, row, c, u.parted, u.Region, u.Now)
+	_, _, err = store.Undo(u.T, row, c, u.parted, u.Region, u.Now)
 	if errors.As(err, &refused) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
@@ -409,7 +408,7 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 
 // ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
 // a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by field, no matter what else was changed; where it has renamed a tag, also on contacts that are part of others.
-func (u *Undoing) ours(c *store.Change, row *contacts.Stored) bool {
+func (u *Undoing) ours(c *store.Change, row *store.StoredContact) bool {
 	switch {
 	case u.Of.Kind == BulkJob:
 		return row.Contact.MergedInto == 0 || u.Of.renamesTags()

@@ -110,7 +110,7 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 	if w.Now().Sub(w.looked) >= JobLook {
 		w.LookAgain()
 	}
-	jobs, err := store.ListAll(ctx, w.JobStore.Base, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
+	jobs, err := store.ListAll(ctx, w.JobStore.Store, ScanOpenJob, SQLOpenJobs, SQLOpenJobsOf)
 	if err != nil {
 		return false, err
 	}

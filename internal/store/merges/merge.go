@@ -12,36 +12,29 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
 // MergeStore merges the contacts of a database.
 type MergeStore struct {
-	base *store.Base
+	base *store.Store
 	jobs *jobs.JobStore
 }
 
-// Part is what a unit of work does with merges: answers show what was undone.
-func Part() *store.Part {
-	return &store.Part{Name: "merges", Readers: map[string]store.Reader{UndoneResource: rereadUndone}}
-}
-
-func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Base, j} }
+func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Store, j} }
 
 // Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction, but for gifts that are many, which follow (move.go). Phone
 // numbers without a country are of a region.
-func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (contacts.Document, error) {
+func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (store.ContactDocument, error) {
 	if store.Foreign(account, survivor) {
-		return contacts.Document{}, crm.ErrNotFound
+		return store.ContactDocument{}, crm.ErrNotFound
 	}
-	now, n := s.base.Now(), contacts.MoveNeeds(survivor)
+	now, n := s.base.Now(), store.MoveNeeds(survivor)
 	if !store.Foreign(account, in.Contact) {
-		n.More = []store.Needs{contacts.MoveNeeds(in.Contact)}
+		n.More = []store.Needs{store.MoveNeeds(in.Contact)}
 	}
 	begun := false
-	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made contacts.Document, err error) {
+	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made store.ContactDocument, err error) {
 		m := newMerging(t, a, region, now)
 		into, err := m.load(survivor)
 		if err == nil && into.ID != 0 && !into.Contact.Archived() { // which is told first
@@ -86,7 +79,7 @@ type Preview struct {
 // PreviewMerge is what Merge would do. It writes nothing.
 func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (Preview, error) {
 	return store.Snapshot(ctx, s.base, func(c db.Conn) (p Preview, err error) {
-		found, err := contacts.LoadContacts(c, account, []int64{survivor, in.Contact})
+		found, err := store.LoadContacts(c, account, []int64{survivor, in.Contact})
 		for _, one := range found {
 			if one.ID == survivor {
 				p.Survivor = one
@@ -104,12 +97,12 @@ func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, 
 		if err != nil {
 			return p, err
 		}
-		fields, err := contacts.ReadCustomFields(c, account)
+		fields, err := store.ReadCustomFields(c, account)
 		if err != nil {
 			return p, err
 		}
 		p.Lost = append(p.Survivor.LostBy(&p.Merged, fields), p.Other.LostBy(&p.Merged, fields)...)
-		p.Gifts, p.Plans, err = gifts.GiftsAndPlansOf(c, account, in.Contact)
+		p.Gifts, p.Plans, err = store.GiftsAndPlansOf(c, account, in.Contact)
 		return p, err
 	})
 }
@@ -144,26 +137,26 @@ func newMerging(t *store.Tx, a *store.Account, region string, now time.Time) mer
 func (m merging) begun() bool { return m.a.JobSeq > m.before }
 
 // load reads a contact, and notes it for what the unit does next. One that is not there has no id.
-func (m merging) load(id int64) (*contacts.Stored, error) {
+func (m merging) load(id int64) (*store.StoredContact, error) {
 	if store.Foreign(m.a.Account, id) {
-		return &contacts.Stored{}, nil
+		return &store.StoredContact{}, nil
 	}
-	row, err := contacts.Load(m.t, m.a.Account, id)
+	row, err := store.Load(m.t, m.a.Account, id)
 	if errors.Is(err, crm.ErrNotFound) {
-		return &contacts.Stored{}, nil
+		return &store.StoredContact{}, nil
 	}
 	return row, err
 }
 
 // record writes what becomes of a contact, as a change that takes another one back; 0 is none.
-func (m merging) record(row *contacts.Stored, kind history.Kind, undoes int64, more doc.Differences, is crm.Contact) (contacts.Document, error) {
+func (m merging) record(row *store.StoredContact, kind history.Kind, undoes int64, more doc.Differences, is crm.Contact) (store.ContactDocument, error) {
 	m.t.Author.Undoes = undoes
 	defer func() { m.t.Author.Undoes = 0 }()
-	return contacts.Record(m.t, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
+	return store.Record(m.t, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
 }
 
 // merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. again is a merge that was undone and is brought back, or nil.
-func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (made contacts.Document, err error) {
+func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (made store.ContactDocument, err error) {
 	into, err := m.load(survivor)
 	if err != nil {
 		return made, err
@@ -203,7 +196,7 @@ func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (m
 		return made, err
 	}
 	m.t.Insert(store.MergeTable, row.Values(m.a.Account)...)
-	made, err = contacts.Current(m.t, m.a, survivor)
+	made, err = store.Current(m.t, m.a, survivor)
 	made.Merge = row.ID
 	return made, err
 }
@@ -222,6 +215,6 @@ func (m merging) choiceOf(row *store.Merge, other *crm.Contact) (choice crm.Merg
 }
 
 // rebuilding does what has happened to a survivor again.
-func (m merging) rebuilding() contacts.Rebuilding {
-	return contacts.Rebuilding{T: m.t, A: m.a, Region: m.region, Now: m.now}
+func (m merging) rebuilding() store.Rebuilding {
+	return store.Rebuilding{T: m.t, A: m.a, Region: m.region, Now: m.now}
 }

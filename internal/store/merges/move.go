@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -106,7 +105,7 @@ func (m merging) leftBehind(row *store.Merge) (int64, error) {
 	if row.Undone != 0 {
 		return 0, nil
 	}
-	given, plans, err := gifts.GiftsAndPlansOf(m.t.Conn, m.a.Account, row.Other)
+	given, plans, err := store.GiftsAndPlansOf(m.t.Conn, m.a.Account, row.Other)
 	return given + plans, err
 }
 
@@ -185,11 +184,11 @@ func (m merging) moveOn(contact int64) error {
 
 // moveIn moves gifts and plans to the survivor.
 func (m merging) moveIn(row *store.Merge, limit int) (moved int, ended bool, err error) {
-	given, plans, err := gifts.NextGiven(m.t, m.a, row.Other, limit)
+	given, plans, err := store.NextGiven(m.t, m.a, row.Other, limit)
 	if moved = len(given) + len(plans); err != nil || moved == 0 {
 		return 0, err == nil, err
 	}
-	if err = gifts.Reassign(m.t, m.a, given, plans, row.Survivor, nil); err == nil {
+	if err = store.Reassign(m.t, m.a, given, plans, row.Survivor, nil); err == nil {
 		row.Last = m.a.Revision
 	}
 	return moved, moved < limit, err
@@ -215,19 +214,18 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 		undoes[c.Noun][c.ID] = c.Revision
 		ids[c.Noun] = append(ids[c.Noun], c.ID)
 	}
-	of := gifts.Of(m.a)
-	if err := db.First(func() error { return of.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]) }, func() error { return of.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun]) }); err != nil {
+	if err := db.First(func() error { return m.a.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]) }, func() error { return m.a.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun]) }); err != nil {
 		return 0, false, err
 	}
 	given := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool {
-		g := of.Gifts.Rows[id]
+		g := m.a.Gifts.Rows[id]
 		return g == nil || g.Damage != nil || g.Contact != row.Survivor
 	})
 	plans := slices.DeleteFunc(slices.Clone(ids[history.PlanNoun]), func(id int64) bool {
-		p := of.Plans.Rows[id]
+		p := m.a.Plans.Rows[id]
 		return p == nil || p.Damage != nil || p.Contact != row.Survivor
 	})
-	if err = gifts.Reassign(m.t, m.a, given, plans, row.Other, undoes); err != nil {
+	if err = store.Reassign(m.t, m.a, given, plans, row.Other, undoes); err != nil {
 		return 0, false, err
 	}
 	brought, err := m.bringWithPlans(row, changes, limit)
@@ -237,7 +235,7 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 // bringWithPlans moves gifts that plans have brought to the survivor, once the plans are the other contact's again. Where there are more than a limit, the change of the plan is looked at again.
 func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit int) (moved int, err error) {
 	for _, c := range changes {
-		if c.Noun != history.PlanNoun || gifts.Of(m.a).Plans.Rows[c.ID] == nil || gifts.Of(m.a).Plans.Rows[c.ID].Contact != row.Other {
+		if c.Noun != history.PlanNoun || m.a.Plans.Rows[c.ID] == nil || m.a.Plans.Rows[c.ID].Contact != row.Other {
 			continue
 		}
 		since, err := db.List(m.t.Conn, store.Number, sqlOfPlan, m.a.Account, row.Survivor, c.ID, int64(limit-moved+1))
@@ -249,11 +247,11 @@ func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit 
 			since = since[:limit-moved]
 			row.Last = c.Revision
 		}
-		if err := gifts.Of(m.a).Gifts.Load(m.t, m.a.Account, since); err != nil {
+		if err := m.a.Gifts.Load(m.t, m.a.Account, since); err != nil {
 			return moved, err
 		}
-		since = slices.DeleteFunc(since, func(id int64) bool { return gifts.Of(m.a).Gifts.Rows[id].Damage != nil })
-		if err := gifts.Reassign(m.t, m.a, since, nil, row.Other, nil); err != nil {
+		since = slices.DeleteFunc(since, func(id int64) bool { return m.a.Gifts.Rows[id].Damage != nil })
+		if err := store.Reassign(m.t, m.a, since, nil, row.Other, nil); err != nil {
 			return moved, err
 		}
 		if moved += len(since); more && len(since) > 0 {

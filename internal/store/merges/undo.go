@@ -4,70 +4,19 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
-
-// Undone is what the undoing of a merge has made of its contacts.
-type Undone struct {
-	Survivor contacts.Document
-	Other    contacts.Document // without an id where an undo was undone: then it is part of the survivor again
-	Left     []string          // fields that were changed since and stay as they are, and external ids that another contact has by now
-	merge    int64
-	undo     int64
-}
-
-// ID is the id of the undo, by which it can be undone itself.
-func (u Undone) ID() int64 { return u.undo }
-
-// Outcome tells that it is a change, and which merge an undone undo has made.
-func (u Undone) Outcome() store.Outcome { return store.Outcome{Merge: u.Survivor.Merge} }
-
-// Append appends the wire form.
-func (u Undone) Append(dst []byte) []byte {
-	dst = append(dst, `{"undo_id":`...)
-	if u.undo != 0 {
-		dst = strconv.AppendInt(dst, u.undo, 10)
-	} else {
-		dst = append(dst, "null"...)
-	}
-	dst = u.Survivor.Append(append(dst, `,"survivor":`...))
-	if dst = append(dst, `,"other":`...); u.Other.ID != 0 {
-		dst = u.Other.Append(dst)
-	} else {
-		dst = append(dst, "null"...)
-	}
-	return append(doc.AppendTexts(append(dst, `,"left":`...), u.Left), '}')
-}
-
-const UndoneResource = "unmerge"
-
-// Resource names what was undone for an answer that shows it.
-func (u Undone) Resource() store.Resource { return store.Resource{Kind: UndoneResource, ID: u.merge} }
-
-func rereadUndone(t *store.Tx, a *store.Account, id int64, _ string) (store.Result, error) {
-	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
-	if err != nil {
-		return nil, err
-	}
-	u := Undone{merge: id, undo: row.Undone}
-	if u.Survivor, err = contacts.Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
-		u.Other, err = contacts.Current(t, a, row.Other)
-	}
-	return u, err
-}
 
 // UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so do gifts that were recorded since, but for those of plans that go back.
 // What a create or an import had sent becomes a contact of its own. The id may be that of an undo: then both are merged again.
-func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (Undone, error) {
+func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (store.Undone, error) {
 	now, begun := s.base.Now(), false
-	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made Undone, err error) {
+	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made store.Undone, err error) {
 		m := newMerging(t, a, region, now)
 		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, id)
 		if errors.Is(err, crm.ErrNotFound) {
@@ -93,7 +42,7 @@ func Unmerge(t *store.Tx, a *store.Account, id int64, region string, now time.Ti
 }
 
 // redo undoes an undo: the merge has happened after all, where it did, with what the other contact says now.
-func (m merging) redo(id int64) (u Undone, err error) {
+func (m merging) redo(id int64) (u store.Undone, err error) {
 	parted, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, id)
 	if err == nil && (parted.Noun != history.ContactNoun || parted.Kind != history.DidPart) {
 		err = crm.ErrNotFound
@@ -104,7 +53,7 @@ func (m merging) redo(id int64) (u Undone, err error) {
 	row, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, m.a.Account, parted.Undoes)
 	if err == nil {
 		u.Survivor, err = m.merge(row.Survivor, crm.MergeInput{Contact: row.Other}, &row)
-		u.merge = u.Survivor.Merge
+		u.Of = u.Survivor.Merge
 	}
 	return u, err
 }
@@ -135,13 +84,13 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 	return nil
 }
 
-func (m merging) undo(row store.Merge) (u Undone, err error) {
-	u.merge = row.ID
+func (m merging) undo(row store.Merge) (u store.Undone, err error) {
+	u.Of = row.ID
 	survivor, err := m.load(row.Survivor)
 	if err != nil {
 		return u, err
 	}
-	other := &contacts.Stored{}
+	other := &store.StoredContact{}
 	if row.Other != 0 {
 		other, err = m.load(row.Other)
 	}
@@ -166,8 +115,8 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 	if u.Survivor, err = m.record(survivor, history.DidPart, row.ID, nil, before); err != nil {
 		return u, err
 	}
-	u.undo = u.Survivor.Tag.Revision
-	row.Undone = u.undo
+	u.By = u.Survivor.Tag.Revision
+	row.Undone = u.By
 	if before.BouncedEmail != was.BouncedEmail {
 		part = part.BouncedWith(&was)
 	}
@@ -175,7 +124,7 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 		return u, err
 	}
 	if row.Sent != "" {
-		row.Other, err = contacts.InsertContact(m.t, m.a.Account, part)
+		row.Other, err = store.InsertContact(m.t, m.a.Account, part)
 	} else {
 		_, err = m.record(other, history.DidRestore, joined, nil, part)
 	}
@@ -186,16 +135,16 @@ func (m merging) undo(row store.Merge) (u Undone, err error) {
 		return u, err
 	}
 	m.t.Save(store.MergeTable, row.Values(m.a.Account)...)
-	if u.Survivor, err = contacts.Current(m.t, m.a, row.Survivor); err == nil {
-		u.Other, err = contacts.Current(m.t, m.a, row.Other)
+	if u.Survivor, err = store.Current(m.t, m.a, row.Survivor); err == nil {
+		u.Other, err = store.Current(m.t, m.a, row.Other)
 	}
 	return u, err
 }
 
 // apart is the contact that leaves the survivor: the other contact as it was before the merge, or a new one made from what was sent. joined is the change that merged it.
-func (m merging) apart(row *store.Merge, other *contacts.Stored) (joined int64, part crm.Contact, err error) {
+func (m merging) apart(row *store.Merge, other *store.StoredContact) (joined int64, part crm.Contact, err error) {
 	if row.Sent != "" {
-		part, err = contacts.SentContact(row.Sent, m.now)
+		part, err = store.SentContact(row.Sent, m.now)
 		return 0, part, err
 	}
 	change, err := store.FindIn(m.t.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, sqlJoined, m.a.Account, int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
@@ -210,11 +159,11 @@ func (m merging) apart(row *store.Merge, other *contacts.Stored) (joined int64, 
 }
 
 // withFreeIDs is a contact without the external ids that another one has by now.
-func (m merging) withFreeIDs(c crm.Contact, u *Undone) (_ crm.Contact, err error) {
+func (m merging) withFreeIDs(c crm.Contact, u *store.Undone) (_ crm.Contact, err error) {
 	const field = "external_ids"
 	c = c.WithoutExternalIDs(func(key string) bool {
 		var taken *doc.Invalid
-		switch failed := contacts.CheckIDs(m.t, m.a, c.ID, []string{key}); {
+		switch failed := store.CheckIDs(m.t, m.a, c.ID, []string{key}); {
 		case failed == nil:
 			return false
 		case !errors.As(failed, &taken):

@@ -14,8 +14,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 )
 
 type (
@@ -59,19 +57,19 @@ type (
 
 // settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
 // of another one.
-func (x *accountExport) settleLastGift(s *contacts.Stored) error {
+func (x *accountExport) settleLastGift(s *store.StoredContact) error {
 	if !x.moving || s.LastGift == 0 {
 		return nil
 	}
 	s.LastGift = 0
 	return x.conn.Scan(func(r db.Row) {
-		s.LastGift = gifts.Later(s.LastGift, cmp.Or(giving.GiftClock(gifts.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
-	}, gifts.SQLGivenTimes, x.account.Number, s.ID)
+		s.LastGift = store.Later(s.LastGift, cmp.Or(giving.GiftClock(store.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
+	}, store.SQLGivenTimes, x.account.Number, s.ID)
 }
 
 func exportContacts(x *accountExport, w *LineWriter) error {
-	var read []*contacts.Stored
-	return contacts.EachStored(x.conn, x.account.Number, func(s *contacts.Stored) error {
+	var read []*store.StoredContact
+	return store.EachStored(x.conn, x.account.Number, func(s *store.StoredContact) error {
 		read = append(read, s)
 		return s.Damage
 	}, func() error {
@@ -114,7 +112,7 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 		rows := find.ContactRows(&made, w.a.Account)
 		w.stage(made.ID, rows, func() error {
 			w.done.Contacts++
-			return contacts.PlaceContact(w.Tx, w.a, contacts.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
+			return store.PlaceContact(w.Tx, w.a, store.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
 		})
 		return nil
 	}, err
@@ -236,7 +234,7 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 	}
 	if r.merges = m.ID; err == nil && m.SentDocument() != "" {
 		var sent crm.Contact
-		if sent, err = contacts.SentContact(m.Sent, r.now); err == nil {
+		if sent, err = store.SentContact(m.Sent, r.now); err == nil {
 			err = sent.CheckImported(r.fields, r.now)
 		}
 	}
@@ -244,7 +242,7 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 		made := m
 		made.ID, made.Last, made.Undone, made.Place = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone), w.revision(m.Place) // one that the history has forgotten keeps its number, too
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
-		made.Moving = -contacts.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
+		made.Moving = -store.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
 		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
 		return nil
 	}, err

@@ -8,7 +8,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 	"donorbook/internal/store/jobs"
 )
 
@@ -102,7 +101,7 @@ func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err 
 }
 
 func discardCampaign(t *store.Tx, id int64) error {
-	slugs, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, campaigns.SQLOldSlugs, id)
+	slugs, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, store.SQLOldSlugs, id)
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func discardCampaign(t *store.Tx, id int64) error {
 		t.Delete(store.SlugTable, slug)
 	}
 	t.Delete(store.CampaignTable, id)
-	return campaigns.SaveReaders(t, id, nil)
+	return store.SaveReaders(t, id, nil)
 }
 
 // endDiscard makes an account that was there before empty, and takes the number of any other back.

@@ -8,7 +8,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
-	"donorbook/internal/store/gifts"
+	"donorbook/internal/store"
 )
 
 // documentKept is what the lines of gifts and plans say beside the documents.
@@ -21,7 +21,7 @@ func exportPlans(x *accountExport, w *LineWriter) error {
 }
 
 func planLine(r db.Row) (line []byte, revision int64, err error) {
-	_, p := gifts.ScanPlan(r)
+	_, p := store.ScanPlan(r)
 	if p.Damage != nil {
 		return nil, 0, p.Damage
 	}
@@ -29,7 +29,7 @@ func planLine(r db.Row) (line []byte, revision int64, err error) {
 }
 
 func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
-	p, err := giving.ParsePlan(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
+	p, err := giving.ParsePlan(store.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
 	if err == nil {
 		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(find.PlanReference, p.ExternalID))
 	}
@@ -38,24 +38,24 @@ func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (imp
 		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
 		w.a.PlanSeq = doc.IDSeq(made.ID)
 		w.done.Plans++
-		return gifts.PutPlan(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+		return store.PutPlan(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
 	}, err
 }
 
 func exportGifts(x *accountExport, w *LineWriter) error {
-	return x.documents(w, "gifts", gifts.SQLGiftsByID, x.row.GiftSeq, giftLine)
+	return x.documents(w, "gifts", store.SQLGiftsByID, x.row.GiftSeq, giftLine)
 }
 
 func giftLine(r db.Row) (line []byte, revision int64, err error) {
-	_, g := gifts.ScanGift(r)
+	_, g := store.ScanGift(r)
 	if g.Damage != nil {
 		return nil, 0, g.Damage
 	}
-	return gifts.GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.Revision, nil
+	return store.GiftDocument{Gift: g.Gift, Slug: r.Text(10)}.Append(nil), g.Revision, nil
 }
 
 func readGift(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
-	g, err := giving.ParseGift(gifts.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
+	g, err := giving.ParseGift(store.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
 	if err == nil {
 		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(find.GiftReference, g.ExternalID))
 	}
@@ -74,7 +74,7 @@ func readGift(r *accountReader, h *head[string, documentKept], body []byte) (imp
 		w.stage(made.ID, find.GiftRows(&made), func() error {
 			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
 			w.done.Gifts++
-			return gifts.PutGift(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+			return store.PutGift(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
 		})
 		return nil
 	}, err
@@ -89,7 +89,7 @@ func (x *accountExport) documents(w *LineWriter, what, sql string, seq int64, re
 				return err
 			}
 			return w.document(line, documentKept{revision})
-		}, sql, x.account.Number, gifts.SeqIDs(x.account.Number, from+1, min(from+PieceRows, seq)))
+		}, sql, x.account.Number, store.SeqIDs(x.account.Number, from+1, min(from+PieceRows, seq)))
 		if err != nil {
 			return err
 		}

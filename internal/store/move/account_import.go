@@ -20,7 +20,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -140,7 +139,7 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 
 // UnfinishedAccounts are the accounts whose imports have not ended.
 func (s *MoveStore) UnfinishedAccounts(ctx context.Context) (all []UnfinishedAccount, err error) {
-	jobs, err := store.List(ctx, s.Base, jobs.ScanJob, sqlAccountJobs)
+	jobs, err := store.List(ctx, s.Store, jobs.ScanJob, sqlAccountJobs)
 	for _, j := range jobs {
 		spec, progress, broken := readAccountJob(&j)
 		if broken != nil {
@@ -189,7 +188,7 @@ func fillAccount(t *store.Tx, a *store.Account, line *AccountLine, spec accountS
 		}
 		return j, err
 	}
-	fields, err := db.List(t.Conn, store.Number, contacts.SQLFieldIDs, a.Account)
+	fields, err := db.List(t.Conn, store.Number, store.SQLFieldIDs, a.Account)
 	if err != nil {
 		return jobs.Job{}, err
 	}

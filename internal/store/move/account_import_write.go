@@ -9,9 +9,6 @@ import (
 	"donorbook/internal/crm/find"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -23,19 +20,19 @@ type accountWriter struct {
 	moved map[int64]int64 // campaigns of this unit: ids, as they were and as they are
 	done  accountProgress
 
-	staged  []func() error   // records that it writes
-	changes []derived.Change // what follows from them, which is looked up before
-	givers  map[int64]bool   // contacts whose gifts it writes
+	staged  []func() error     // records that it writes
+	changes []store.Derivation // what follows from them, which is looked up before
+	givers  map[int64]bool     // contacts whose gifts it writes
 }
 
 // stage notes a record that is to be written when what follows from all records of the unit was looked up together.
 func (w *accountWriter) stage(id int64, rows *find.Rows, write func() error) {
-	w.changes, w.staged = append(w.changes, derived.Change{ID: id, After: rows}), append(w.staged, write)
+	w.changes, w.staged = append(w.changes, store.Derivation{ID: id, After: rows}), append(w.staged, write)
 }
 
 // place writes what was staged.
 func (w *accountWriter) place() error {
-	if err := derived.LookUp(w.Tx, w.a, w.changes); err != nil {
+	if err := store.LookUpDerived(w.Tx, w.a, w.changes); err != nil {
 		return err
 	}
 	for _, write := range w.staged {
@@ -51,17 +48,17 @@ const sqlSetGiven = `UPDATE contact SET given = $3 WHERE account_id = $1 AND id 
 // settleGiven notes the totals of the contacts whose gifts the unit has written. Files have them in whole units alone.
 func (w *accountWriter) settleGiven() error {
 	for contact := range w.givers {
-		sums, err := derived.Of(w.a).Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
+		sums, err := w.a.Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
 		if err != nil {
 			return err
 		}
-		row := contacts.Of(w.a).Contacts[contact]
+		row := w.a.Contacts[contact]
 		if row == nil {
-			err = w.Tx.Tx.Prefetch(nil, sqlSetGiven, w.a.Account, contact, gifts.GivenOf(sums))
+			err = w.Tx.Tx.Prefetch(nil, sqlSetGiven, w.a.Account, contact, store.GivenOf(sums))
 		} else { // of this unit, and not written yet
 			at := row.Trace
-			at.Given = gifts.GivenOf(sums)
-			contacts.PutColumns(w.Tx, w.a, row, row.Contact.Stats, at)
+			at.Given = store.GivenOf(sums)
+			store.PutColumns(w.Tx, w.a, row, row.Contact.Stats, at)
 		}
 		if err != nil {
 			return err

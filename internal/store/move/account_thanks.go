@@ -63,7 +63,7 @@ func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err err
 		id       int64
 		to, said string
 	}
-	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
+	some, err := store.List(ctx, e.JobStore.Store, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
 	for _, m := range some {
 		e.at.ID = m.id
 		if e.naming(crm.SaidBy(m.to)) || m.said != "" && e.naming(crm.SaidIn(m.said)) {

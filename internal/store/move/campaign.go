@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/campaigns"
 )
 
 type (
@@ -41,7 +40,7 @@ const (
 
 // campaigns are those of the account itself: an account has few.
 func exportCampaigns(x *accountExport, w *LineWriter) error {
-	readable, err := campaigns.ReadableCampaigns(x.conn, x.account.Number)
+	readable, err := store.ReadableCampaigns(x.conn, x.account.Number)
 	for _, one := range readable {
 		if err != nil {
 			return err
@@ -54,7 +53,7 @@ func exportCampaigns(x *accountExport, w *LineWriter) error {
 }
 
 func (x *accountExport) campaign(w *LineWriter, id int64) error {
-	campaign, err := campaigns.ParseFound(campaigns.FindCampaign(x.conn, campaigns.SQLCampaignRow, id))
+	campaign, err := store.ParseFound(store.FindCampaign(x.conn, store.SQLCampaignRow, id))
 	if err != nil {
 		return err
 	}
@@ -66,7 +65,7 @@ func (x *accountExport) campaign(w *LineWriter, id int64) error {
 	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} }, sqlSlugsLeft, id); err != nil {
 		return err
 	}
-	return w.document(campaigns.MadeCampaign{Campaign: campaign}.Append(nil), kept)
+	return w.document(store.MadeCampaign{Campaign: campaign}.Append(nil), kept)
 }
 
 // campaign reads a campaign, whose HTML is cleaned as that of any other.
@@ -114,7 +113,7 @@ func (w *accountWriter) campaignID(id int64) (int64, error) {
 		id = doc.MakeID(w.a.Account, doc.IDSeq(id))
 	}
 	for {
-		taken, err := w.Exists(campaigns.SQLCampaignByID, id)
+		taken, err := w.Exists(store.SQLCampaignByID, id)
 		if err != nil {
 			return 0, err
 		}
@@ -164,7 +163,7 @@ func (w *accountWriter) listCampaign(id int64) error {
 	for _, account := range w.above {
 		readers[account] = campaign.Chapter
 	}
-	return campaigns.MoveReaders(w.Tx, id, campaigns.Differences(nil, readers), readers)
+	return store.MoveReaders(w.Tx, id, store.Differences(nil, readers), readers)
 }
 
 const campaignsAtOnce = 50 // each may have a long description
@@ -184,7 +183,7 @@ func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope ca
 					return err
 				}
 				for _, c := range slices.Backward(found) {
-					err := to.add(func() ([]byte, error) { return campaigns.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
+					err := to.add(func() ([]byte, error) { return store.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
 					if err != nil {
 						return err
 					}

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 )
 
 // ContactData is all that is kept about one person: the records of all nouns that hold data of people.
@@ -49,7 +48,7 @@ func (s *MoveStore) ContactData(ctx context.Context, account, id int64) (*Contac
 
 // find finds what is in the file: what is known of the contact, and of all that were merged into it.
 func (d *ContactData) find(c db.Conn, w store.Admit, id int64) error {
-	row, err := store.FindIn(c, crm.ErrNotFound, contacts.ScanContact, contacts.SQLLoadContacts, d.account, []int64{id})
+	row, err := store.FindIn(c, crm.ErrNotFound, store.ScanContact, store.SQLLoadContacts, d.account, []int64{id})
 	if err == nil {
 		err = row.Damage
 	}

@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
 )
@@ -55,15 +54,15 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		return 0, crm.ErrNotFound
 	}
 	now := s.Now()
-	err = s.Update(ctx, account, contacts.MoveNeeds(id), func(t *store.Tx) error {
-		found, err := contacts.Load(t, account, id)
+	err = s.Update(ctx, account, store.MoveNeeds(id), func(t *store.Tx) error {
+		found, err := store.Load(t, account, id)
 		if err != nil {
 			return err
 		}
 		if a := t.Account(account); found.Contact.Erased() {
 			job, err = erasureOf(t, a, id)
 		} else if err = mayErase(found); err == nil {
-			job, err = eraseIn(t, a, []*contacts.Stored{found}, now)
+			job, err = eraseIn(t, a, []*store.StoredContact{found}, now)
 		}
 		return err
 	})
@@ -74,7 +73,7 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 }
 
 // mayErase refuses to erase a contact that was merged into another one: it is erased with that one.
-func mayErase(one *contacts.Stored) error {
+func mayErase(one *store.StoredContact) error {
 	if one.Contact.MergedInto != 0 {
 		return store.Fault("", doc.EraseSurvivor, one.ID, one.Contact.MergedInto)
 	}
@@ -82,8 +81,8 @@ func mayErase(one *contacts.Stored) error {
 }
 
 // EraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
-func EraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (refused []int64, err error) {
-	var all []*contacts.Stored
+func EraseAll(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (refused []int64, err error) {
+	var all []*store.StoredContact
 	for _, one := range found {
 		if mayErase(one) != nil {
 			refused = append(refused, one.ID)
@@ -96,7 +95,7 @@ func EraseAll(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.
 }
 
 // eraseIn makes stubs of contacts, and notes who is to be removed everywhere else. job is that of the last one.
-func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (job int64, err error) {
+func eraseIn(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (job int64, err error) {
 	people, err := makeStubs(t, a, found, now)
 	if err != nil || len(people) == 0 {
 		return 0, err
@@ -105,13 +104,13 @@ func eraseIn(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.T
 }
 
 // makeStubs makes stubs of contacts, unless they are, and tells what these people were known by.
-func makeStubs(t *store.Tx, a *store.Account, found []*contacts.Stored, now time.Time) (people []crm.Identity, err error) {
+func makeStubs(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (people []crm.Identity, err error) {
 	for _, one := range found {
 		if one.Contact.Erased() {
 			continue
 		}
 		people = append(people, one.Contact.Identity())
-		if _, err = contacts.Change(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
+		if _, err = store.ChangeContact(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
 			return nil, err
 		}
 	}
@@ -151,7 +150,7 @@ func (e *eraser) begin(ctx context.Context) error {
 
 // eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet.
 func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (people []crm.Identity, err error) {
-	var found []*contacts.Stored
+	var found []*store.StoredContact
 	for e.at.Person < len(e.spec.Contacts) && len(found) < e.unit {
 		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[e.at.Person], e.at.At, int64(e.unit-len(found)))
 		if err != nil {
@@ -161,9 +160,9 @@ func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (peop
 			e.at.Person, e.at.At = e.at.Person+1, 0
 		}
 		for _, m := range some {
-			row, err := contacts.Load(t, a.Account, m.Other)
+			row, err := store.Load(t, a.Account, m.Other)
 			if e.at.At = m.ID; err == nil && !row.Contact.Erased() {
-				contacts.Of(a).Contacts[m.Other], found = row, append(found, row)
+				a.Contacts[m.Other], found = row, append(found, row)
 			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
 				return nil, err
 			}
@@ -183,7 +182,7 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	var people []crm.Identity
-	parts, err := store.List(ctx, e.JobStore.Base, func(r db.Row) int64 {
+	parts, err := store.List(ctx, e.JobStore.Store, func(r db.Row) int64 {
 		var some []crm.Identity
 		_ = json.Unmarshal(r.Bytes(1), &some) // which we wrote
 		people = append(people, some...)

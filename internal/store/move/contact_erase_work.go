@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -185,7 +184,7 @@ const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` 
 
 // changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.
 func (e *eraser) changesAfter(ctx context.Context, look func(*store.Change) error, sql string, args ...any) (ended bool, err error) {
-	changes, err := store.List(ctx, e.JobStore.Base, store.ScanChange, sql, append([]any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}, args...)...)
+	changes, err := store.List(ctx, e.JobStore.Store, store.ScanChange, sql, append([]any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}, args...)...)
 	for i := 0; i < len(changes) && err == nil; i++ {
 		e.at.ID, e.at.At = changes[i].ID, changes[i].Revision
 		err = look(&changes[i])
@@ -201,7 +200,7 @@ func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, er
 				continue
 			}
 			err := e.View(ctx, func(c db.Conn) error {
-				head, err := c.Int(gifts.SQLGiftRevision, e.job.Account, change.ID)
+				head, err := c.Int(store.SQLGiftRevision, e.job.Account, change.ID)
 				if err == nil {
 					err = e.forgetMoved(c, p, heldRecord{contact, change.ID, head})
 				}
@@ -217,7 +216,7 @@ func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, er
 
 // sent is what merges keep of what was sent and named a person, as part of another contact.
 func (e *eraser) sent(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	some, err := store.List(ctx, e.JobStore.Base, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
+	some, err := store.List(ctx, e.JobStore.Store, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
 	var found []int64
 	for i := 0; i < len(some) && err == nil; i++ {
 		var named bool
@@ -242,7 +241,7 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	if !e.naming(said) {
 		return false, nil
 	}
-	change, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	change, err := store.Find(ctx, e.JobStore.Store, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
 	var survivor crm.Contact
 	if err == nil {
 		survivor, err = e.ContactRecord(ctx, e.job.Account, m.Survivor)
@@ -265,7 +264,7 @@ const (
 
 // imports takes people out of what jobs keep of single rows, and out of the first rows of files that were uploaded.
 func (e *eraser) imports(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	j, err := store.Find(ctx, e.JobStore.Base, crm.ErrNotFound, jobs.ScanJob, sqlNextJob, e.job.Account, e.at.ID)
+	j, err := store.Find(ctx, e.JobStore.Store, crm.ErrNotFound, jobs.ScanJob, sqlNextJob, e.job.Account, e.at.ID)
 	if errors.Is(err, crm.ErrNotFound) {
 		return true, nil
 	}

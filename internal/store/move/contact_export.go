@@ -15,19 +15,16 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/derived"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
-const sqlContactsByID = contacts.SQLLoadContacts + ` ORDER BY id`
+const sqlContactsByID = store.SQLLoadContacts + ` ORDER BY id`
 
 // ExportContacts prepares a file of the contacts of a selection: in the order of its filter, where that has one, or else oldest first.
 func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.Selection, how ExportOptions) (*Export, error) {
 	if of.All && of.Filter.Sort != (find.Sort{}) {
 		var order listOrder
-		err := s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *contacts.Filtering) error {
+		err := s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *store.Filtering) error {
 			seqs, err := w.Ordered()
 			order = make(listOrder, 0, len(seqs))
 			for _, seq := range seqs {
@@ -50,12 +47,12 @@ func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.S
 // fileOrder is which contacts a file has, in which order.
 type fileOrder interface {
 	Count() int64
-	each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error
+	each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error
 }
 
 type oldestFirst struct{ *db.Set }
 
-func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error {
+func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error {
 	return InParts(account, o.Set, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
 }
 
@@ -67,11 +64,11 @@ func (o listOrder) Count() int64 { return int64(len(o)) }
 // orderedAtOnce is how many contacts are read before they are put in their order.
 const orderedAtOnce = 100
 
-func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, read func(*contacts.Stored) error, done func(int) error) error {
+func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error {
 	for some := range slices.Chunk(o, orderedAtOnce) {
 		ids := store.Collect(some, func(seq int32) int64 { return doc.MakeID(account, int64(seq)) })
-		found := make(map[int64]*contacts.Stored, len(ids))
-		err := s.eachContact(ctx, account, slices.Sorted(slices.Values(ids)), func(c *contacts.Stored) error {
+		found := make(map[int64]*store.StoredContact, len(ids))
+		err := s.eachContact(ctx, account, slices.Sorted(slices.Values(ids)), func(c *store.StoredContact) error {
 			found[c.ID] = c
 			return nil
 		}, func(int) error { return nil })
@@ -136,16 +133,16 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 	if err != nil {
 		return nil, err
 	}
-	row, err := store.Find(ctx, s.Base, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
+	row, err := store.Find(ctx, s.Store, crm.ErrNotFound, store.ScanTally, store.SQLTally, account)
 	if err != nil {
 		return nil, err
 	}
 	out := sheet.ContactTable(fields, row.Currency)
-	each := func(ctx context.Context, read func(*contacts.Stored) error, done func(int) error) error {
+	each := func(ctx context.Context, read func(*store.StoredContact) error, done func(int) error) error {
 		return selected.each(ctx, s, account, read, done)
 	}
 	if how.Format != "jsonl" {
-		err = each(ctx, func(c *contacts.Stored) error {
+		err = each(ctx, func(c *store.StoredContact) error {
 			out.Fit(&c.Contact)
 			return nil
 		}, func(int) error { return nil })
@@ -153,13 +150,13 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 	if err != nil {
 		return nil, err
 	}
-	document, cells, head := func(c *contacts.Stored) ([]byte, error) { return wire(c, fields) }, func(c *contacts.Stored) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
+	document, cells, head := func(c *store.StoredContact) ([]byte, error) { return wire(c, fields) }, func(c *store.StoredContact) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
 	if more != nil {
-		document = func(c *contacts.Stored) ([]byte, error) {
+		document = func(c *store.StoredContact) ([]byte, error) {
 			text, err := wire(c, fields)
 			return more.wire(c.ID, text), err
 		}
-		cells = func(c *contacts.Stored) ([]any, error) {
+		cells = func(c *store.StoredContact) ([]any, error) {
 			row, err := out.Contact(&c.Contact)
 			return append(row, more.row(c.ID).Cells()...), err
 		}
@@ -167,14 +164,14 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 	}
 	return s.Prepared(ctx, account, what, &Export{Rows: selected.Count(), How: how, head: head,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
-			return each(ctx, func(c *contacts.Stored) error {
+			return each(ctx, func(c *store.StoredContact) error {
 				return to.add(func() ([]byte, error) { return document(c) }, func() ([]any, error) { return cells(c) })
 			}, done)
 		}})
 }
 
 // wire is the contact as the API shows it, with the custom fields as they are defined.
-func wire(c *contacts.Stored, fields *custom.Fields) ([]byte, error) {
+func wire(c *store.StoredContact, fields *custom.Fields) ([]byte, error) {
 	if c.Custom == 0 {
 		return crm.AppendContact(nil, c.ID, c.Body), nil
 	}
@@ -182,18 +179,18 @@ func wire(c *contacts.Stored, fields *custom.Fields) ([]byte, error) {
 }
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.
-func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, read func(*contacts.Stored) error, done func(n int) error) error {
-	return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*contacts.Stored, int, error) {
-		c := contacts.ScanContact(r)
+func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, read func(*store.StoredContact) error, done func(n int) error) error {
+	return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*store.StoredContact, int, error) {
+		c := store.ScanContact(r)
 		return c, len(c.Body), c.Damage
-	}, func(piece []*contacts.Stored) error { return s.fillGiving(ctx, account, piece) }, read, done)
+	}, func(piece []*store.StoredContact) error { return s.fillGiving(ctx, account, piece) }, read, done)
 }
 
 const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`
 
 // fillGiving looks up when contacts gave first, and how much of it belongs to plans.
-func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*contacts.Stored) error {
-	givers := map[int64]*contacts.Stored{}
+func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*store.StoredContact) error {
+	givers := map[int64]*store.StoredContact{}
 	for _, c := range piece {
 		if c.LastGift != 0 {
 			givers[c.ID] = c
@@ -212,14 +209,14 @@ func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*cont
 			cells = append(cells, giving.Cell(0, 0, row.Currency, id))
 		}
 		err = c.Scan(func(r db.Row) {
-			name, sums := derived.ScanGiving(r)
+			name, sums := store.ScanGiving(r)
 			givers[doc.MakeID(account, giving.CellContact(name))].Contact.Recurring = sums.Recurring
-		}, derived.SQLGiving, account, cells)
+		}, store.SQLGiving, account, cells)
 		if err != nil {
 			return err
 		}
 		return c.Scan(func(r db.Row) {
-			givers[r.Int(0)].Contact.FirstGift = gifts.OnClock(r.Int(1))
+			givers[r.Int(0)].Contact.FirstGift = store.OnClock(r.Int(1))
 		}, sqlFirstGiven, account, slices.Collect(maps.Keys(givers)))
 	})
 }

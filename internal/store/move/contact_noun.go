@@ -13,10 +13,7 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/merges"
 )
 
 // personal says how the records of a noun hold data of people: which of them are about a contact, how they are shown to the person, and what is left of them when the person is erased. Erasures and people's
@@ -56,23 +53,23 @@ const (
 	sqlMergesAbout   = `SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND id > $3
 		UNION SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0 AND id > $3 ORDER BY id LIMIT $4`
 
-	sqlPlansByID  = gifts.SQLLoadPlans + ` ORDER BY id`
+	sqlPlansByID  = store.SQLLoadPlans + ` ORDER BY id`
 	sqlMergesByID = store.MergeColumns + ` AND id = ANY($2) ORDER BY id`
 	// Merges of a contact into others that were undone, from one change to another.
 	sqlPartsOf = store.MergeColumns + ` AND other = $2 AND other <> 0 AND id > $3 AND id < $4 AND undone <> 0 ORDER BY id`
 )
 
 var (
-	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID, noun: history.ContactNoun, shown: contacts.ContactResource,
+	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID, noun: history.ContactNoun, shown: store.ContactResource,
 		show: func(d *ContactData, r db.Row) ([]byte, error) {
-			row := contacts.ScanContact(r)
+			row := store.ScanContact(r)
 			if row.ID == d.contact.ID || row.Damage != nil {
 				return nil, row.Damage
 			}
 			return wire(row, d.fields)
 		}}
 
-	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun, shown: gifts.PlanResource,
+	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun, shown: store.PlanResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = planLine(r)
 			return line, err
@@ -81,14 +78,14 @@ var (
 			p.erasePlan(r, func(plan giving.Plan) giving.Plan { return plan.Erase(e.Now()) })
 		},
 		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
-			id, plan := gifts.ScanPlan(r)
+			id, plan := store.ScanPlan(r)
 			return heldRecord{id: id, head: plan.Revision}, plan.Giver, plan.Damage
 		},
 		rename: func(p *erasedPiece, r heldRecord, to giving.Giver) {
 			p.erasePlan(r, func(plan giving.Plan) giving.Plan { plan.Giver = to; return plan })
 		}}
 
-	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: gifts.SQLGiftsByID, noun: history.GiftNoun, shown: gifts.GiftResource,
+	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: store.SQLGiftsByID, noun: history.GiftNoun, shown: store.GiftResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = giftLine(r)
 			return line, err
@@ -99,20 +96,20 @@ var (
 			p.eraseGift(r, giving.Gift.Erase)
 		},
 		giver: func(r db.Row) (heldRecord, giving.Giver, error) {
-			id, g := gifts.ScanGift(r)
+			id, g := store.ScanGift(r)
 			return heldRecord{id: id, head: g.Revision}, g.Giver, g.Damage
 		},
 		rename: func(p *erasedPiece, r heldRecord, to giving.Giver) {
 			p.eraseGift(r, func(g giving.Gift) giving.Gift { g.Giver = to; return g })
 		}}
 
-	changeData = &personal{list: "history", of: sqlHistoryAbout, byID: contacts.SQLOldest,
+	changeData = &personal{list: "history", of: sqlHistoryAbout, byID: store.SQLOldest,
 		show: func(_ *ContactData, r db.Row) ([]byte, error) {
 			c := store.ScanChange(r)
 			return plainJSON(lineOf(&c))
 		}}
 
-	mergeData = &personal{list: "merges", of: sqlMergesAbout, byID: sqlMergesByID, shown: merges.UndoneResource,
+	mergeData = &personal{list: "merges", of: sqlMergesAbout, byID: sqlMergesByID, shown: store.UndoneResource,
 		show: func(d *ContactData, r db.Row) ([]byte, error) {
 			m := store.ScanMerge(r)
 			if m.Undone != 0 && !slices.Contains(d.person, m.Other) { // of what is another person now
@@ -149,7 +146,7 @@ func timeAsAPart(e *eraser, c db.Conn, r heldRecord) (f former, err error) {
 
 // keepOwn leaves with the other contact what it still says, because it was told the same: its history has to say where that came from, so that it can be undone.
 func (f *former) keepOwn(c db.Conn, account int64) error {
-	row, err := store.FindIn(c, crm.ErrNotFound, contacts.ScanContact, contacts.SQLLoadContacts, account, []int64{f.id})
+	row, err := store.FindIn(c, crm.ErrNotFound, store.ScanContact, store.SQLLoadContacts, account, []int64{f.id})
 	switch {
 	case errors.Is(err, crm.ErrNotFound), err == nil && row.Damage != nil:
 		return nil // a check tells of it
@@ -178,23 +175,23 @@ func unchanged(head, revision int64, damage error) error {
 func (p *erasedPiece) erasePlan(r heldRecord, erase func(giving.Plan) giving.Plan) {
 	p.needs.More = append(p.needs.More, store.Needs{Plan: r.id})
 	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-		plan, err := gifts.Of(a).Plans.Get(t, a.Account, r.id)
+		plan, err := a.Plans.Get(t, a.Account, r.id)
 		if err == nil {
 			err = unchanged(r.head, plan.Revision, plan.Damage)
 		}
 		return func() error {
 			erased := erase(plan.Plan)
-			return gifts.PutPlan(t, a, &erased, t.Record(a, history.PlanNoun, r.id, history.DidErase, ""))
+			return store.PutPlan(t, a, &erased, t.Record(a, history.PlanNoun, r.id, history.DidErase, ""))
 		}, err
 	})
 }
 
 // eraseGift takes out of a gift what tells of a person.
 func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gift) {
-	p.write(sqlForgetMails, gifts.AboutGift(r.id), gifts.AboutRefund(r.id))
+	p.write(sqlForgetMails, store.AboutGift(r.id), store.AboutRefund(r.id))
 	p.needs.Gifts = append(p.needs.Gifts, r.id)
 	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-		g, err := gifts.Of(a).Gifts.Get(t, a.Account, r.id)
+		g, err := a.Gifts.Get(t, a.Account, r.id)
 		if err == nil {
 			err = unchanged(r.head, g.Revision, g.Damage)
 		}
@@ -203,7 +200,7 @@ func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gif
 			if g.Contact != r.contact && erased.Version() == g.Version() {
 				return nil
 			}
-			return gifts.PutGift(t, a, &erased, t.Record(a, history.GiftNoun, r.id, history.DidErase, ""))
+			return store.PutGift(t, a, &erased, t.Record(a, history.GiftNoun, r.id, history.DidErase, ""))
 		}, err
 	})
 }
@@ -279,7 +276,7 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			of.erase(e, p, r)
 		}
 		if of.past != nil && time.id != 0 {
-			p.answer(contacts.ContactResource, time.id)
+			p.answer(store.ContactResource, time.id)
 			e.partOf(time.id)
 		}
 		e.at.Also, from = append(e.at.Also, time.further...), time.to
@@ -304,7 +301,7 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 			p.write(sqlRewriteChange, change.Revision, doc.KnownDifferences(change.Data).Without(time.brought).Text())
 		}
 		if change.Kind == history.DidNote {
-			p.answer(contacts.NoteResource, change.Revision)
+			p.answer(store.NoteResource, change.Revision)
 		}
 		if gift := mentioned(e.job.Account, change); err == nil && moved[gift] != 0 {
 			err = e.forgetMoved(c, p, heldRecord{r.contact, gift, moved[gift]})
@@ -319,7 +316,7 @@ func mentioned(account int64, c *store.Change) int64 {
 	if c.Kind != history.DidGive && c.Kind != history.DidRefund {
 		return 0
 	}
-	return gifts.CodeID(account, c.Gift().Gift)
+	return store.CodeID(account, c.Gift().Gift)
 }
 
 const (
@@ -367,7 +364,7 @@ func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 		p.eraseGift(r, func(g giving.Gift) giving.Gift { return g.EraseParts(parts) })
 	}
 	p.changes, p.unit = append(p.changes, theirs...), p.unit-len(theirs)-1
-	p.answer(gifts.GiftResource, r.id)
+	p.answer(store.GiftResource, r.id)
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (e *eraser) donations(ctx context.Context, p *erasedPiece) (ended bool, err
 		number int64
 		wish   string
 	}
-	some, err := store.List(ctx, e.JobStore.Base, func(r db.Row) donation { return donation{r.Int(0), r.Text(1)} }, sqlNextDonations, e.job.Account, e.at.ID, int64(eraseUnit))
+	some, err := store.List(ctx, e.JobStore.Store, func(r db.Row) donation { return donation{r.Int(0), r.Text(1)} }, sqlNextDonations, e.job.Account, e.at.ID, int64(eraseUnit))
 	for _, d := range some {
 		if e.at.ID = d.number; e.naming(crm.SaidIn(d.wish)) {
 			p.write(sqlForgetDonation, d.number)

@@ -15,7 +15,6 @@ import (
 	"donorbook/internal/crm/sheet"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/table"
 )
@@ -149,7 +148,7 @@ const (
 // InParts hands on the ids of a set, some at a time: while a slow client reads a long file, the set takes far less memory than a list of them.
 func InParts(account int64, set *db.Set, part func(ids []int64) error) error {
 	for from, n := int64(0), set.Count(); from < n; from += PieceIDs {
-		if err := part(contacts.IDsOf(account, set.Page(from, min(from+PieceIDs, n)))); err != nil {
+		if err := part(store.IDsOf(account, set.Page(from, min(from+PieceIDs, n)))); err != nil {
 			return err
 		}
 	}
@@ -226,12 +225,12 @@ func filled[T any]([]T) error { return nil }
 
 // MoveStore takes data out of a database and brings whole accounts in: exports, account files, erasure.
 type MoveStore struct {
-	*store.Base
+	*store.Store
 	*jobs.JobStore
 }
 
 func New(j *jobs.JobStore) *MoveStore {
-	return &MoveStore{j.Base, j}
+	return &MoveStore{j.Store, j}
 }
 
 // WriteFigures writes a small table as CSV, in which no text is taken for a formula.

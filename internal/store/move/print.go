@@ -19,8 +19,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/pdf"
 	"donorbook/internal/store"
-	"donorbook/internal/store/contacts"
-	"donorbook/internal/store/gifts"
 	"donorbook/internal/store/jobs"
 )
 
@@ -85,7 +83,7 @@ type Printing struct {
 	Such  []crm.Contact // the first of them
 	First crm.Contact   // with whom it begins
 	first string        // by which it is sorted
-	head  gifts.Letterhead
+	head  store.Letterhead
 	all   []printed
 }
 
@@ -158,10 +156,10 @@ func (s *MoveStore) PreparePrint(ctx context.Context, account int64, of jobs.Sel
 		return nil, err
 	}
 	return p, InParts(account, &set, func(ids []int64) error {
-		return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*contacts.Stored, int, error) {
-			c := contacts.ScanContact(r)
+		return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*store.StoredContact, int, error) {
+			c := store.ScanContact(r)
 			return c, len(c.Body), nil
-		}, filled, func(c *contacts.Stored) error {
+		}, filled, func(c *store.StoredContact) error {
 			why := crm.Unreadable
 			if c.Damage == nil {
 				why = p.leaves(&c.Contact)
@@ -191,8 +189,8 @@ func (s *MoveStore) PrintLettersOf(ctx context.Context, account int64, j jobs.Jo
 		return nil, err
 	}
 	for some := range slices.Chunk(letters, PieceRows) {
-		found, err := store.Snapshot(ctx, s.JobStore.Base, func(c db.Conn) ([]crm.Contact, error) {
-			return contacts.LoadContacts(c, account, store.Collect(some, func(l jobs.Letter) int64 { return l.Contact }))
+		found, err := store.Snapshot(ctx, s.JobStore.Store, func(c db.Conn) ([]crm.Contact, error) {
+			return store.LoadContacts(c, account, store.Collect(some, func(l jobs.Letter) int64 { return l.Contact }))
 		})
 		if err != nil {
 			return nil, err
@@ -250,8 +248,8 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 		some := p.all[done:min(done+atOnce, len(p.all))]
 		var labels [][]string
 		err := s.Heavy.Again(ctx, account, func() error {
-			found, err := store.Snapshot(ctx, s.JobStore.Base, func(c db.Conn) ([]crm.Contact, error) {
-				return contacts.LoadContacts(c, account, store.Collect(some, func(one printed) int64 { return one.contact }))
+			found, err := store.Snapshot(ctx, s.JobStore.Store, func(c db.Conn) ([]crm.Contact, error) {
+				return store.LoadContacts(c, account, store.Collect(some, func(one printed) int64 { return one.contact }))
 			})
 			byID := store.Keyed(found, func(c crm.Contact) int64 { return c.ID })
 			labels = nil
@@ -294,7 +292,7 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 
 // printThanks prints the thank-you for a gift, perhaps with its receipt, unless it was given back meanwhile.
 func (s *MoveStore) printThanks(ctx context.Context, account int64, d *pdf.Document, p *Printing, c *crm.Contact, gift int64, today time.Time) error {
-	found, err := store.List(ctx, s.JobStore.Base, func(r db.Row) *gifts.GiftRecord { g, _ := gifts.ScanGiftRecord(r); return &g }, gifts.SQLGiftsByID, account, []int64{gift})
+	found, err := store.List(ctx, s.JobStore.Store, func(r db.Row) *store.GiftRecord { g, _ := store.ScanGiftRecord(r); return &g }, store.SQLGiftsByID, account, []int64{gift})
 	if err != nil || len(found) == 0 || !found[0].HasArrived() {
 		return err
 	}
@@ -309,7 +307,7 @@ func (s *MoveStore) printThanks(ctx context.Context, account int64, d *pdf.Docum
 	}
 	r, err := s.Receipt(ctx, account, g.Receipt)
 	if err == nil {
-		gifts.DrawReceipt(d, &r)
+		store.DrawReceipt(d, &r)
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/mails"
 )
 
 // CreateAccount makes an account; parent is the public id of the account above, "" for none.
@@ -74,7 +73,7 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.
 
 // topAbove is the organization at the top of a new chapter's tree.
 func (s *PeopleStore) topAbove(ctx context.Context, above access.Account) (int64, error) {
-	higher, err := store.Snapshot(ctx, s.Base, func(c db.Conn) ([]int64, error) { return store.AccountsAbove(c, above) })
+	higher, err := store.Snapshot(ctx, s.Store, func(c db.Conn) ([]int64, error) { return store.AccountsAbove(c, above) })
 	if err != nil {
 		return 0, err
 	}
@@ -93,16 +92,15 @@ func addAccount(t *store.Tx, a *access.Account, zone string) (err error) {
 
 // PeopleStore has the accounts of a database, and who may work with them: users, members, keys, sessions.
 type PeopleStore struct {
-	*store.Base
-	*mails.MailStore
+	*store.Store
 	keys      store.Cache[[sha256.Size]byte, knownKey]
 	revoked   atomic.Int64 // keys, by this node
 	Passwords hasher
 }
 
-func New(b *store.Base, outbox *mails.MailStore) *PeopleStore {
-	s := &PeopleStore{Base: b, MailStore: outbox, Passwords: NewHasher()}
-	outbox.WriteLate(mail.Reset, s.writeReset)
+func New(b *store.Store) *PeopleStore {
+	s := &PeopleStore{Store: b, Passwords: NewHasher()}
+	b.WriteLate(mail.Reset, s.writeReset)
 	return s
 }
 

@@ -11,7 +11,7 @@ import (
 
 // RememberDevice adds a token for the user to those of a browser.
 func (s *PeopleStore) RememberDevice(ctx context.Context, user int64, tokens string) (string, error) {
-	found, err := store.Find(ctx, s.Base, errNoUser, scanUser, sqlUserByID, user)
+	found, err := store.Find(ctx, s.Store, errNoUser, scanUser, sqlUserByID, user)
 	if err != nil {
 		return "", err
 	}

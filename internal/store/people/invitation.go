@@ -71,7 +71,7 @@ func addInvitation(t *store.Tx, i access.Invitation, by int64) {
 // Invitations are those of an account that were not used yet, newest first.
 func (s *PeopleStore) Invitations(ctx context.Context, account int64) ([]access.Invitation, error) {
 	now := s.Now()
-	invitations, err := store.List(ctx, s.Base, readInvitation, sqlInvitations, account)
+	invitations, err := store.List(ctx, s.Store, readInvitation, sqlInvitations, account)
 	invitations = slices.DeleteFunc(invitations, func(i access.Invitation) bool { return !i.Valid(now) })
 	store.SortRows(invitations, func(a, b *access.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))

@@ -60,12 +60,12 @@ func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.Ke
 
 // Keys lists the keys of an account, oldest first.
 func (s *PeopleStore) Keys(ctx context.Context, account int64) ([]access.Key, error) {
-	return store.List(ctx, s.Base, readKey, sqlKeys, account)
+	return store.List(ctx, s.Store, readKey, sqlKeys, account)
 }
 
 // HasKeys tells whether an account has a key that works.
 func (s *PeopleStore) HasKeys(ctx context.Context, account int64) (bool, error) {
-	n, err := store.Find(ctx, s.Base, nil, store.Number, sqlActiveKeys, account, store.Seconds(s.Now()))
+	n, err := store.Find(ctx, s.Store, nil, store.Number, sqlActiveKeys, account, store.Seconds(s.Now()))
 	return n > 0, err
 }
 
@@ -106,7 +106,7 @@ func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (access.P
 		return access.Principal{}, crm.ErrUnauthenticated
 	}
 	same := false
-	key, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, func(r db.Row) access.Key {
+	key, err := store.Find(ctx, s.Store, crm.ErrUnauthenticated, func(r db.Row) access.Key {
 		same = access.SameHash(r.Bytes(8), hash[:])
 		return readKey(r)
 	}, SQLKey, doc.IDAccount(id), id)

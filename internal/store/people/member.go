@@ -27,7 +27,7 @@ const (
 
 // Memberships are the organizations that a user belongs to, by name.
 func (s *PeopleStore) Memberships(ctx context.Context, user int64) ([]access.Membership, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]access.Membership, error) {
+	return store.Snapshot(ctx, s.Store, func(c db.Conn) ([]access.Membership, error) {
 		memberships, err := db.List(c, func(r db.Row) access.Membership {
 			return access.Membership{Account: access.Account{Number: r.Int(0)}, Role: access.Role(r.Int(1))}
 		}, sqlMemberships, user)
@@ -54,20 +54,20 @@ func (s *PeopleStore) Membership(ctx context.Context, user int64, account string
 	if !access.IsAccountID(account) {
 		return access.Membership{}, store.ErrNoMember
 	}
-	m, err := store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
+	m, err := store.Find(ctx, s.Store, store.ErrNoMember, func(r db.Row) access.Membership {
 		return access.Membership{Account: store.ReadAccount(r), Role: access.Role(r.Int(6))}
 	}, sqlMembership, user, account)
 	if err != nil {
 		return m, err
 	}
-	return store.Find(ctx, s.Base, store.ErrNoMember, func(r db.Row) access.Membership {
+	return store.Find(ctx, s.Store, store.ErrNoMember, func(r db.Row) access.Membership {
 		return access.Membership{Account: m.Account, Role: m.Role, Timezone: r.Text(0), Currency: r.Text(1)}
 	}, sqlWorkedIn, m.Account.Number)
 }
 
 // Members are the users of an account, by name.
 func (s *PeopleStore) Members(ctx context.Context, account int64) ([]access.Member, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]access.Member, error) {
+	return store.Snapshot(ctx, s.Store, func(c db.Conn) ([]access.Member, error) {
 		members, err := db.List(c, func(r db.Row) access.Member {
 			return access.Member{User: access.User{ID: r.Int(0)}, Role: access.Role(r.Int(1)), Since: store.Moment(r.Int(2)), SeenAt: store.Moment(r.Int(3))}
 		}, sqlMembers, account)

@@ -96,11 +96,11 @@ func (s *PeopleStore) ResetUser(ctx context.Context, token string) (access.User,
 }
 
 func (s *PeopleStore) resetUser(ctx context.Context, token string) (userRow, error) {
-	id, err := store.Find(ctx, s.Base, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
+	id, err := store.Find(ctx, s.Store, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
 	if err != nil {
 		return userRow{}, err
 	}
-	return store.Find(ctx, s.Base, errNoReset, scanUser, sqlUserByID, id)
+	return store.Find(ctx, s.Store, errNoReset, scanUser, sqlUserByID, id)
 }
 
 // ResetByLink sets the password of a user who forgot it and got a link. All their sessions end, and all their links.

@@ -115,7 +115,7 @@ func makeRoom(t *store.Tx, user int64, now time.Time) error {
 // Session finds the user who holds a cookie. It asks the database every time: a session that was ended on any node is ended here.
 func (s *PeopleStore) Session(ctx context.Context, token string) (access.Session, error) {
 	now := s.Now()
-	session, err := store.Find(ctx, s.Base, crm.ErrUnauthenticated, readSession, sqlSession, access.HashToken(token))
+	session, err := store.Find(ctx, s.Store, crm.ErrUnauthenticated, readSession, sqlSession, access.HashToken(token))
 	if err == nil && !session.Valid(now) {
 		err = crm.ErrUnauthenticated
 	}
@@ -135,7 +135,7 @@ func (s *PeopleStore) Session(ctx context.Context, token string) (access.Session
 
 // Sessions are where a user is signed in, the last used first.
 func (s *PeopleStore) Sessions(ctx context.Context, user int64) ([]access.Session, error) {
-	sessions, err := store.List(ctx, s.Base, readSession, sqlSessions, user)
+	sessions, err := store.List(ctx, s.Store, readSession, sqlSessions, user)
 	return validSessions(sessions, s.Now()), err
 }
 

@@ -59,7 +59,7 @@ const setupOffers = 50
 // SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
 // never given away by a link: its first owner is made by the operator.
 func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) (offer SetupOffer, err error) {
+	return store.Snapshot(ctx, s.Store, func(c db.Conn) (offer SetupOffer, err error) {
 		if err := s.checkSetup(c, token); err != nil {
 			return offer, err
 		}
@@ -161,7 +161,7 @@ func (s *PeopleStore) checkSetup(c db.Conn, token string) error {
 
 // HasUsers tells whether anyone can sign in.
 func (s *PeopleStore) HasUsers(ctx context.Context) (bool, error) {
-	return store.Snapshot(ctx, s.Base, hasUsers)
+	return store.Snapshot(ctx, s.Store, hasUsers)
 }
 
 func hasUsers(c db.Conn) (bool, error) { return c.Exists(sqlAnyUser, int64(0)) }

@@ -130,7 +130,7 @@ func (s *PeopleStore) AddMember(ctx context.Context, account access.Account, rol
 
 // Users lists all users and where they belong, by email.
 func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
-	return store.Snapshot(ctx, s.Base, func(c db.Conn) ([]UserRecord, error) {
+	return store.Snapshot(ctx, s.Store, func(c db.Conn) ([]UserRecord, error) {
 		users, err := db.List(c, func(r db.Row) UserRecord { return UserRecord{User: readUser(r)} }, sqlAllUsers)
 		if err != nil {
 			return nil, err
@@ -175,7 +175,7 @@ func (s *PeopleStore) RenameUser(ctx context.Context, user int64, name string) e
 
 // ChangePassword sets the password of a user who knows the current one. All their other sessions end.
 func (s *PeopleStore) ChangePassword(ctx context.Context, session access.Session, current, password string) error {
-	user, err := store.Find(ctx, s.Base, errNoUser, scanUser, sqlUserByID, session.User.ID)
+	user, err := store.Find(ctx, s.Store, errNoUser, scanUser, sqlUserByID, session.User.ID)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ const sqlUserAccounts = `SELECT account_id FROM member WHERE user_id = $1 ORDER 
 // updateProfile changes something about a user that each of their organizations should know of, and notes it there. All of these accounts are
 // locked before the user is.
 func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func(*store.Tx, userRow) (doc.Difference, error)) error {
-	accounts, err := store.List(ctx, s.Base, store.Number, sqlUserAccounts, user)
+	accounts, err := store.List(ctx, s.Store, store.Number, sqlUserAccounts, user)
 	if err != nil {
 		return err
 	}
@@ -316,5 +316,5 @@ func (s *PeopleStore) userByEmail(ctx context.Context, email string) (userRow, e
 	if !access.IsEmail(email) { // no user has it, and it is perhaps not even a text
 		return userRow{}, errNoUser
 	}
-	return store.Find(ctx, s.Base, errNoUser, scanUser, SQLUserByLogin, text.Login(email))
+	return store.Find(ctx, s.Store, errNoUser, scanUser, SQLUserByLogin, text.Login(email))
 }
