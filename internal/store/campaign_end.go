@@ -72,15 +72,15 @@ func (c *campaignChange) planRemoval(old campaign.Campaign) (campaignPlan, error
 	return p, err
 }
 
-// Unit is a unit of work that has locked an account and those above it, and makes or removes campaigns of the account beside other things.
-type Unit struct {
+// Family is a unit of work that has locked an account and those above it, and makes or removes campaigns of the account beside other things.
+type Family struct {
 	*Tx
 	Owner access.Account
 	Above []int64
 	Now   time.Time
 }
 
-func (u Unit) change(decide func(c *campaignChange) (campaignPlan, error)) (p campaignPlan, err error) {
+func (u Family) change(decide func(c *campaignChange) (campaignPlan, error)) (p campaignPlan, err error) {
 	c := newChange(u.Tx, u.Owner, u.Above, nil, u.Now)
 	if p, err = decide(c); err != nil {
 		return p, err
@@ -105,13 +105,13 @@ func newChange(t *Tx, owner access.Account, above []int64, beneficiaries map[str
 }
 
 // Create makes a campaign of a validated input.
-func (u Unit) Create(in campaign.Input) (id int64, err error) {
+func (u Family) Create(in campaign.Input) (id int64, err error) {
 	p, err := u.change(func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
 	return p.campaign.ID, err
 }
 
 // Remove removes a campaign, unless anything hangs on it.
-func (u Unit) Remove(id int64) (removed bool, err error) {
+func (u Family) Remove(id int64) (removed bool, err error) {
 	_, err = u.change(func(c *campaignChange) (p campaignPlan, err error) {
 		old, err := c.own(id, "")
 		if err == nil {

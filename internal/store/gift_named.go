@@ -132,7 +132,7 @@ func (n *CampaignNames) Make(ctx context.Context, title string, advance func(Nee
 			}
 			in := draftOf(title)
 			in.Currency = &currency
-			id, err = Unit{Tx: t, Owner: owner, Above: above, Now: now}.Create(in)
+			id, err = Family{Tx: t, Owner: owner, Above: above, Now: now}.Create(in)
 			return err
 		})
 	})

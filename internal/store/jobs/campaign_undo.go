@@ -44,7 +44,7 @@ func (u *Undoing) removeCampaign(c store.Change) (undone bool, err error) {
 	}
 	if !u.isOthers(&c) {
 		u.T.Author.Undoes = c.Revision
-		undone, err = store.Unit{Tx: u.T, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
+		undone, err = store.Family{Tx: u.T, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
 		u.T.Author.Undoes = 0
 	}
 	if err == nil && !undone {
