@@ -25,8 +25,8 @@ const (
 
 // Batch is what the caller makes of a unit of work.
 type Batch interface {
-	// Prefetch locks and loads what the changes have said they need, in as few round trips as possible.
-	Prefetch(changes []*Change) error
+	// Prepare locks and loads what the changes have said they need, in as few round trips as possible.
+	Prepare(changes []*Change) error
 	// Finish writes what the changes have only counted.
 	Finish() error
 }
@@ -373,7 +373,7 @@ func (q *queue) transact(batch []*Change) (done int, err error) {
 	defer c.rollback()
 	t := newTx(c, q.db.observer)
 	work := q.begin(t)
-	if err = guarded(t, func() error { return work.Prefetch(batch) }); err == nil {
+	if err = guarded(t, func() error { return work.Prepare(batch) }); err == nil {
 		done, err = t.decide(work, batch)
 		batch = batch[:done]
 	} else {

@@ -40,8 +40,8 @@ CREATE TABLE derived (name {key} NOT NULL PRIMARY KEY, version BIGINT NOT NULL);
 // tinyBatch prefetches nothing.
 type tinyBatch struct{ *Tx }
 
-func (tinyBatch) Prefetch([]*Change) error { return nil }
-func (tinyBatch) Finish() error            { return nil }
+func (tinyBatch) Prepare([]*Change) error { return nil }
+func (tinyBatch) Finish() error           { return nil }
 
 // tinyOptions say how to open a database with the tiny schema.
 func tinyOptions(o Options) Options {

@@ -29,13 +29,13 @@ const (
 
 // AddTally gives an account its row of totals, with its time zone where that is one.
 func AddTally(t *Tx, account int64, zone string) *Account {
-	a := t.Account(account)
-	a.Tally, a.Exists = *NewTally(account), true
+	u := t.Account(account)
+	u.Tally, u.found = *NewTally(account), true
 	if text.IsTimezone(zone) {
-		a.Timezone = zone
+		u.Timezone = zone
 	}
-	t.Insert(TallyTable, a.Values()...)
-	return a
+	t.Insert(TallyTable, u.Values()...)
+	return u.Account
 }
 
 // NextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One
@@ -156,7 +156,7 @@ func (s *Store) RenameAccount(ctx context.Context, root access.Account, id, name
 	return s.UpdateAccount(ctx, account.Number, func(t *Tx) error {
 		renamed, err := Rename(t, account.Number, name)
 		if err == nil && len(renamed) > 0 {
-			t.Record(t.Account(account.Number), history.SettingNoun, 0, history.DidUpdate, renamed.Text())
+			t.Account(account.Number).Record(history.SettingNoun, 0, history.DidUpdate, renamed.Text())
 		}
 		return err
 	})

@@ -145,8 +145,8 @@ func (s *Store) changeCampaigns(ctx context.Context, owner access.Account, input
 	}
 	err = Repeat(func() error {
 		now := s.Now()
-		_, err := Answered(ctx, s, owner.Number, Needs{Also: locked}, func(t *Tx, _ *Account) (made MadeCampaign, err error) {
-			c := newChange(t, owner, above, beneficiaries, now)
+		_, err := Answered(ctx, s, owner.Number, Needs{Also: locked}, func(u Unit) (made MadeCampaign, err error) {
+			c := newChange(u.Tx, owner, above, beneficiaries, now)
 			if plans, err = decide(c); err != nil {
 				return made, err
 			}
@@ -346,14 +346,14 @@ func (c *campaignChange) number(plans []campaignPlan, top int64) error {
 			if seq++; seq > doc.MaxSeq {
 				return ErrNoMoreIDs
 			}
-			campaign.ID = doc.MakeID(row.Account, seq)
+			campaign.ID = doc.MakeID(row.Number, seq)
 			var err error
 			if taken, err = c.Exists(SQLCampaignByID, campaign.ID); err != nil {
 				return err
 			}
 		}
 	}
-	row.Touch(c.Tx)
+	row.Touch()
 	row.CampaignSeq = seq
 	return nil
 }
@@ -448,7 +448,7 @@ func (c *campaignChange) note(p campaignPlan) (revision int64) {
 	case len(p.moved) == 0:
 		return 0
 	}
-	return c.Record(c.Account(c.owner.Number), history.CampaignNoun, p.campaign.ID, kind, data.Text())
+	return c.Account(c.owner.Number).Record(history.CampaignNoun, p.campaign.ID, kind, data.Text())
 }
 
 // Relations is who may list a campaign now.
@@ -482,12 +482,12 @@ func MoveReaders(t *Tx, campaign int64, accounts []int64, readers map[int64]camp
 		} else {
 			t.Save(ReaderTable, account, campaign, int64(readers[account]))
 		}
-		row, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		row.Touch(t)
-		row.CampaignRevision++
+		u.Touch()
+		u.CampaignRevision++
 	}
 	return nil
 }
@@ -504,8 +504,8 @@ func (m MadeCampaign) Resource() Resource {
 	return Resource{Kind: campaignResource, ID: m.ID}
 }
 
-func rereadCampaign(t *Tx, a *Account, id int64, baseURL string) (Result, error) {
-	campaign, err := ParseFound(FindCampaign(t.Conn, sqlCampaign, a.Account, id))
+func rereadCampaign(u Unit, id int64, baseURL string) (Result, error) {
+	campaign, err := ParseFound(FindCampaign(u.Conn, sqlCampaign, u.Number, id))
 	return MadeCampaign{Campaign: campaign, BaseURL: baseURL}, err
 }
 

@@ -145,15 +145,15 @@ func (s *Store) changeContact(ctx context.Context, account int64, n Needs, decid
 		return ContactDocument{}, crm.ErrNotFound
 	}
 	now := s.Now()
-	return Answered(ctx, s, account, n, func(t *Tx, _ *Account) (ContactDocument, error) {
-		found, err := Load(t, account, n.Contact)
+	return Answered(ctx, s, account, n, func(u Unit) (ContactDocument, error) {
+		found, err := Load(u.Tx, account, n.Contact)
 		if err != nil {
 			return ContactDocument{}, err
 		}
-		return ChangeContact(t, found, 0, func(c crm.Contact) (crm.Contact, error) {
-			changed, err := decide(t, c, now)
+		return ChangeContact(u.Tx, found, 0, func(c crm.Contact) (crm.Contact, error) {
+			changed, err := decide(u.Tx, c, now)
 			if err == nil {
-				err = found.Matches(ctx, t.Account(account))
+				err = found.Matches(ctx, u.Tx.Account(account).Account)
 			}
 			return changed, err
 		})
@@ -203,35 +203,35 @@ func ScanContact(r db.Row) *StoredContact {
 }
 
 // Row is a contact as it is stored, nil where there is none.
-func Row(t *Tx, a *Account, id int64) (row *StoredContact, err error) {
-	row, known := a.Contacts[id]
-	if place := a.Place; !known && place != nil {
+func Row(u Unit, id int64) (row *StoredContact, err error) {
+	row, known := u.Contacts[id]
+	if place := u.Place; !known && place != nil {
 		err = place(id)
-		row, known = a.Contacts[id]
+		row, known = u.Contacts[id]
 	}
 	if !known && err == nil {
-		if _, err = t.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, a.Account, []int64{id}); row != nil {
-			a.Contacts[id] = row
+		if _, err = u.One(func(r db.Row) { row = ScanContact(r) }, SQLLoadContacts, u.Number, []int64{id}); row != nil {
+			u.Contacts[id] = row
 		}
 	}
 	return row, err
 }
 
 // Survivor is a contact as it is stored, or the one that it was merged into since, which is the same person; nil where there is none.
-func Survivor(t *Tx, a *Account, id int64) (row *StoredContact, err error) {
-	for row, err = Row(t, a, id); err == nil && row != nil && row.Contact.MergedInto != 0; {
-		row, err = Row(t, a, row.Contact.MergedInto)
+func Survivor(u Unit, id int64) (row *StoredContact, err error) {
+	for row, err = Row(u, id); err == nil && row != nil && row.Contact.MergedInto != 0; {
+		row, err = Row(u, row.Contact.MergedInto)
 	}
 	return row, err
 }
 
 // Load reads a contact of an account.
 func Load(t *Tx, account, id int64) (*StoredContact, error) {
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err != nil {
 		return nil, err
 	}
-	row, err := Row(t, a, id)
+	row, err := Row(u, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -250,14 +250,14 @@ func ChangeContact(t *Tx, s *StoredContact, kind history.Kind, decide func(crm.C
 	body := changed.AppendBody(make([]byte, 0, len(s.Body)+256))
 	if string(body) == string(s.Body) {
 		d, err := document(t, &changed, s.Body)
-		d.Tag = s.etag(t.Account(doc.IDAccount(s.ID)))
+		d.Tag = s.etag(t.Account(doc.IDAccount(s.ID)).Account)
 		return d, err
 	}
 	return save(t, s, kind, nil, newStored(changed, body, s.CreatedAt, s.Trace))
 }
 
 // ChangeAll is Change of several contacts, for which all that it writes to is looked up together.
-func ChangeAll(t *Tx, a *Account, rows []*StoredContact, decide func(crm.Contact) crm.Contact) error {
+func ChangeAll(u Unit, rows []*StoredContact, decide func(crm.Contact) crm.Contact) error {
 	all := make([]*StoredContact, len(rows)) // as they will be; nil where nothing changes
 	var changes []Derivation
 	for i, s := range rows {
@@ -267,14 +267,14 @@ func ChangeAll(t *Tx, a *Account, rows []*StoredContact, decide func(crm.Contact
 			changes = append(changes, Derivation{ID: s.ID, Before: s.Rows(), After: all[i].Rows()})
 		}
 	}
-	if err := LookUpDerived(t, a, changes); err != nil {
+	if err := LookUpDerived(u, changes); err != nil {
 		return err
 	}
 	for i, is := range all {
 		if is == nil {
 			continue
 		}
-		if err := saveContact(t, rows[i], 0, nil, is); err != nil {
+		if err := saveContact(u.Tx, rows[i], 0, nil, is); err != nil {
 			return err
 		}
 	}
@@ -298,15 +298,15 @@ func save(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences, is *
 }
 
 func saveContact(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences, is *StoredContact) error {
-	a, err := t.LockAccount(doc.IDAccount(s.ID))
+	u, err := t.LockAccount(doc.IDAccount(s.ID))
 	if err != nil {
 		return err
 	}
 	_, added := crm.KeyChange(&s.Contact, &is.Contact)
-	if err := CheckIDs(t, a, s.ID, added); err != nil {
+	if err := CheckIDs(u, s.ID, added); err != nil {
 		return err
 	}
-	return put(t, a, s, is, func() int64 { return record(t, a, s, &is.Contact, kind, more) })
+	return put(u, s, is, func() int64 { return record(u, s, &is.Contact, kind, more) })
 }
 
 // Values are the columns of the row of a contact that can be read.
@@ -319,9 +319,9 @@ func (s *StoredContact) Row(account int64, c contactColumns) []any {
 }
 
 // CheckIDs refuses to give a contact external ids of another one, which may be archived.
-func CheckIDs(t *Tx, a *Account, id int64, keys []string) error {
+func CheckIDs(u Unit, id int64, keys []string) error {
 	for _, key := range crm.KindsOfKeys(keys)[0] {
-		having, err := Holders(t, a, key)
+		having, err := Holders(u, key)
 		if err != nil {
 			return err
 		}
@@ -368,7 +368,7 @@ const (
 )
 
 // record notes the change of a contact. A kind of 0 is what the difference is called.
-func record(t *Tx, a *Account, s *StoredContact, changed *crm.Contact, kind history.Kind, more doc.Differences) (revision int64) {
+func record(u Unit, s *StoredContact, changed *crm.Contact, kind history.Kind, more doc.Differences) (revision int64) {
 	differences := append(s.Contact.Differences(changed), more...)
 	switch kind {
 	case 0:
@@ -376,7 +376,7 @@ func record(t *Tx, a *Account, s *StoredContact, changed *crm.Contact, kind hist
 	case history.DidErase:
 		differences = nil // the history must not keep what was erased
 	}
-	return t.Record(a, history.ContactNoun, s.ID, kind, differences.Text())
+	return u.Record(history.ContactNoun, s.ID, kind, differences.Text())
 }
 
 // newStored is the row of a contact that can be read.
@@ -396,38 +396,38 @@ func (s *StoredContact) Rows() *find.Rows {
 
 // put is the one way in which a contact changes: it writes its row, and the difference of what followed from it before and what follows from it now. was is nil for a
 // new one. It fails before it changes anything; note records the change when nothing can fail any more.
-func put(t *Tx, a *Account, was, is *StoredContact, note func() int64) error {
+func put(u Unit, was, is *StoredContact, note func() int64) error {
 	var before *find.Rows
 	if was != nil {
-		was = cmp.Or(a.Contacts[is.ID], was) // the unit of work may have changed it since it was read
+		was = cmp.Or(u.Contacts[is.ID], was) // the unit of work may have changed it since it was read
 		before = was.Rows()
 	}
-	if err := Derive(t, a, is.ID, before, is.Rows()); err != nil {
+	if err := Derive(u, is.ID, before, is.Rows()); err != nil {
 		return err
 	}
 	is.Revision = note()
 	if was == nil {
-		a.Touch(t)
-		a.ContactSeq, a.LastCreated = doc.IDSeq(is.ID), is.CreatedAt
-		write(t, t.Insert, a, is)
+		u.Touch()
+		u.ContactSeq, u.LastCreated = doc.IDSeq(is.ID), is.CreatedAt
+		write(u.Tx, u.Insert, u.Account, is)
 		return nil
 	}
 	gone, _ := crm.KeyChange(&was.Contact, &is.Contact)
 	for _, key := range gone {
-		delete(a.crowds, key)
+		delete(u.crowds, key)
 	}
 	if was.Archived != is.Archived || find.SortName(&was.Contact) != find.SortName(&is.Contact) {
-		clear(a.crowds)
+		clear(u.crowds)
 	}
 	if was.Archived < is.Archived {
-		a.leaving = append(a.leaving, is.ID)
+		u.leaving = append(u.leaving, is.ID)
 	}
-	write(t, t.Save, a, is)
+	write(u.Tx, u.Save, u.Account, is)
 	return nil
 }
 
 // PutColumns writes a contact of which nothing has changed but the numbers of its gifts, and the change that its row names. Of them follows nothing else.
-func PutColumns(t *Tx, a *Account, row *StoredContact, stats crm.Stats, at Trace) {
+func PutColumns(u Unit, row *StoredContact, stats crm.Stats, at Trace) {
 	c, body := row.Contact, row.Body
 	if c.Stats != stats {
 		c.Stats = stats
@@ -435,13 +435,13 @@ func PutColumns(t *Tx, a *Account, row *StoredContact, stats crm.Stats, at Trace
 	}
 	is := newStored(c, body, row.CreatedAt, at)
 	is.rows = row.rows
-	write(t, t.Save, a, is)
+	write(u.Tx, u.Save, u.Account, is)
 }
 
 // write writes the row of a contact, and notes it for the changes that come after.
 func write(t *Tx, write func(*db.Table, ...any), a *Account, is *StoredContact) {
 	a.Contacts[is.ID] = is
-	write(ContactTable, is.Values(a.Account)...)
+	write(ContactTable, is.Values(a.Number)...)
 }
 
 // InsertContact gives a new contact its id and writes it.
@@ -451,31 +451,31 @@ func InsertContact(t *Tx, account int64, c crm.Contact) (id int64, err error) {
 
 // insert is InsertContact with what was worked out before. Contacts are numbered as they are made: none was made before the one before it.
 func insert(t *Tx, account int64, c crm.Contact, body []byte, rows *find.Rows) (id int64, err error) {
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err != nil {
 		return 0, err
 	}
-	if a.ContactSeq >= doc.MaxSeq {
+	if u.ContactSeq >= doc.MaxSeq {
 		return 0, ErrNoMoreIDs
 	}
-	c.ID = doc.MakeID(account, a.ContactSeq+1)
-	if last := Moment(a.LastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
+	c.ID = doc.MakeID(account, u.ContactSeq+1)
+	if last := Moment(u.LastCreated); c.CreatedAt.Before(last) { // another node's clock is ahead, or ours was set back
 		c.CreatedAt, c.UpdatedAt = last, last
 		body = c.AppendBody(make([]byte, 0, len(body)))
 	}
-	if err := CheckIDs(t, a, c.ID, c.MatchKeys); err != nil {
+	if err := CheckIDs(u, c.ID, c.MatchKeys); err != nil {
 		return 0, err
 	}
 	is := newStored(c, body, Seconds(c.CreatedAt), Trace{})
 	is.rows = rows
-	return c.ID, put(t, a, nil, is, func() int64 { return t.Record(a, history.ContactNoun, c.ID, history.DidCreate, "") })
+	return c.ID, put(u, nil, is, func() int64 { return u.Record(history.ContactNoun, c.ID, history.DidCreate, "") })
 }
 
 // PlaceContact writes a contact as it was in another account, under the next sequence number, with what follows from it.
-func PlaceContact(t *Tx, a *Account, at Trace, c crm.Contact, rows *find.Rows) error {
-	is := newStored(c, c.AppendBody(make([]byte, 0, UsualBody)), max(a.LastCreated, Seconds(c.CreatedAt)), at)
+func PlaceContact(u Unit, at Trace, c crm.Contact, rows *find.Rows) error {
+	is := newStored(c, c.AppendBody(make([]byte, 0, UsualBody)), max(u.LastCreated, Seconds(c.CreatedAt)), at)
 	is.rows = rows
-	return put(t, a, nil, is, func() int64 { return at.Revision })
+	return put(u, nil, is, func() int64 { return at.Revision })
 }
 
 const sqlCreated = `SELECT id, created_at FROM contact WHERE account_id = $1 AND id = ANY($2)`
@@ -568,18 +568,18 @@ func CountBefore(c db.Conn, row *Tally, moments []int64) (low []int64, err error
 		var ids []int64
 		for i := range moments {
 			if low[i] < high[i] {
-				ids = append(ids, middleID(row.Account, low[i], high[i]))
+				ids = append(ids, middleID(row.Number, low[i], high[i]))
 			}
 		}
 		made := make(map[int64]int64, len(ids))
 		err := c.Scan(func(r db.Row) {
 			made[r.Int(0)] = r.Int(1)
-		}, sqlCreated, row.Account, slices.Compact(ids)) // of moments that ascend, ids do
+		}, sqlCreated, row.Number, slices.Compact(ids)) // of moments that ascend, ids do
 		if err != nil {
 			return nil, err
 		}
 		for i, moment := range moments {
-			switch middle := middleID(row.Account, low[i], high[i]); {
+			switch middle := middleID(row.Number, low[i], high[i]); {
 			case low[i] == high[i]:
 			case made[middle] < moment:
 				low[i] = doc.IDSeq(middle)
@@ -614,13 +614,13 @@ func scanMerge(r db.Row) (int64, *Merge) {
 }
 
 // forgetPairs forgets with whom contacts may be the same that are no longer active. It is asked for together with what else is written.
-func forgetPairs(t *Tx, a *Account) error {
-	leaving := a.leaving
-	if a.leaving = nil; len(leaving) == 0 {
+func forgetPairs(u Unit) error {
+	leaving := u.leaving
+	if u.leaving = nil; len(leaving) == 0 {
 		return nil
 	}
 	none := func(db.Row) error { return nil }
-	return db.First(func() error { return t.Tx.Prefetch(none, SQLForgetFoundA, a.Account, leaving) }, func() error { return t.Tx.Prefetch(none, SQLForgetFoundB, a.Account, leaving) })
+	return db.First(func() error { return u.Prefetch(none, SQLForgetFoundA, u.Number, leaving) }, func() error { return u.Prefetch(none, SQLForgetFoundB, u.Number, leaving) })
 }
 
 // PrefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.
@@ -632,34 +632,34 @@ const ContactColumns = `id, created_at, archived, match_keys, body, checksum, re
 const SQLLoadContacts = `SELECT ` + ContactColumns + ` FROM contact WHERE account_id = $1 AND id = ANY($2)`
 
 // lookUpNamedContacts asks for the contacts that changes have named.
-func lookUpNamedContacts(a *Account, t *Tx, all []*Needs) error {
+func lookUpNamedContacts(u Unit, all []*Needs) error {
 	var ids []int64
 	for _, n := range all {
 		if n.Contact != 0 {
 			ids = append(ids, n.Contact)
 		}
 	}
-	return lookUpContacts(a, t, ids)
+	return lookUpContacts(u, ids)
 }
 
-func lookUpContacts(a *Account, t *Tx, ids []int64) error {
+func lookUpContacts(u Unit, ids []int64) error {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	if ids = ids[:min(len(ids), max(0, PrefetchLimit-t.Loaded))]; len(ids) == 0 {
+	if ids = ids[:min(len(ids), max(0, PrefetchLimit-u.Loaded))]; len(ids) == 0 {
 		return nil // what is left is looked up when it is needed
 	}
-	t.Loaded += len(ids)
+	u.Loaded += len(ids)
 	for _, id := range ids {
-		a.Contacts[id] = nil
+		u.Contacts[id] = nil
 	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		if t.Full() {
-			delete(a.Contacts, r.Int(0)) // the change that needs it looks it up, maybe in the next batch
+	return u.Prefetch(func(r db.Row) error {
+		if u.Full() {
+			delete(u.Contacts, r.Int(0)) // the change that needs it looks it up, maybe in the next batch
 		} else {
-			a.Contacts[r.Int(0)] = ScanContact(r)
+			u.Contacts[r.Int(0)] = ScanContact(r)
 		}
 		return nil
-	}, SQLLoadContacts, a.Account, ids)
+	}, SQLLoadContacts, u.Number, ids)
 }
 
 // foundByKeys are the contacts that were found by keys. Where many have one, the change that needs them looks them up.
@@ -673,10 +673,10 @@ func foundByKeys(a *Account) (ids []int64) {
 }
 
 // lookUpFoundSets asks for the sets that contacts may leave, now that it is known which they are in.
-func lookUpContactSets(a *Account, t *Tx, all []*Needs) error {
+func lookUpContactSets(u Unit, all []*Needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
-		row := a.Contacts[n.Contact]
+		row := u.Contacts[n.Contact]
 		if row == nil {
 			continue
 		}
@@ -687,5 +687,5 @@ func lookUpContactSets(a *Account, t *Tx, all []*Needs) error {
 			blocks[block] = append(blocks[block], find.CommonWords(&row.Contact)...)
 		}
 	}
-	return LookUpBlocks(a, t, blocks)
+	return LookUpBlocks(u, blocks)
 }

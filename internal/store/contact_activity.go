@@ -231,28 +231,28 @@ func (s *Store) AddNote(ctx context.Context, account, contact int64, in history.
 	if Foreign(account, contact) {
 		return NoteDocument{}, crm.ErrNotFound
 	}
-	return Answered(ctx, s, account, Needs{Contact: contact}, func(t *Tx, a *Account) (made NoteDocument, err error) {
-		row, err := Load(t, account, contact)
+	return Answered(ctx, s, account, Needs{Contact: contact}, func(u Unit) (made NoteDocument, err error) {
+		row, err := Load(u.Tx, account, contact)
 		if err == nil && row.Contact.Archived() {
 			err = crm.ErrArchived
 		}
 		if err == nil {
-			err = row.Matches(ctx, a)
+			err = row.Matches(ctx, u.Account)
 		}
 		if err != nil {
 			return made, err
 		}
-		made.Change = Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: Moment(t.Author.At), Channel: t.Author.Channel, Who: t.Author.Who, Data: in.Text()}
-		made.Revision = Mention(t, a, row, history.DidNote, made.Data)
+		made.Change = Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: Moment(u.Author.At), Channel: u.Author.Channel, Who: u.Author.Who, Data: in.Text()}
+		made.Revision = Mention(u, row, history.DidNote, made.Data)
 		return made, nil
 	})
 }
 
 // Mention notes something in the history of a contact whose document stays as it is.
-func Mention(t *Tx, a *Account, row *StoredContact, kind history.Kind, data string) (revision int64) {
+func Mention(u Unit, row *StoredContact, kind history.Kind, data string) (revision int64) {
 	at := row.Trace
-	at.Revision = t.Record(a, history.ContactNoun, row.ID, kind, data)
-	PutColumns(t, a, row, row.Contact.Stats, at)
+	at.Revision = u.Record(history.ContactNoun, row.ID, kind, data)
+	PutColumns(u, row, row.Contact.Stats, at)
 	return at.Revision
 }
 
@@ -335,7 +335,7 @@ func Undo(t *Tx, row *StoredContact, change Change, parted map[int64]bool, regio
 	made, err = ChangeContact(t, row, 0, func(c crm.Contact) (undone crm.Contact, err error) {
 		undone, left, err = history.Undo(c, change.Kind, differences, region, now)
 		if err == nil && parted[row.ID] && change.Kind.NeedsActive() {
-			r := Rebuilding{T: t, A: t.Account(doc.IDAccount(row.ID)), Region: region, Now: now}
+			r := Rebuilding{Unit: t.Account(doc.IDAccount(row.ID)), Region: region, Now: now}
 			undone, err = r.Undoing(row, change.Revision, differences)
 		}
 		return undone, err
@@ -362,7 +362,7 @@ func undoSent(t *Tx, row *StoredContact, m *Merge, region string, now time.Time,
 		return made, nil, Fault("", doc.UndoesMerge)
 	}
 	account := doc.IDAccount(row.ID)
-	r := Rebuilding{T: t, A: t.Account(account), Region: region, Now: now}
+	r := Rebuilding{Unit: t.Account(account), Region: region, Now: now}
 	part, err := SentContact(m.Sent, m.At)
 	if err != nil && m.SentDocument() != "" {
 		return made, nil, err
@@ -388,9 +388,9 @@ func undoNote(t *Tx, row *StoredContact, change Change) (made ContactDocument, l
 	case undone[change.Revision]:
 		return made, nil, Fault("", doc.NothingToUndo)
 	}
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err == nil {
-		Mention(t, a, row, history.DidNote, "")
+		Mention(u, row, history.DidNote, "")
 	}
 	return ContactDocument{ID: row.ID, Body: row.Body}, nil, err
 }
@@ -402,7 +402,7 @@ func (n NoteDocument) Resource() Resource {
 	return Resource{Kind: NoteResource, ID: n.Revision}
 }
 
-func rereadNote(t *Tx, a *Account, id int64, _ string) (Result, error) {
-	note, err := FindIn(t.Conn, crm.ErrNotFound, ScanChange, SQLChange, a.Account, id)
+func rereadNote(u Unit, id int64, _ string) (Result, error) {
+	note, err := FindIn(u.Conn, crm.ErrNotFound, ScanChange, SQLChange, u.Number, id)
 	return NoteDocument{note}, err
 }

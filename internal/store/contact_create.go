@@ -27,8 +27,8 @@ func (s *Store) createContact(ctx context.Context, account int64, in crm.Contact
 	if err != nil {
 		return ContactDocument{}, err
 	}
-	return Answered(ctx, s, account, n.Needs(), func(t *Tx, _ *Account) (ContactDocument, error) {
-		return CreateContact(t, account, n, mode, now)
+	return Answered(ctx, s, account, n.Needs(), func(u Unit) (ContactDocument, error) {
+		return CreateContact(u.Tx, account, n, mode, now)
 	})
 }
 
@@ -62,10 +62,10 @@ func (n *NewContact) Needs() Needs {
 func MatchNew(t *Tx, account int64, n *NewContact) (*StoredContact, error) {
 	found, err := Match(t, account, &n.In, n.MatchKeys)
 	if err == nil && found == nil {
-		err = CheckIDs(t, t.Account(account), 0, n.MatchKeys)
+		err = CheckIDs(t.Account(account), 0, n.MatchKeys)
 	}
 	if err == nil {
-		err = checkFields(t.Account(account), &n.In)
+		err = checkFields(t.Account(account).Account, &n.In)
 	}
 	return found, err
 }
@@ -209,13 +209,13 @@ func PlanImport(t *Tx, account int64, n *NewContact, rule crm.ImportRule) (p Pla
 		p.Into, other, err = MatchFitting(t, account, &n.In, slices.Concat(kinds[1:]...), n.sharing)
 	}
 	if p.Into == nil && n.Same != 0 && err == nil {
-		p.Into, err = Row(t, t.Account(account), n.Same)
+		p.Into, err = Row(t.Account(account), n.Same)
 	}
 	if p.Into == nil {
 		p.OtherOf = cmp.Or(p.HasTaken, other)
 	}
 	if err == nil {
-		err = checkFields(t.Account(account), &n.In)
+		err = checkFields(t.Account(account).Account, &n.In)
 	}
 	mode := rule.Existing
 	if p.OtherOf != nil {
@@ -262,7 +262,7 @@ func (p *Plan) checkIDs(t *Tx, account int64, mode crm.CreateMode) (err error) {
 			return err
 		}
 	}
-	return CheckIDs(t, t.Account(account), id, p.Row.In.IDKeys())
+	return CheckIDs(t.Account(account), id, p.Row.In.IDKeys())
 }
 
 // exported is the active contact that a row of our own export was, nil for none. Another server may have given the same id to someone else.
@@ -270,11 +270,11 @@ func exported(t *Tx, account, id int64, fits func(*crm.Contact) bool) (*StoredCo
 	if id == 0 || Foreign(account, id) {
 		return nil, nil
 	}
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err != nil {
 		return nil, err
 	}
-	found, err := Survivor(t, a, id)
+	found, err := Survivor(u, id)
 	if err != nil || found == nil || found.Damage != nil || found.Contact.Archived() || !fits(&found.Contact) {
 		return nil, err
 	}
@@ -330,15 +330,15 @@ func (d ContactDocument) Append(dst []byte) []byte {
 // document is a contact that was changed, for its answer.
 func document(t *Tx, c *crm.Contact, body []byte) (d ContactDocument, err error) {
 	d = ContactDocument{ID: c.ID, Body: body}
-	a, err := t.LockAccount(doc.IDAccount(c.ID))
+	u, err := t.LockAccount(doc.IDAccount(c.ID))
 	if err != nil {
 		return d, err
 	}
-	if row := a.Contacts[c.ID]; row != nil {
-		d.Tag = row.etag(a)
+	if row := u.Contacts[c.ID]; row != nil {
+		d.Tag = row.etag(u.Account)
 	}
 	if len(c.Custom) > 0 {
-		if d.fields, err = customFields(t, a); err != nil {
+		if d.fields, err = customFields(u); err != nil {
 			return d, err
 		}
 	}
@@ -403,20 +403,20 @@ const ContactResource = "contact"
 // Resource names the contact for an answer that shows it.
 func (d ContactDocument) Resource() Resource { return Resource{Kind: ContactResource, ID: d.ID} }
 
-func rereadContact(t *Tx, a *Account, id int64, _ string) (Result, error) {
-	return Current(t, a, id)
+func rereadContact(u Unit, id int64, _ string) (Result, error) {
+	return Current(u, id)
 }
 
 // Current is a contact as it is in the unit of work.
-func Current(t *Tx, a *Account, id int64) (d ContactDocument, err error) {
-	row, err := Load(t, a.Account, id)
+func Current(u Unit, id int64) (d ContactDocument, err error) {
+	row, err := Load(u.Tx, u.Number, id)
 	switch {
 	case err != nil:
 		return d, err
 	case row.Contact.Erased():
 		return d, crm.ErrArchived
 	}
-	return document(t, &row.Contact, row.Body)
+	return document(u.Tx, &row.Contact, row.Body)
 }
 
 // Matches refuses a change of a contact that is not in the state that the change needs.

@@ -111,15 +111,15 @@ func (f *fieldReader) Learn(c db.Conn, failed error) (again bool, err error) {
 }
 
 // customFields are the definitions as they are in the unit of work.
-func customFields(t *Tx, a *Account) (*custom.Fields, error) {
-	if a.fields == nil {
-		fields, err := ReadCustomFields(t.Conn, a.Account)
+func customFields(u Unit) (*custom.Fields, error) {
+	if u.fields == nil {
+		fields, err := ReadCustomFields(u.Conn, u.Number)
 		if err != nil {
 			return nil, err
 		}
-		a.fields = custom.NewFields(a.FieldSeq, fields.All)
+		u.fields = custom.NewFields(u.FieldSeq, fields.All)
 	}
-	return a.fields, nil
+	return u.fields, nil
 }
 
 // knowingFields makes a change of an input whose custom fields were checked by the definitions as they are when it is made. Where they have
@@ -158,7 +158,7 @@ func checkFields(a *Account, in *crm.ContactInput) error {
 func (s *Store) patchContact(ctx context.Context, account int64, n Needs, in *crm.ContactInput, decide decision) (ContactDocument, error) {
 	return s.knowingFields(ctx, account, in, func() (ContactDocument, error) {
 		return s.changeActive(ctx, account, n, func(t *Tx, c crm.Contact, now time.Time) (crm.Contact, error) {
-			if err := checkFields(t.Account(account), in); err != nil {
+			if err := checkFields(t.Account(account).Account, in); err != nil {
 				return c, err
 			}
 			return decide(t, c, now)
@@ -167,22 +167,22 @@ func (s *Store) patchContact(ctx context.Context, account int64, n Needs, in *cr
 }
 
 // changeFields changes the definitions of an account.
-func (s *Store) changeFields(ctx context.Context, account int64, change func(*Tx, *Account, *custom.Fields) error) error {
+func (s *Store) changeFields(ctx context.Context, account int64, change func(Unit, *custom.Fields) error) error {
 	return s.UpdateOnce(ctx, account, func(t *Tx) error {
-		a := t.Account(account)
-		fields, err := customFields(t, a)
+		u := t.Account(account)
+		fields, err := customFields(u)
 		if err != nil {
 			return err
 		}
-		return change(t, a, fields)
+		return change(u, fields)
 	})
 }
 
 // DefineField adds a custom field.
 func (s *Store) DefineField(ctx context.Context, account int64, in custom.FieldInput) (made custom.Field, err error) {
-	err = s.changeFields(ctx, account, func(t *Tx, a *Account, fields *custom.Fields) (err error) {
-		if made, err = custom.NewField(in, a.FieldSeq+1, fields, s.Now()); err == nil {
-			saveField(t, a, custom.Field{ID: made.ID}, made, history.DidCreate)
+	err = s.changeFields(ctx, account, func(u Unit, fields *custom.Fields) (err error) {
+		if made, err = custom.NewField(in, u.FieldSeq+1, fields, s.Now()); err == nil {
+			saveField(u, custom.Field{ID: made.ID}, made, history.DidCreate)
 		}
 		return err
 	})
@@ -218,14 +218,14 @@ func (s *Store) ResumeField(ctx context.Context, account, id int64) error {
 }
 
 func (s *Store) changeField(ctx context.Context, account, id int64, kind history.Kind, decide func(custom.Field, *custom.Fields) (custom.Field, error)) error {
-	return s.changeFields(ctx, account, func(t *Tx, a *Account, fields *custom.Fields) error {
+	return s.changeFields(ctx, account, func(u Unit, fields *custom.Fields) error {
 		at := slices.IndexFunc(fields.All, func(f custom.Field) bool { return f.ID == id })
 		if at < 0 {
 			return crm.ErrNotFound
 		}
 		made, err := decide(fields.All[at], fields)
 		if err == nil {
-			saveField(t, a, fields.All[at], made, kind)
+			saveField(u, fields.All[at], made, kind)
 		}
 		return err
 	})
@@ -233,7 +233,7 @@ func (s *Store) changeField(ctx context.Context, account, id int64, kind history
 
 // MoveField moves a custom field before the one in front of it, or after the next. At the end of the list nothing changes.
 func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error {
-	return s.changeFields(ctx, account, func(t *Tx, a *Account, fields *custom.Fields) error {
+	return s.changeFields(ctx, account, func(u Unit, fields *custom.Fields) error {
 		field, other := fields.Find(id), fields.Neighbor(id, by)
 		switch {
 		case field == nil:
@@ -243,14 +243,14 @@ func (s *Store) MoveField(ctx context.Context, account, id int64, by int) error 
 		}
 		moved, passed := *field, *other
 		moved.Place, passed.Place = other.Place, field.Place
-		saveField(t, a, *field, moved, history.DidUpdate)
-		saveField(t, a, *other, passed, history.DidUpdate)
+		saveField(u, *field, moved, history.DidUpdate)
+		saveField(u, *other, passed, history.DidUpdate)
 		return nil
 	})
 }
 
 // saveField writes a definition that has changed, and notes it for the changes that come after.
-func saveField(t *Tx, a *Account, old, f custom.Field, kind history.Kind) {
+func saveField(u Unit, old, f custom.Field, kind history.Kind) {
 	differences := old.Differences(&f)
 	if len(differences) == 0 && old.EndedAt.Equal(f.EndedAt) {
 		return
@@ -258,12 +258,12 @@ func saveField(t *Tx, a *Account, old, f custom.Field, kind history.Kind) {
 	if !differences.Has("title") { // by which the history names the field
 		differences = append(differences, f.Named())
 	}
-	a.Touch(t)
-	a.FieldSeq++
-	t.Record(a, history.FieldNoun, f.ID, kind, differences.Text())
-	t.Save(FieldTable, a.Account, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, Seconds(f.CreatedAt), Seconds(f.EndedAt))
-	others := slices.DeleteFunc(slices.Clone(a.fields.All), func(known custom.Field) bool { return known.ID == f.ID })
-	a.fields = custom.NewFields(a.FieldSeq, append(others, f))
+	u.Touch()
+	u.FieldSeq++
+	u.Record(history.FieldNoun, f.ID, kind, differences.Text())
+	u.Save(FieldTable, u.Number, f.ID, f.Title, f.Description, string(f.Type), strings.Join(f.Options, "\n"), f.Place, Seconds(f.CreatedAt), Seconds(f.EndedAt))
+	others := slices.DeleteFunc(slices.Clone(u.fields.All), func(known custom.Field) bool { return known.ID == f.ID })
+	u.fields = custom.NewFields(u.FieldSeq, append(others, f))
 }
 
 const SQLFieldIDs = `SELECT id FROM custom_field WHERE account_id = $1 ORDER BY id`

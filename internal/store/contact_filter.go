@@ -138,7 +138,7 @@ func (w *Filtering) exact() error {
 	if err == nil {
 		err = w.conn.Scan(func(r db.Row) {
 			set.Add(doc.IDSeq(r.Int(0)))
-		}, fmt.Sprintf(MadeByImport, history.ContactNoun, history.DidCreate, "2"), w.row.Account, w.filter.Import)
+		}, fmt.Sprintf(MadeByImport, history.ContactNoun, history.DidCreate, "2"), w.row.Number, w.filter.Import)
 	}
 	w.keep(&set)
 	return err
@@ -263,7 +263,7 @@ func (w *Filtering) area(start string) error {
 	if err := w.weigh(w.row.ContactSeq); err != nil {
 		return err
 	}
-	err := w.conn.Each(addNamedBlock(w.row.Account, &set), sqlSetsBetween, w.row.Account, start, start+"\U0010FFFF")
+	err := w.conn.Each(addNamedBlock(w.row.Number, &set), sqlSetsBetween, w.row.Number, start, start+"\U0010FFFF")
 	w.keep(&set)
 	return err
 }
@@ -271,7 +271,7 @@ func (w *Filtering) area(start string) error {
 // withKey keeps those who have one of some match keys.
 func (w *Filtering) withKey(keys ...string) error {
 	var set db.Set
-	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(1))) }, SQLMatch, w.row.Account, keys)
+	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(1))) }, SQLMatch, w.row.Number, keys)
 	w.keep(&set)
 	w.open = w.open || slices.Contains(keys, w.filter.PrimaryEmail) // it may be another one of the contact's emails
 	return err
@@ -280,7 +280,7 @@ func (w *Filtering) withKey(keys ...string) error {
 // withID keeps those whose match keys begin so: few, because sources are few.
 func (w *Filtering) withID(start string) error {
 	var set db.Set
-	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(0))) }, sqlIDs, w.row.Account, start, start+"\U0010FFFF")
+	err := w.conn.Scan(func(r db.Row) { set.Add(doc.IDSeq(r.Int(0))) }, sqlIDs, w.row.Number, start, start+"\U0010FFFF")
 	w.keep(&set)
 	return err
 }
@@ -294,7 +294,7 @@ func (w *Filtering) find(sql string, args ...any) (set db.Set, whole bool, err e
 		return set, false, err
 	}
 	n, most := int64(0), w.most()
-	args = append(append([]any{w.row.Account}, args...), min(most, math.MaxInt64-1)+1)
+	args = append(append([]any{w.row.Number}, args...), min(most, math.MaxInt64-1)+1)
 	err = w.conn.Each(func(r db.Row) error {
 		n++
 		set.Add(doc.IDSeq(r.Int(0)))
@@ -379,7 +379,7 @@ func (w *Filtering) search(search find.Search) error {
 	}
 	var set db.Set
 	n, most := int64(0), w.most()
-	err := w.conn.Search(WordsTable, Query(w.row.Account, search), most+1, func(id int64) error {
+	err := w.conn.Search(WordsTable, Query(w.row.Number, search), most+1, func(id int64) error {
 		n++
 		set.Add(doc.IDSeq(id))
 		return w.alive(n)
@@ -435,7 +435,7 @@ func (w *Filtering) readDocuments() error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		ids := IDsOf(w.row.Account, some)
+		ids := IDsOf(w.row.Number, some)
 		givers, err := w.giversAmong(ids)
 		if err != nil {
 			return err
@@ -446,7 +446,7 @@ func (w *Filtering) readDocuments() error {
 				set.Add(doc.IDSeq(contact.ID))
 			}
 			return contact.Damage
-		}, SQLLoadContacts, w.row.Account, ids)
+		}, SQLLoadContacts, w.row.Number, ids)
 		if err != nil {
 			return err
 		}
@@ -466,7 +466,7 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 	}
 	keep := func(has bool, counts func(db.Row) bool, sql string, args ...any) error {
 		found := make(map[int64]bool)
-		err := w.conn.Scan(func(r db.Row) { found[r.Int(0)] = found[r.Int(0)] || counts(r) }, sql, append([]any{w.row.Account, ids}, args...)...)
+		err := w.conn.Scan(func(r db.Row) { found[r.Int(0)] = found[r.Int(0)] || counts(r) }, sql, append([]any{w.row.Number, ids}, args...)...)
 		maps.DeleteFunc(givers, func(id int64, _ bool) bool { return found[id] != has })
 		return err
 	}
@@ -598,7 +598,7 @@ func (w *Filtering) sortInMemory(order sortOrder, from, to int64) ([]int64, erro
 	for some := range slices.Chunk(w.Set.Page(0, w.left), keysAtOnce) {
 		err := w.conn.Scan(func(r db.Row) {
 			keys = append(keys, order.key(r, order.column))
-		}, sqlSortKeys, w.row.Account, IDsOf(w.row.Account, some))
+		}, sqlSortKeys, w.row.Number, IDsOf(w.row.Number, some))
 		if err == nil {
 			err = w.ctx.Err()
 		}
@@ -659,7 +659,7 @@ func (w *Filtering) inIndex(order sortOrder, want int64) (seqs []int64, err erro
 			if at = order.key(r, 1); w.Set.Has(at.seq()) {
 				seqs = append(seqs, at.seq())
 			}
-		}, sql, w.row.Account, order.place(at), at.id, limit)
+		}, sql, w.row.Number, order.place(at), at.id, limit)
 		if err == nil {
 			err = w.ctx.Err()
 		}

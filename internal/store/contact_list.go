@@ -314,7 +314,7 @@ func (cache *SetCache) known(account int64, name string) *heldSet {
 
 // of is a set on the snapshot that the account's row was read on.
 func (cache *SetCache) of(c db.Conn, row *Tally, name string) (*heldSet, error) {
-	held := cache.known(row.Account, name)
+	held := cache.known(row.Number, name)
 	if held.standsFor(row) {
 		return held, nil
 	}
@@ -324,7 +324,7 @@ func (cache *SetCache) of(c db.Conn, row *Tally, name string) (*heldSet, error) 
 		set = held.Clone()
 		from, _ = db.BlockOf(held.seq + 1) // the blocks before have no new contacts
 	}
-	if err := AddBlocks(c, row.Account, name, from, &set); err != nil {
+	if err := AddBlocks(c, row.Number, name, from, &set); err != nil {
 		return nil, err
 	}
 	return cache.keep(row, name, set), nil
@@ -337,7 +337,7 @@ func (held *heldSet) standsFor(row *Tally) bool {
 
 func (cache *SetCache) keep(row *Tally, name string, set db.Set) *heldSet {
 	held := &heldSet{set, set.Count(), row.SetRevision, row.ContactSeq}
-	cache.Keep(heldKey{row.Account, name}, held, set.Size())
+	cache.Keep(heldKey{row.Number, name}, held, set.Size())
 	return held
 }
 
@@ -346,7 +346,7 @@ var scopeSets = map[crm.ContactScope]string{crm.Active: "active", crm.Archived: 
 
 // inScope are the contacts of a scope.
 func (cache *SetCache) inScope(c db.Conn, row *Tally, scope crm.ContactScope) (*heldSet, error) {
-	if held := cache.known(row.Account, scopeSets[scope]); held.standsFor(row) {
+	if held := cache.known(row.Number, scopeSets[scope]); held.standsFor(row) {
 		return held, nil
 	}
 	set := db.Range(1, row.ContactSeq)
@@ -374,25 +374,25 @@ func (s *Store) Segments(ctx context.Context, account int64) ([]find.Segment, er
 // CreateSegment saves a filter that was checked.
 func (s *Store) CreateSegment(ctx context.Context, account int64, made find.Segment) (find.Segment, error) {
 	made.CreatedAt = s.Now()
-	return made, s.changeSegments(ctx, account, func(t *Tx, a *Account, all []find.Segment) error {
+	return made, s.changeSegments(ctx, account, func(u Unit, all []find.Segment) error {
 		if err := find.SegmentLimit.Check(int64(len(all)), 1); err != nil {
 			return err
 		}
 		if err := freeSegmentName(all, made.Name, 0); err != nil {
 			return err
 		}
-		a.Touch(t)
-		a.SegmentSeq++
-		made.ID, made.Actor = doc.MakeID(account, a.SegmentSeq), t.Author.Who
-		t.Record(a, history.SegmentNoun, made.ID, history.DidCreate, find.Segment{}.Change(made).Text())
-		t.Insert(SegmentTable, account, made.ID, made.Name, made.Query, made.Actor, Seconds(made.CreatedAt))
+		u.Touch()
+		u.SegmentSeq++
+		made.ID, made.Actor = doc.MakeID(account, u.SegmentSeq), u.Author.Who
+		u.Record(history.SegmentNoun, made.ID, history.DidCreate, find.Segment{}.Change(made).Text())
+		u.Insert(SegmentTable, account, made.ID, made.Name, made.Query, made.Actor, Seconds(made.CreatedAt))
 		return nil
 	})
 }
 
 // RenameSegment gives a segment another name, which must be a valid one.
 func (s *Store) RenameSegment(ctx context.Context, account, id int64, name string) error {
-	return s.changeSegments(ctx, account, func(t *Tx, a *Account, all []find.Segment) error {
+	return s.changeSegments(ctx, account, func(u Unit, all []find.Segment) error {
 		old, err := segmentOf(all, id)
 		if err != nil || old.Name == name {
 			return err
@@ -402,32 +402,32 @@ func (s *Store) RenameSegment(ctx context.Context, account, id int64, name strin
 		}
 		renamed := old
 		renamed.Name = name
-		t.Record(a, history.SegmentNoun, id, history.DidUpdate, old.Change(renamed).Text())
-		t.Save(SegmentTable, account, id, name, old.Query, old.Actor, Seconds(old.CreatedAt))
+		u.Record(history.SegmentNoun, id, history.DidUpdate, old.Change(renamed).Text())
+		u.Save(SegmentTable, account, id, name, old.Query, old.Actor, Seconds(old.CreatedAt))
 		return nil
 	})
 }
 
 // DeleteSegment removes a segment, and says which one it was. Contacts stay as they are.
 func (s *Store) DeleteSegment(ctx context.Context, account, id int64) (old find.Segment, err error) {
-	return old, s.changeSegments(ctx, account, func(t *Tx, a *Account, all []find.Segment) error {
+	return old, s.changeSegments(ctx, account, func(u Unit, all []find.Segment) error {
 		if old, err = segmentOf(all, id); err != nil {
 			return err
 		}
-		t.Record(a, history.SegmentNoun, id, history.DidDelete, old.Change(find.Segment{}).Text())
-		t.Delete(SegmentTable, account, id)
+		u.Record(history.SegmentNoun, id, history.DidDelete, old.Change(find.Segment{}).Text())
+		u.Delete(SegmentTable, account, id)
 		return nil
 	})
 }
 
 // changeSegments decides about one segment with a look at all of them: there are few.
-func (s *Store) changeSegments(ctx context.Context, account int64, change func(*Tx, *Account, []find.Segment) error) error {
+func (s *Store) changeSegments(ctx context.Context, account int64, change func(Unit, []find.Segment) error) error {
 	return s.UpdateOnce(ctx, account, func(t *Tx) error {
 		all, err := db.List(t.Conn, scanSegment, sqlSegments, account)
 		if err != nil {
 			return err
 		}
-		return change(t, t.Account(account), all)
+		return change(t.Account(account), all)
 	})
 }
 

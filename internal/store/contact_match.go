@@ -22,8 +22,8 @@ const sqlCrowd = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND id
 
 // crowdAbout are the contacts that have a key and may be whom an input is about: the first one, and those with the same name. Without a name, these are
 // the first ones.
-func crowdAbout(t *Tx, a *Account, key string, in *crm.ContactInput) ([]int64, error) {
-	c, err := crowdOf(t, a, key)
+func crowdAbout(u Unit, key string, in *crm.ContactInput) ([]int64, error) {
+	c, err := crowdOf(u, key)
 	switch name := in.PersonName(); {
 	case err != nil || len(c.ids) <= FewCandidates:
 		return c.ids, err
@@ -40,24 +40,24 @@ func SortName(name crm.PersonName) string {
 }
 
 // crowdOf is the crowd of a key. Contacts that the unit of work knows are not read again: some of them are not stored yet.
-func crowdOf(t *Tx, a *Account, key string) (c *crowd, err error) {
-	holders, err := Holders(t, a, key)
-	if c = a.crowds[key]; c == nil {
+func crowdOf(u Unit, key string) (c *crowd, err error) {
+	holders, err := Holders(u, key)
+	if c = u.crowds[key]; c == nil {
 		c = &crowd{named: make(map[string][]int64)}
 	}
 	var unread []int64
 	for _, id := range holders[c.holders:] {
-		if known := a.Contacts[id]; known == nil {
+		if known := u.Contacts[id]; known == nil {
 			unread = append(unread, id)
 		} else if !known.Contact.Archived() {
 			c.add(id, find.SortName(&known.Contact))
 		}
 	}
 	if err == nil && len(unread) > 0 {
-		err = t.Scan(func(r db.Row) { c.add(r.Int(0), r.Text(1)) }, sqlCrowd, a.Account, unread)
+		err = u.Scan(func(r db.Row) { c.add(r.Int(0), r.Text(1)) }, sqlCrowd, u.Number, unread)
 	}
-	if c.holders = len(holders); err == nil && a.Keys[key] != nil {
-		a.crowds[key] = c
+	if c.holders = len(holders); err == nil && u.Keys[key] != nil {
+		u.crowds[key] = c
 	}
 	return c, err
 }
@@ -75,15 +75,15 @@ func Match(t *Tx, account int64, in *crm.ContactInput, keys []string) (best *Sto
 }
 
 // MatchesArchived tells whether an archived contact has the email or the phone of an input, and no active one does.
-func MatchesArchived(t *Tx, a *Account, in *crm.ContactInput) (bool, error) {
+func MatchesArchived(u Unit, in *crm.ContactInput) (bool, error) {
 	keys := in.ReachKeys()
-	if active, err := Match(t, a.Account, in, keys); active != nil || err != nil {
+	if active, err := Match(u.Tx, u.Number, in, keys); active != nil || err != nil {
 		return false, err
 	}
 	for _, key := range keys {
-		ids, err := Holders(t, a, key)
+		ids, err := Holders(u, key)
 		for _, id := range ids[:min(len(ids), FewCandidates)] {
-			row, rowErr := Row(t, a, id)
+			row, rowErr := Row(u, id)
 			if err = cmp.Or(err, rowErr); err == nil && row != nil && row.Contact.Archived() && row.Contact.MergedInto == 0 {
 				return true, nil
 			}
@@ -97,11 +97,11 @@ func MatchesArchived(t *Tx, a *Account, in *crm.ContactInput) (bool, error) {
 
 // MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
 // came, the value alone tells, if one contact has it.
-func MatchID(t *Tx, a *Account, in *crm.ContactInput) (*StoredContact, error) {
+func MatchID(u Unit, in *crm.ContactInput) (*StoredContact, error) {
 	for _, id := range in.AddedIDs {
-		ids, err := Holders(t, a, id.Key())
+		ids, err := Holders(u, id.Key())
 		if err == nil && len(ids) == 0 {
-			ids, err = sharing(t, a, id)
+			ids, err = sharing(u, id)
 		}
 		if err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func MatchID(t *Tx, a *Account, in *crm.ContactInput) (*StoredContact, error) {
 		if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) != 1 {
 			continue
 		}
-		if found, err := Load(t, a.Account, ids[0]); err != nil || !found.Contact.Archived() {
+		if found, err := Load(u.Tx, u.Number, ids[0]); err != nil || !found.Contact.Archived() {
 			return found, err
 		}
 	}
@@ -117,13 +117,13 @@ func MatchID(t *Tx, a *Account, in *crm.ContactInput) (*StoredContact, error) {
 }
 
 // sharing are the contacts that may have an id by a source that a file did not tell.
-func sharing(t *Tx, a *Account, id crm.ExternalID) ([]int64, error) {
+func sharing(u Unit, id crm.ExternalID) ([]int64, error) {
 	if id.Source != crm.ImportSource {
 		id.Source = crm.ImportSource
-		return Holders(t, a, id.Key())
+		return Holders(u, id.Key())
 	}
 	start := crm.ExternalIDKeys(id.Value)
-	return db.List(t.Conn, Number, sqlIDs, a.Account, start, start+"\U0010FFFF")
+	return db.List(u.Conn, Number, sqlIDs, u.Number, start, start+"\U0010FFFF")
 }
 
 // maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
@@ -134,8 +134,8 @@ const (
 
 // MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
 // is none, or more than one. A contact that the same system calls by another id is another person. One that was merged into another is that one.
-func MatchName(t *Tx, a *Account, in *crm.ContactInput, upTo int64) (found *StoredContact, err error) {
-	err = eachNeighbor(t, a, in, upTo, maxNeighbors, func(_, person *StoredContact) (more bool, err error) {
+func MatchName(u Unit, in *crm.ContactInput, upTo int64) (found *StoredContact, err error) {
+	err = eachNeighbor(u, in, upTo, maxNeighbors, func(_, person *StoredContact) (more bool, err error) {
 		if found != nil && found.ID != person.ID {
 			found = nil
 			return false, nil
@@ -147,8 +147,8 @@ func MatchName(t *Tx, a *Account, in *crm.ContactInput, upTo int64) (found *Stor
 }
 
 // MatchSame finds the first active contact with exactly the name of the input and one of its addresses, among those that were made up to a number and are known; nil where there is none.
-func MatchSame(t *Tx, a *Account, in *crm.ContactInput, upTo int64, isKnown func(id int64) (bool, error)) (found *StoredContact, err error) {
-	err = eachNeighbor(t, a, in, upTo, maxSame, func(row, person *StoredContact) (more bool, err error) {
+func MatchSame(u Unit, in *crm.ContactInput, upTo int64, isKnown func(id int64) (bool, error)) (found *StoredContact, err error) {
+	err = eachNeighbor(u, in, upTo, maxSame, func(row, person *StoredContact) (more bool, err error) {
 		isOne, err := isKnown(row.ID)
 		if isOne {
 			found = person
@@ -160,13 +160,13 @@ func MatchSame(t *Tx, a *Account, in *crm.ContactInput, upTo int64, isKnown func
 
 // eachNeighbor does something with the contacts that fit an input, of those with the words of its name and address; each stands for those that were merged into it. Where more than a limit
 // have these words, it does nothing.
-func eachNeighbor(t *Tx, a *Account, in *crm.ContactInput, upTo, limit int64, do func(row, person *StoredContact) (more bool, err error), fits func(*crm.Contact, *crm.ContactInput) bool) error {
+func eachNeighbor(u Unit, in *crm.ContactInput, upTo, limit int64, do func(row, person *StoredContact) (more bool, err error), fits func(*crm.Contact, *crm.ContactInput) bool) error {
 	search, ok := find.NeighborSearch(in)
 	if !ok || upTo == 0 {
 		return nil
 	}
 	var ids []int64
-	err := t.Search(WordsTable, Query(a.Account, search), limit+1, func(id int64) error {
+	err := u.Search(WordsTable, Query(u.Number, search), limit+1, func(id int64) error {
 		ids = append(ids, id)
 		return nil
 	})
@@ -177,14 +177,14 @@ func eachNeighbor(t *Tx, a *Account, in *crm.ContactInput, upTo, limit int64, do
 		if doc.IDSeq(id) > upTo {
 			continue
 		}
-		row, err := Row(t, a, id)
+		row, err := Row(u, id)
 		if err != nil {
 			return err
 		}
 		if row == nil || row.Damage != nil || !fits(&row.Contact, in) {
 			continue
 		}
-		person, err := Survivor(t, a, id)
+		person, err := Survivor(u, id)
 		if err != nil {
 			return err
 		}
@@ -213,12 +213,12 @@ func hasOtherID(c *crm.Contact, in *crm.ContactInput) bool {
 
 // MatchFitting is Match among those who fit. other is the closest one of those who do not, where no one fits.
 func MatchFitting(t *Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *StoredContact, err error) {
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err != nil || len(keys) == 0 {
 		return nil, nil, err
 	}
 	for _, kind := range crm.KindsOfKeys(keys) { // an email match beats any phone match
-		ids, err := candidates(t, a, in, kind)
+		ids, err := candidates(u, in, kind)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -233,11 +233,11 @@ func MatchFitting(t *Tx, account int64, in *crm.ContactInput, keys []string, fit
 
 // candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those with the
 // same name.
-func candidates(t *Tx, a *Account, in *crm.ContactInput, keys []string) (ids []int64, err error) {
+func candidates(u Unit, in *crm.ContactInput, keys []string) (ids []int64, err error) {
 	for _, key := range keys {
-		found, err := Holders(t, a, key)
+		found, err := Holders(u, key)
 		if err == nil && len(found) > FewCandidates {
-			found, err = crowdAbout(t, a, key, in)
+			found, err = crowdAbout(u, key, in)
 		}
 		if err != nil {
 			return nil, err

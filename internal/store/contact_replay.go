@@ -30,8 +30,7 @@ const (
 
 // Rebuilding is a unit of work that makes a contact what it would be by other merges than it has.
 type Rebuilding struct {
-	T      *Tx
-	A      *Account
+	Unit
 	Region string
 	Now    time.Time
 
@@ -48,7 +47,7 @@ type Rebuilding struct {
 
 // Without is a survivor as it would be without a merge. left are fields that people have changed since, which stay as they want them.
 func (r Rebuilding) Without(survivor *StoredContact, merge *Merge, part *crm.Contact) (is crm.Contact, left []string, err error) {
-	own, err := FindIn(r.T.Conn, crm.ErrNotFound, ScanChange, SQLChange, r.A.Account, merge.ID)
+	own, err := FindIn(r.Conn, crm.ErrNotFound, ScanChange, SQLChange, r.Number, merge.ID)
 	if errors.Is(err, crm.ErrNotFound) {
 		err = Fault("", doc.MergeTooOld)
 	}
@@ -122,10 +121,10 @@ func (r *Rebuilding) goBack(survivor, from int64) (err error) {
 	if r.from, err = r.earlier(survivor, from, false); err != nil {
 		return err
 	}
-	if r.from < r.A.Oldest {
+	if r.from < r.Oldest {
 		return Fault("", doc.MergeTooOld)
 	}
-	if from, err = r.earlier(survivor, r.from, true); from >= r.A.Oldest {
+	if from, err = r.earlier(survivor, r.from, true); from >= r.Oldest {
 		r.from = from
 	}
 	return err
@@ -135,8 +134,8 @@ func (r *Rebuilding) goBack(survivor, from int64) (err error) {
 func (r *Rebuilding) earlier(survivor, from int64, taken bool) (_ int64, err error) {
 	for at := int64(0); at != from && err == nil; {
 		at = from
-		if from, err = r.T.Int(sqlEarlier, r.A.Account, survivor, at); taken && err == nil {
-			from, err = r.T.Int(sqlTaken, r.A.Account, int64(history.ContactNoun), survivor, from, r.A.Oldest)
+		if from, err = r.Int(sqlEarlier, r.Number, survivor, at); taken && err == nil {
+			from, err = r.Int(sqlTaken, r.Number, int64(history.ContactNoun), survivor, from, r.Oldest)
 		}
 	}
 	return from, err
@@ -145,7 +144,7 @@ func (r *Rebuilding) earlier(survivor, from int64, taken bool) (_ int64, err err
 // read reads what has happened since, as far as it is about the fields in question.
 func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 	r.drop, r.merges = map[int64]bool{merge.ID: true}, make(map[int64]*Merge)
-	all, err := db.List(r.T.Conn, ScanMerge, sqlMergesOf, r.A.Account, survivor, r.from)
+	all, err := db.List(r.Conn, ScanMerge, sqlMergesOf, r.Number, survivor, r.from)
 	var forgotten []int64
 	for i := range all {
 		if all[i].Forgotten() && all[i].Undone == 0 {
@@ -172,7 +171,7 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 		}
 	}
 	jobs := make(map[int64]*crm.BulkAction)
-	err = r.T.Each(func(row db.Row) error {
+	err = r.Each(func(row db.Row) error {
 		c := ScanChange(row)
 		e := crm.Event{Revision: c.Revision, Undoes: c.Undoes}
 		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(c.Data, name) }) {
@@ -196,7 +195,7 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 			r.events = append(r.events, e)
 		}
 		return nil
-	}, sqlSince, r.A.Account, int64(history.ContactNoun), survivor, r.from)
+	}, sqlSince, r.Number, int64(history.ContactNoun), survivor, r.from)
 	if err == nil {
 		err = r.readRenames(jobs)
 	}
@@ -213,7 +212,7 @@ func (r *Rebuilding) readRenames(jobs map[int64]*crm.BulkAction) error {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	err := r.T.Each(func(row db.Row) error { return json.Unmarshal([]byte(row.Text(1)), jobs[row.Int(0)]) }, sqlRenames, r.A.Account, ids)
+	err := r.Each(func(row db.Row) error { return json.Unmarshal([]byte(row.Text(1)), jobs[row.Int(0)]) }, sqlRenames, r.Number, ids)
 	for i := range r.events {
 		if e := &r.events[i]; e.Rename != nil && (e.Rename.Kind != crm.BulkRename || e.Undoes != 0) {
 			e.Rename = nil
@@ -294,7 +293,7 @@ func (r *Rebuilding) readOthers() error {
 	r.others, r.joins = make(map[int64]*StoredContact), make(map[int64][]Change)
 	var unknown []int64
 	for _, id := range ids {
-		if row := r.A.Contacts[id]; row != nil {
+		if row := r.Contacts[id]; row != nil {
 			r.others[id] = row
 		} else {
 			unknown = append(unknown, id)
@@ -304,22 +303,22 @@ func (r *Rebuilding) readOthers() error {
 		return nil
 	}
 	if len(unknown) > 0 {
-		if err := r.T.Scan(func(row db.Row) {
+		if err := r.Scan(func(row db.Row) {
 			one := ScanContact(row)
 			r.others[one.ID] = one
-		}, SQLLoadContacts, r.A.Account, unknown); err != nil {
+		}, SQLLoadContacts, r.Number, unknown); err != nil {
 			return err
 		}
 	}
 	if !r.only("external_ids") && !r.only("tags") {
 		return nil
 	}
-	return r.T.Scan(func(row db.Row) {
+	return r.Scan(func(row db.Row) {
 		if c := ScanChange(row); c.Kind == history.DidJoin || strings.Contains(c.Data, `"tags"`) {
 			c.Data = strings.Clone(c.Data)
 			r.joins[c.ID] = append(r.joins[c.ID], c)
 		}
-	}, sqlJoins, r.A.Account, int64(history.ContactNoun), ids, r.from)
+	}, sqlJoins, r.Number, int64(history.ContactNoun), ids, r.from)
 }
 
 // part is what a merge has brought, as it was then, nil where that is not known any more.

@@ -40,38 +40,38 @@ var noRows = new(find.Rows)
 // Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record that is new. That of a contact fails before it changes
 // anything. A gift is written before: whether its contact still gave for a campaign is looked for among the gifts. What Put needs and was not looked up before is looked up
 // at once, which writes all that the batch has kept in memory.
-func Derive(t *Tx, a *Account, id int64, before, after *find.Rows) error {
-	saveWords := t.Save
+func Derive(u Unit, id int64, before, after *find.Rows) error {
+	saveWords := u.Save
 	if before == nil {
-		before, saveWords = noRows, t.Insert
+		before, saveWords = noRows, u.Insert
 	}
-	if !slices.Equal(before.Sets, after.Sets) && !t.Drops() {
-		if err := moveSets(t, a, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
+	if !slices.Equal(before.Sets, after.Sets) && !u.Drops() {
+		if err := moveSets(u, id, without(before.Sets, after.Sets), without(after.Sets, before.Sets)); err != nil {
 			return err
 		}
 	}
 	if !slices.Equal(before.Keys, after.Keys) {
-		dropKeys(t, a, id, without(before.Keys, after.Keys))
-		insertKeys(t, a, id, without(after.Keys, before.Keys))
+		dropKeys(u, id, without(before.Keys, after.Keys))
+		insertKeys(u, id, without(after.Keys, before.Keys))
 	}
 	if !slices.Equal(before.References, after.References) {
-		moveReferences(t, a, id, before.References, after.References)
+		moveReferences(u, id, before.References, after.References)
 	}
-	if t.Drops() {
+	if u.Drops() {
 		return nil // nothing is found by the rest
 	}
 	if before.Active != after.Active {
-		a.Touch(t)
-		a.ContactActive += after.Active - before.Active
+		u.Touch()
+		u.ContactActive += after.Active - before.Active
 	}
 	if !slices.Equal(before.Tags, after.Tags) {
-		countTags(t, a, without(before.Tags, after.Tags), -1)
-		countTags(t, a, without(after.Tags, before.Tags), 1)
+		countTags(u, without(before.Tags, after.Tags), -1)
+		countTags(u, without(after.Tags, before.Tags), 1)
 	}
 	if before.Words != after.Words {
-		saveWords(WordsTable, a.Account, id, after.Words)
+		saveWords(WordsTable, u.Number, id, after.Words)
 	}
-	return moveSums(t, a, before.Sums, after.Sums)
+	return moveSums(u, before.Sums, after.Sums)
 }
 
 // Change is a record that is about to be put.
@@ -81,7 +81,7 @@ type Derivation struct {
 }
 
 // LookUp looks up what several changes will write to, together.
-func LookUpDerived(t *Tx, a *Account, changes []Derivation) error {
+func LookUpDerived(u Unit, changes []Derivation) error {
 	blocks := make(map[int64][]string)
 	var cells []string
 	for _, c := range changes {
@@ -103,7 +103,7 @@ func LookUpDerived(t *Tx, a *Account, changes []Derivation) error {
 			}
 		}
 	}
-	return firstOf(func() error { return LookUpBlocks(a, t, blocks) }, func() error { return a.Giving.Prefetch(t, a.Account, cells) }, t.Fetch)
+	return firstOf(func() error { return LookUpBlocks(u, blocks) }, func() error { return u.Giving.Prefetch(u.Tx, u.Number, cells) }, u.Fetch)
 }
 
 func firstOf(steps ...func() error) error {
@@ -128,26 +128,26 @@ func without(names, others []string) []string {
 }
 
 // countTags notes that an account has more contacts with these tags, or fewer.
-func countTags(t *Tx, a *Account, names []string, n int64) {
+func countTags(u Unit, names []string, n int64) {
 	for _, name := range names {
-		t.Add(TagTable, n, a.Account, crm.FoldTag(name), name)
+		u.Add(TagTable, n, u.Number, crm.FoldTag(name), name)
 	}
 }
 
-func insertKeys(t *Tx, a *Account, id int64, keys []string) {
+func insertKeys(u Unit, id int64, keys []string) {
 	for _, key := range keys {
-		if found, known := a.Keys[key]; known {
-			a.Keys[key] = append(found, id)
+		if found, known := u.Keys[key]; known {
+			u.Keys[key] = append(found, id)
 		}
-		t.Insert(IndexTable, a.Account, key, id)
+		u.Insert(IndexTable, u.Number, key, id)
 	}
 }
 
-func dropKeys(t *Tx, a *Account, id int64, keys []string) {
+func dropKeys(u Unit, id int64, keys []string) {
 	for _, key := range keys {
-		t.Delete(IndexTable, a.Account, key, id)
-		if found, known := a.Keys[key]; known {
-			a.Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
+		u.Delete(IndexTable, u.Number, key, id)
+		if found, known := u.Keys[key]; known {
+			u.Keys[key] = slices.DeleteFunc(found, func(other int64) bool { return other == id })
 		}
 	}
 }
@@ -155,7 +155,7 @@ func dropKeys(t *Tx, a *Account, id int64, keys []string) {
 const SQLMatch = `SELECT key, id FROM contact_index WHERE account_id = $1 AND key = ANY($2)`
 
 // lookUpKeys asks for the contacts that have a key.
-func lookUpKeys(a *Account, t *Tx, all []*Needs) error {
+func lookUpKeys(u Unit, all []*Needs) error {
 	var keys []string
 	for _, n := range all {
 		keys = append(keys, n.Keys...)
@@ -165,20 +165,20 @@ func lookUpKeys(a *Account, t *Tx, all []*Needs) error {
 		return nil
 	}
 	for _, key := range keys {
-		a.Keys[key] = nil
+		u.Keys[key] = nil
 	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		a.Keys[r.Text(0)] = append(a.Keys[r.Text(0)], r.Int(1))
+	return u.Prefetch(func(r db.Row) error {
+		u.Keys[r.Text(0)] = append(u.Keys[r.Text(0)], r.Int(1))
 		return nil
-	}, SQLMatch, a.Account, keys)
+	}, SQLMatch, u.Number, keys)
 }
 
 // Holders are the contacts that have a key, in any order.
-func Holders(t *Tx, a *Account, key string) ([]int64, error) {
-	if found, known := a.Keys[key]; known {
+func Holders(u Unit, key string) ([]int64, error) {
+	if found, known := u.Keys[key]; known {
 		return found, nil
 	}
-	return db.List(t.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, a.Account, []string{key})
+	return db.List(u.Conn, func(r db.Row) int64 { return r.Int(1) }, SQLMatch, u.Number, []string{key})
 }
 
 // FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
@@ -212,23 +212,23 @@ func GivingValues(account int64, name string, g *giving.Sums) []any {
 }
 
 // sums are those under a name, for a change: they are written when the batch ends.
-func sums(t *Tx, a *Account, name string) (*giving.Sums, error) {
-	found, err := a.Giving.Get(t, a.Account, name)
+func sums(u Unit, name string) (*giving.Sums, error) {
+	found, err := u.Giving.Get(u.Tx, u.Number, name)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
 		found = new(giving.Sums)
-		a.Giving.Rows[name] = found
+		u.Giving.Rows[name] = found
 	}
-	a.moved[name] = true
+	u.moved[name] = true
 	return found, nil
 }
 
 // moveSums adds to sums what a record adds to them now, less what it added before, and moves what follows from a sum that has become something, or nothing.
-func moveSums(t *Tx, a *Account, before, after []find.Sum) error {
+func moveSums(u Unit, before, after []find.Sum) error {
 	for _, d := range find.SumDifferences(before, after) {
-		g, err := sums(t, a, d.Cell)
+		g, err := sums(u, d.Cell)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func moveSums(t *Tx, a *Account, before, after []find.Sum) error {
 		if (was.Gifts > 0) == (g.Gifts > 0) {
 			continue
 		}
-		if err := moveDonor(t, a, find.Sum{Cell: d.Cell, Sums: was}, find.Sum{Cell: d.Cell, Sums: *g}); err != nil {
+		if err := moveDonor(u, find.Sum{Cell: d.Cell, Sums: was}, find.Sum{Cell: d.Cell, Sums: *g}); err != nil {
 			return err
 		}
 	}
@@ -246,16 +246,16 @@ func moveSums(t *Tx, a *Account, before, after []find.Sum) error {
 }
 
 // moveDonor makes a contact a donor of a campaign, or no longer. It stays in the set of those who gave for it where it did so in another currency, too.
-func moveDonor(t *Tx, a *Account, was, is find.Sum) error {
+func moveDonor(u Unit, was, is find.Sum) error {
 	contact, before := find.DonorRows(was)
 	if contact == 0 {
 		return nil
 	}
 	_, after := find.DonorRows(is)
-	id := doc.MakeID(a.Account, contact)
+	id := doc.MakeID(u.Number, contact)
 	if len(before.Sets) > 0 {
 		campaign, _, _, _ := giving.CellParts(was.Cell)
-		still, err := t.Exists(sqlGaveToCampaign, a.Account, id, campaign)
+		still, err := u.Tx.Exists(sqlGaveToCampaign, u.Number, id, campaign)
 		if err != nil {
 			return err
 		}
@@ -263,44 +263,44 @@ func moveDonor(t *Tx, a *Account, was, is find.Sum) error {
 			before.Sets = nil
 		}
 	}
-	if err := moveSets(t, a, id, before.Sets, after.Sets); err != nil {
+	if err := moveSets(u, id, before.Sets, after.Sets); err != nil {
 		return err
 	}
-	return moveSums(t, a, before.Sums, after.Sums)
+	return moveSums(u, before.Sums, after.Sums)
 }
 
 // writeSums writes the sums that have changed.
-func writeSums(t *Tx, a *Account) {
-	for name := range a.moved {
-		if g := a.Giving.Rows[name]; *g == (giving.Sums{}) {
-			t.Delete(GivingTable, a.Account, name)
-			a.Giving.Rows[name] = nil
+func writeSums(u Unit) {
+	for name := range u.moved {
+		if g := u.Giving.Rows[name]; *g == (giving.Sums{}) {
+			u.Delete(GivingTable, u.Number, name)
+			u.Giving.Rows[name] = nil
 		} else {
-			t.Save(GivingTable, GivingValues(a.Account, name, g)...)
+			u.Save(GivingTable, GivingValues(u.Number, name, g)...)
 		}
 	}
-	clear(a.moved)
+	clear(u.moved)
 }
 
 func scanReference(r db.Row) (string, int64) { return r.Text(0), r.Int(1) }
 
-func lookUpReferences(a *Account, t *Tx, all []*Needs) error {
+func lookUpReferences(u Unit, all []*Needs) error {
 	var references []string
 	for _, n := range all {
 		references = append(references, n.References...)
 	}
-	return a.References.Prefetch(t, a.Account, references)
+	return u.References.Prefetch(u.Tx, u.Number, references)
 }
 
 // moveReferences makes other external ids lead to a record.
-func moveReferences(t *Tx, a *Account, id int64, before, after []string) {
+func moveReferences(u Unit, id int64, before, after []string) {
 	for _, reference := range before {
-		t.Delete(ReferenceTable, a.Account, reference)
-		a.References.Rows[reference] = 0
+		u.Delete(ReferenceTable, u.Number, reference)
+		u.References.Rows[reference] = 0
 	}
 	for _, reference := range after {
-		t.Insert(ReferenceTable, a.Account, reference, id)
-		a.References.Rows[reference] = id
+		u.Insert(ReferenceTable, u.Number, reference, id)
+		u.References.Rows[reference] = id
 	}
 }
 
@@ -358,7 +358,7 @@ func (s contactSets) expect(names []string, block int64) {
 }
 
 // lookUpSets asks for the blocks that changes will write to, as far as they are known before any contact is.
-func lookUpSets(a *Account, t *Tx, all []*Needs) error {
+func lookUpSets(u Unit, all []*Needs) error {
 	blocks := make(map[int64][]string)
 	var newest []string
 	for _, n := range all {
@@ -369,30 +369,30 @@ func lookUpSets(a *Account, t *Tx, all []*Needs) error {
 		}
 	}
 	slices.Sort(newest)
-	if newest = slices.Compact(newest); a.Exists { // its row was answered at once, so that the block of the next contact is known
-		blocks[newestBlock(a)] = append(blocks[newestBlock(a)], newest...)
+	if newest = slices.Compact(newest); u.found { // its row was answered at once, so that the block of the next contact is known
+		blocks[newestBlock(u.Account)] = append(blocks[newestBlock(u.Account)], newest...)
 	} else if len(newest) > 0 {
-		if err := t.Tx.Prefetch(a.sets.read(a.Account), sqlNewestBlocks, a.Account, newest); err != nil {
+		if err := u.Prefetch(u.sets.read(u.Number), sqlNewestBlocks, u.Number, newest); err != nil {
 			return err
 		}
 	}
-	return LookUpBlocks(a, t, blocks)
+	return LookUpBlocks(u, blocks)
 }
 
 // lookUpFoundSets asks for the blocks of contacts that were found by their keys, which a create may be merged into.
-func lookUpSetsLeft(a *Account, t *Tx, all []*Needs) error {
+func lookUpSetsLeft(u Unit, all []*Needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
 		if n.Contact != 0 {
 			continue
 		}
-		a.sets.expect(n.Sets, newestBlock(a))   // as lookUpSets has asked
-		a.sets.expect(n.Sets, newestBlock(a)+1) // which is new; a batch is never longer than a block
-		for _, id := range Having(a, n.Keys) {
+		u.sets.expect(n.Sets, newestBlock(u.Account))   // as lookUpSets has asked
+		u.sets.expect(n.Sets, newestBlock(u.Account)+1) // which is new; a batch is never longer than a block
+		for _, id := range Having(u.Account, n.Keys) {
 			blocks[BlockOf(id)] = append(blocks[BlockOf(id)], n.Sets...)
 		}
 	}
-	return LookUpBlocks(a, t, blocks)
+	return LookUpBlocks(u, blocks)
 }
 
 // newestBlock is the block of the next contact.
@@ -404,18 +404,18 @@ func BlockOf(id int64) int64 {
 }
 
 // LookUpBlocks asks for blocks of sets that are not known yet.
-func LookUpBlocks(a *Account, t *Tx, blocks map[int64][]string) error {
+func LookUpBlocks(u Unit, blocks map[int64][]string) error {
 	for block, names := range blocks {
 		names = slices.DeleteFunc(names, func(name string) bool {
-			_, known := a.sets[setKey{name, block}]
+			_, known := u.sets[setKey{name, block}]
 			return known
 		})
 		slices.Sort(names)
 		if names = slices.Compact(names); len(names) == 0 {
 			continue
 		}
-		a.sets.expect(names, block)
-		if err := t.Tx.Prefetch(a.sets.read(a.Account), SQLBlocks, a.Account, names, block); err != nil {
+		u.sets.expect(names, block)
+		if err := u.Prefetch(u.sets.read(u.Number), SQLBlocks, u.Number, names, block); err != nil {
 			return err
 		}
 	}
@@ -423,43 +423,43 @@ func LookUpBlocks(a *Account, t *Tx, blocks map[int64][]string) error {
 }
 
 // moveSets takes a contact out of sets and puts it into others. It fails before it changes anything.
-func moveSets(t *Tx, a *Account, id int64, left, joined []string) error {
+func moveSets(u Unit, id int64, left, joined []string) error {
 	block, at := db.BlockOf(doc.IDSeq(id))
 	moved := slices.Concat(left, joined)
-	if err := loadBlocks(t, a, block, moved); err != nil || len(moved) == 0 {
+	if err := loadBlocks(u, block, moved); err != nil || len(moved) == 0 {
 		return err
 	}
-	t.Touch()
+	u.Tx.Touch()
 	for i, name := range moved {
 		key, joins := setKey{name, block}, i >= len(left)
-		if a.sets[key] == nil {
-			a.sets[key] = new(keptBlock)
+		if u.sets[key] == nil {
+			u.sets[key] = new(keptBlock)
 		}
-		if kept := a.sets[key]; kept.Has(at) != joins {
+		if kept := u.sets[key]; kept.Has(at) != joins {
 			kept.Put(at, joins)
 			kept.changed = true
-			a.setsMoved = a.setsMoved || doc.IDSeq(id) <= a.ContactSeq // a new contact only changes the end of sets
+			u.setsMoved = u.setsMoved || doc.IDSeq(id) <= u.ContactSeq // a new contact only changes the end of sets
 		}
 	}
 	return nil
 }
 
 // loadBlocks reads the blocks of sets that are not known yet.
-func loadBlocks(t *Tx, a *Account, block int64, names []string) error {
+func loadBlocks(u Unit, block int64, names []string) error {
 	unknown := func(name string) bool {
-		_, known := a.sets[setKey{name, block}]
+		_, known := u.sets[setKey{name, block}]
 		return !known
 	}
 	if slices.ContainsFunc(names, unknown) {
-		if err := LookUpBlocks(a, t, map[int64][]string{block: slices.Clone(names)}); err != nil {
+		if err := LookUpBlocks(u, map[int64][]string{block: slices.Clone(names)}); err != nil {
 			return err
 		}
-		if err := t.Fetch(); err != nil {
+		if err := u.Fetch(); err != nil {
 			return err
 		}
 	}
 	for _, name := range names {
-		if kept := a.sets[setKey{name, block}]; kept != nil && kept.damage != nil {
+		if kept := u.sets[setKey{name, block}]; kept != nil && kept.damage != nil {
 			return kept.damage
 		}
 	}
@@ -467,21 +467,21 @@ func loadBlocks(t *Tx, a *Account, block int64, names []string) error {
 }
 
 // WriteSets writes the blocks that have changed.
-func WriteSets(t *Tx, a *Account) {
-	for key, kept := range a.sets {
+func WriteSets(u Unit) {
+	for key, kept := range u.sets {
 		if kept == nil || !kept.changed {
 			continue
 		}
 		if size := kept.Count(); size > 0 {
-			t.Save(SetTable, a.Account, key.name, key.block, size, kept.Encode())
+			u.Save(SetTable, u.Number, key.name, key.block, size, kept.Encode())
 		} else {
-			t.Delete(SetTable, a.Account, key.name, key.block)
+			u.Delete(SetTable, u.Number, key.name, key.block)
 		}
 		kept.changed = false
 	}
-	if a.setsMoved {
-		a.setsMoved = false
-		a.SetRevision++ // nodes that hold sets read them again
-		a.Touch(t)
+	if u.setsMoved {
+		u.setsMoved = false
+		u.SetRevision++ // nodes that hold sets read them again
+		u.Touch()
 	}
 }

@@ -93,44 +93,44 @@ func (s *Store) CreateGift(ctx context.Context, account int64, in giving.GiftInp
 	if err := s.findCampaign(ctx, &in); err != nil {
 		return GiftDocument{}, err
 	}
-	return Answered(ctx, s, account, NewGiftNeeds(account, &in), func(t *Tx, a *Account) (GiftDocument, error) {
-		made, err := RecordGift(t, a, &in, now)
+	return Answered(ctx, s, account, NewGiftNeeds(account, &in), func(u Unit) (GiftDocument, error) {
+		made, err := RecordGift(u, &in, now)
 		if err == nil && in.SendReceipt && made.Created {
-			err = s.thankAtOnce(t, a, &made.Gift, now)
+			err = s.thankAtOnce(u, &made.Gift, now)
 		}
 		return made, err
 	})
 }
 
 // RecordGift finds the gift with the external id that was sent, or makes a new one.
-func RecordGift(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
-	made, from, err := decideGift(t, a, in, now)
+func RecordGift(u Unit, in *giving.GiftInput, now time.Time) (GiftDocument, error) {
+	made, from, err := decideGift(u, in, now)
 	if err == nil && made.learned {
-		err = dropTakenIDs(t, a, &made.Gift)
+		err = dropTakenIDs(u, &made.Gift)
 	}
 	if err != nil || made.Skipped {
 		return made, err
 	}
-	met, err := meetWaiting(t, a, &made, in)
-	switch before := a.Gifts.Rows[made.ID]; {
+	met, err := meetWaiting(u, &made, in)
+	switch before := u.Gifts.Rows[made.ID]; {
 	case err != nil:
 		return made, err
 	case !made.Existing:
-		if made, err = insertGift(t, a, made, from, now); err == nil {
-			err = payPledge(t, a, &made.Gift, in.Filed, now)
+		if made, err = insertGift(u, made, from, now); err == nil {
+			err = payPledge(u, &made.Gift, in.Filed, now)
 		}
 		if err == nil && in.Filed != nil {
-			err = payEarlier(t, a, &made.Gift, now)
+			err = payEarlier(u, &made.Gift, now)
 		}
 	case made.Updated:
-		if err = SaveGift(t, a, before, &made.Gift, now); err == nil && before.Status == giving.Pending {
-			err = payPledge(t, a, &made.Gift, in.Filed, now)
+		if err = SaveGift(u, before, &made.Gift, now); err == nil && before.Status == giving.Pending {
+			err = payPledge(u, &made.Gift, in.Filed, now)
 		}
 	case made.learned:
-		err = SaveGift(t, a, before, &made.Gift, now)
+		err = SaveGift(u, before, &made.Gift, now)
 	}
 	if err == nil {
-		err = endWaiting(t, a, met, now)
+		err = endWaiting(u, met, now)
 	}
 	return made, err
 }
@@ -177,49 +177,49 @@ func CodeID(account int64, code string) int64 {
 }
 
 // decideGift is the gift with the external id that was sent, or else a new one and its giver. It writes nothing.
-func decideGift(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
-	if made, err = knownByOther(t, a, in, now); err != nil || made.Existing {
+func decideGift(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocument, from giver, err error) {
+	if made, err = knownByOther(u, in, now); err != nil || made.Existing {
 		return made, from, err
 	}
 	if in.ExternalID != nil {
-		found, err := giftReferred(t, a, *in.ExternalID)
+		found, err := giftReferred(u, *in.ExternalID)
 		if found != nil && err == nil {
 			made, err = knownGift(found.Gift, in, now)
-			made.Slug = slug(t, a, found.Campaign)
+			made.Slug = slug(u, found.Campaign)
 		}
 		if found != nil || err != nil {
 			return made, from, err
 		}
 	}
-	if made, isNone, err := aboutPledge(t, a, in); err != nil || !isNone {
+	if made, isNone, err := aboutPledge(u, in); err != nil || !isNone {
 		return made, from, err
 	}
-	campaign, campaignErr := campaignOf(t, a, in)
-	plan, planErr := planNamed(t, a, in)
+	campaign, campaignErr := campaignOf(u, in)
+	plan, planErr := planNamed(u, in)
 	planOf := in.PlanOf(plan)
-	from, giverErr := findGiver(t, a, in, planOf, now)
+	from, giverErr := findGiver(u, in, planOf, now)
 	if err := FirstOrFaults(campaignErr, planErr, giverErr); err != nil {
 		return made, from, err
 	}
 	if made.Doubt = from.Doubt; made.Skipped {
 		return made, from, nil
 	}
-	others, err := isOthers(t, a, planOf, plan, from.contact.ID)
+	others, err := isOthers(u, planOf, plan, from.contact.ID)
 	switch {
 	case err != nil:
 		return made, from, err
 	case others && planOf != 0: // the money has come all the same
-		if made.PlanOf, err = Row(t, a, planOf); err != nil {
+		if made.PlanOf, err = Row(u, planOf); err != nil {
 			return made, from, err
 		}
 		plan = nil
 	case others:
 		return made, from, Fault("plan_id", doc.OtherGiver)
 	}
-	if err := namePledge(t, a, in, from.contact.ID); err != nil {
+	if err := namePledge(u, in, from.contact.ID); err != nil {
 		return made, from, err
 	}
-	currency, code := CurrencyOf(a, in), ""
+	currency, code := CurrencyOf(u.Account, in), ""
 	if campaign != nil {
 		made.Slug = campaign.Slug
 	}
@@ -227,8 +227,8 @@ func decideGift(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made Gi
 		code = plan.Code
 	}
 	if made.Gift, err = giving.NewGift(in, &from.contact, currency, code, now); err == nil {
-		made.Local = giving.GiftClock(made.At, a.Location())
-		err = checkSum(t, a, &made.Gift)
+		made.Local = giving.GiftClock(made.At, u.Location())
+		err = checkSum(u, &made.Gift)
 	}
 	if plan == nil && planOf == 0 && in.Filed != nil && in.Filed.Plan != "" && !made.Test {
 		from.plan = giving.PlanOf(&made.Gift, in.Filed, now)
@@ -238,50 +238,50 @@ func decideGift(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made Gi
 }
 
 // isOthers tells whether a plan that a gift names is that of another contact. The plan of one that was merged into the giver may not have moved yet.
-func isOthers(t *Tx, a *Account, planOf int64, plan *giving.Plan, giver int64) (bool, error) {
+func isOthers(u Unit, planOf int64, plan *giving.Plan, giver int64) (bool, error) {
 	if planOf == 0 && plan != nil {
 		planOf = plan.Contact
 	}
 	if planOf == 0 || planOf == giver {
 		return false, nil
 	}
-	row, err := Survivor(t, a, planOf)
+	row, err := Survivor(u, planOf)
 	return row == nil || row.ID != giver, err
 }
 
 // insertGift writes a gift that was decided about, and its giver.
-func insertGift(t *Tx, a *Account, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
-	if a.GiftSeq >= doc.MaxSeq {
+func insertGift(u Unit, made GiftDocument, from giver, now time.Time) (_ GiftDocument, err error) {
+	if u.GiftSeq >= doc.MaxSeq {
 		return made, errors.New("the account has used all its ids of gifts")
 	}
-	if err := roomForPlan(a); from.plan != nil && err != nil {
+	if err := roomForPlan(u.Account); from.plan != nil && err != nil {
 		return made, err
 	}
-	if made.Contact, err = from.save(t, a); err != nil {
+	if made.Contact, err = from.save(u); err != nil {
 		return made, err
 	}
 	if from.plan != nil {
-		if made.PlanCode, err = insertPlan(t, a, from.plan, made.Contact); err != nil {
+		if made.PlanCode, err = insertPlan(u, from.plan, made.Contact); err != nil {
 			return made, err
 		}
 	}
-	a.Touch(t)
-	a.GiftSeq++
-	made.ID = doc.MakeID(a.Account, a.GiftSeq)
+	u.Touch()
+	u.GiftSeq++
+	made.ID = doc.MakeID(u.Number, u.GiftSeq)
 	made.Code = giving.NewCode(made.Code, made.ID)
 	if from.isNew {
-		knowNone(a, &made.Gift)
+		knowNone(u.Account, &made.Gift)
 	}
-	nameThanker(t, &made.Gift)
-	if err := PutGift(t, a, &made.Gift, t.Record(a, history.GiftNoun, made.ID, history.DidCreate, "")); err != nil {
+	nameThanker(u.Tx, &made.Gift)
+	if err := PutGift(u, &made.Gift, u.Record(history.GiftNoun, made.ID, history.DidCreate, "")); err != nil {
 		return made, err
 	}
-	return made, afterGift(t, a, nil, &made.Gift, now)
+	return made, afterGift(u, nil, &made.Gift, now)
 }
 
 // checkSum refuses a gift that no sum can hold.
-func checkSum(t *Tx, a *Account, g *giving.Gift) error {
-	sums, err := a.Giving.Get(t, a.Account, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
+func checkSum(u Unit, g *giving.Gift) error {
+	sums, err := u.Giving.Get(u.Tx, u.Number, giving.Cell(0, giving.Month(g.Local), g.Currency, 0))
 	if err == nil && sums != nil && sums.Amount > maxSum {
 		err = Fault("amount", "is refused: the account's total would be too large")
 	}
@@ -308,19 +308,19 @@ func (s *Store) findCampaign(ctx context.Context, in *giving.GiftInput) error {
 }
 
 // campaignOf is the campaign of the account that an input names, nil for none.
-func campaignOf(t *Tx, a *Account, in *giving.GiftInput) (*OwnCampaign, error) {
+func campaignOf(u Unit, in *giving.GiftInput) (*OwnCampaign, error) {
 	if in.Campaign == nil || *in.Campaign == 0 {
 		return nil, nil
 	}
-	campaign, err := a.Campaigns.Get(t, a.Account, *in.Campaign)
+	campaign, err := u.Campaigns.Get(u.Tx, u.Number, *in.Campaign)
 	if err == nil && campaign == nil {
 		err = in.NoCampaign()
 	}
 	return campaign, err
 }
 
-func slug(t *Tx, a *Account, id int64) string {
-	if campaign, err := campaignOf(t, a, &giving.GiftInput{Campaign: &id}); err == nil && campaign != nil {
+func slug(u Unit, id int64) string {
+	if campaign, err := campaignOf(u, &giving.GiftInput{Campaign: &id}); err == nil && campaign != nil {
 		return campaign.Slug
 	}
 	return ""
@@ -328,19 +328,19 @@ func slug(t *Tx, a *Account, id int64) string {
 
 // PutGift is the one way in which a gift changes: it writes its row, and the difference of what followed from it before, as the unit of work knows it, and what follows from it
 // now. One whose time has changed has none yet by the organization's clock.
-func PutGift(t *Tx, a *Account, g *giving.Gift, revision int64) error {
+func PutGift(u Unit, g *giving.Gift, revision int64) error {
 	if g.Local.IsZero() {
-		g.Local = giving.GiftClock(g.At, a.Location())
+		g.Local = giving.GiftClock(g.At, u.Location())
 	}
 	body := g.AppendBody(make([]byte, 0, UsualBody))
 	var before *find.Rows
-	write := t.Insert
-	if was := a.Gifts.Rows[g.ID]; was != nil {
-		before, write = find.GiftRows(&was.Gift), t.Save
+	write := u.Insert
+	if was := u.Gifts.Rows[g.ID]; was != nil {
+		before, write = find.GiftRows(&was.Gift), u.Save
 	}
-	a.Gifts.Rows[g.ID] = &StoredGift{Gift: *g, Body: body, Revision: revision}
-	write(GiftTable, GiftValues(a.Account, revision, g, body)...)
-	return Derive(t, a, g.ID, before, find.GiftRows(g))
+	u.Gifts.Rows[g.ID] = &StoredGift{Gift: *g, Body: body, Revision: revision}
+	write(GiftTable, GiftValues(u.Number, revision, g, body)...)
+	return Derive(u, g.ID, before, find.GiftRows(g))
 }
 
 // knowNone notes that the contact of a gift, which is new, has no sums yet, so that they need not be looked up.
@@ -362,7 +362,7 @@ func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
 // afterGift brings the contact of a gift, or both, and its plan up to date with it.
-func afterGift(t *Tx, a *Account, before, after *giving.Gift, now time.Time) error {
+func afterGift(u Unit, before, after *giving.Gift, now time.Time) error {
 	kind, data := history.DidGive, history.GiftMention(before, after)
 	switch {
 	case before == nil:
@@ -373,15 +373,15 @@ func afterGift(t *Tx, a *Account, before, after *giving.Gift, now time.Time) err
 		kind = 0 // the history of the gift itself tells the rest
 	}
 	if before != nil && before.Contact != after.Contact {
-		if err := SaveStats(t, a, before.Contact, before, after, kind, data); err != nil {
+		if err := SaveStats(u, before.Contact, before, after, kind, data); err != nil {
 			return err
 		}
 	}
-	if err := SaveStats(t, a, after.Contact, before, after, kind, data); err != nil {
+	if err := SaveStats(u, after.Contact, before, after, kind, data); err != nil {
 		return err
 	}
 	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.Void == nil) && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
-		return payPlan(t, a, after, now)
+		return payPlan(u, after, now)
 	}
 	return nil
 }
@@ -391,24 +391,24 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in g
 	if err := s.findCampaign(ctx, &in); err != nil {
 		return GiftDocument{}, err
 	}
-	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(t *Tx, a *Account, g giving.Gift, now time.Time) (giving.Gift, error) {
-		_, campaignErr := campaignOf(t, a, &in)
-		_, planErr := planOf(t, a, in.Plan)
+	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(u Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
+		_, campaignErr := campaignOf(u, &in)
+		_, planErr := planOf(u, in.Plan)
 		contact, contactErr := (*crm.Contact)(nil), error(nil)
 		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
-			row, err := activeContact(t, a, *in.Contact, false)
+			row, err := activeContact(u, *in.Contact, false)
 			if contactErr = err; err == nil {
 				contact = &row.Contact
 			}
 		}
-		if err := FirstOrFaults(campaignErr, planErr, contactErr, freeReference(t, a, find.GiftReference, in.ExternalID, g.ExternalID)); err != nil {
+		if err := FirstOrFaults(campaignErr, planErr, contactErr, freeReference(u, find.GiftReference, in.ExternalID, g.ExternalID)); err != nil {
 			return g, err
 		}
 		changed, err := g.Change(&in, contact, now)
 		if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
 			return changed, err
 		}
-		plan, err := planOf(t, a, &changed.PlanCode)
+		plan, err := planOf(u, &changed.PlanCode)
 		switch {
 		case err != nil || plan == nil || plan.Contact == changed.Contact:
 			return changed, err
@@ -420,56 +420,56 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in g
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *Store) changeGift(ctx context.Context, account int64, code string, n Needs, decide func(*Tx, *Account, giving.Gift, time.Time) (giving.Gift, error), then afterChange) (GiftDocument, error) {
+func (s *Store) changeGift(ctx context.Context, account int64, code string, n Needs, decide func(Unit, giving.Gift, time.Time) (giving.Gift, error), then afterChange) (GiftDocument, error) {
 	id := CodeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
 	}
 	now := s.Now()
 	n.Gifts = append(n.Gifts, id)
-	return Answered(ctx, s, account, n, func(t *Tx, a *Account) (made GiftDocument, err error) {
-		old, err := byCode(t, a, &a.Gifts, code)
+	return Answered(ctx, s, account, n, func(u Unit) (made GiftDocument, err error) {
+		old, err := byCode(u, &u.Gifts, code)
 		if err != nil {
 			return made, err
 		}
-		changed, err := decide(t, a, old.Gift, now)
+		changed, err := decide(u, old.Gift, now)
 		if err == nil {
-			err = Matches(ctx, func() doc.ETag { return GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}.ETag() })
+			err = Matches(ctx, func() doc.ETag { return GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}.ETag() })
 		}
 		if err != nil {
 			return made, err
 		} else if !old.Thanks.Done() {
-			nameThanker(t, &changed)
+			nameThanker(u.Tx, &changed)
 		}
-		made = GiftDocument{Gift: changed, Slug: slug(t, a, changed.Campaign)}
+		made = GiftDocument{Gift: changed, Slug: slug(u, changed.Campaign)}
 		if string(changed.AppendBody(nil)) == string(old.Body) && changed.Campaign == old.Campaign {
 			return made, nil
 		}
-		if err = SaveGift(t, a, old, &made.Gift, now); err == nil && then != nil {
-			err = then(t, a, &made.Gift)
+		if err = SaveGift(u, old, &made.Gift, now); err == nil && then != nil {
+			err = then(u, &made.Gift)
 		}
 		return made, err
 	})
 }
 
 // SaveGift writes a gift that has changed, and everything that follows from it. A receipt that says something else is replaced.
-func SaveGift(t *Tx, a *Account, old *StoredGift, changed *giving.Gift, now time.Time) error {
+func SaveGift(u Unit, old *StoredGift, changed *giving.Gift, now time.Time) error {
 	if changed.Local.IsZero() || !changed.At.Equal(old.At) {
-		changed.Local = giving.GiftClock(changed.At, a.Location())
+		changed.Local = giving.GiftClock(changed.At, u.Location())
 	}
 	if changed.Receipt != "" && changed.Receipt == old.Receipt && changed.Receipted() != old.Receipted() {
-		if err := replaceReceipt(t, a, changed, now); err != nil {
+		if err := replaceReceipt(u, changed, now); err != nil {
 			return err
 		}
 	}
 	kind, differences := giftDifferences(&old.Gift, changed)
-	revision := t.Record(a, history.GiftNoun, old.ID, kind, differences.Text())
-	t.Author.Undoes = 0 // what follows from it is no change that was taken back
+	revision := u.Record(history.GiftNoun, old.ID, kind, differences.Text())
+	u.Author.Undoes = 0 // what follows from it is no change that was taken back
 	before := old.Gift
-	if err := PutGift(t, a, changed, revision); err != nil {
+	if err := PutGift(u, changed, revision); err != nil {
 		return err
 	}
-	return afterGift(t, a, &before, changed, now)
+	return afterGift(u, &before, changed, now)
 }
 
 // giftUnit is what a batch knows of the gifts and plans of an account.
@@ -481,7 +481,7 @@ type giftUnit struct {
 }
 
 // lookUpGifts asks for what changes of gifts have named.
-func lookUpGifts(a *Account, t *Tx, all []*Needs) error {
+func lookUpGifts(u Unit, all []*Needs) error {
 	var found, gifts, plans []int64
 	for _, n := range all {
 		found, gifts = append(found, n.Campaigns...), append(gifts, n.Gifts...)
@@ -490,52 +490,52 @@ func lookUpGifts(a *Account, t *Tx, all []*Needs) error {
 		}
 	}
 	return db.First(
-		func() error { return a.Campaigns.Prefetch(t, a.Account, found) },
-		func() error { return a.Gifts.Prefetch(t, a.Account, gifts) },
-		func() error { return a.Plans.Prefetch(t, a.Account, plans) },
+		func() error { return u.Campaigns.Prefetch(u.Tx, u.Number, found) },
+		func() error { return u.Gifts.Prefetch(u.Tx, u.Number, gifts) },
+		func() error { return u.Plans.Prefetch(u.Tx, u.Number, plans) },
 	)
 }
 
 // lookUpPlanSets asks for the sets that givers join by the campaigns of their plans, which were looked up just now.
-func lookUpPlanSets(a *Account, t *Tx, all []*Needs) error {
+func lookUpPlanSets(u Unit, all []*Needs) error {
 	blocks := make(map[int64][]string)
 	for _, n := range all {
 		if n.Gift == nil || n.Gift.Campaign != nil {
 			continue
 		}
-		if plan := knownPlan(a, n.Gift); plan != nil {
-			for _, id := range givers(a, n) {
+		if plan := knownPlan(u.Account, n.Gift); plan != nil {
+			for _, id := range givers(u.Account, n) {
 				blocks[BlockOf(id)] = append(blocks[BlockOf(id)], find.GiftSets(plan.Campaign)...)
 			}
 		}
 	}
-	return LookUpBlocks(a, t, blocks)
+	return LookUpBlocks(u, blocks)
 }
 
 // lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
 // or a phone that was sent.
-func lookUpGiving(a *Account, t *Tx, all []*Needs) error {
+func lookUpGiving(u Unit, all []*Needs) error {
 	var cells []string
 	for _, n := range all {
 		for _, id := range n.Gifts {
-			if g := a.Gifts.Rows[id]; g != nil && g.Damage == nil {
+			if g := u.Gifts.Rows[id]; g != nil && g.Damage == nil {
 				cells = append(cells, giving.ShareOf(&g.Gift).Cells()...)
 			}
 		}
 		if n.Gift == nil || n.Gift.GivenAt == nil {
 			continue
 		}
-		at := giving.GiftClock(n.Gift.Time(), a.Location())
-		s := giving.Share{Currency: CurrencyOf(a, n.Gift), At: at.Unix()}
+		at := giving.GiftClock(n.Gift.Time(), u.Location())
+		s := giving.Share{Currency: CurrencyOf(u.Account, n.Gift), At: at.Unix()}
 		if n.Gift.Campaign != nil {
 			s.Campaign = *n.Gift.Campaign
 		}
-		for _, contact := range givers(a, n) {
+		for _, contact := range givers(u.Account, n) {
 			s.Contact = contact
 			cells = append(cells, s.Cells()...)
 		}
 	}
-	return a.Giving.Prefetch(t, a.Account, cells)
+	return u.Giving.Prefetch(u.Tx, u.Number, cells)
 }
 
 // CurrencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
@@ -560,7 +560,7 @@ func knownPlan(a *Account, in *giving.GiftInput) *StoredPlan {
 	if in.Plan == nil {
 		return nil
 	}
-	if plan := a.Plans.Rows[CodeID(a.Account, *in.Plan)]; plan != nil && plan.Damage == nil {
+	if plan := a.Plans.Rows[CodeID(a.Number, *in.Plan)]; plan != nil && plan.Damage == nil {
 		return plan
 	}
 	return nil
@@ -589,16 +589,16 @@ func (d GiftDocument) Resource() Resource { return Resource{Kind: GiftResource, 
 // Resource names the plan for an answer that shows it.
 func (d PlanDocument) Resource() Resource { return Resource{Kind: PlanResource, ID: d.ID} }
 
-func rereadGift(t *Tx, a *Account, id int64, _ string) (Result, error) {
-	g, err := a.Gifts.Get(t, a.Account, id)
+func rereadGift(u Unit, id int64, _ string) (Result, error) {
+	g, err := u.Gifts.Get(u.Tx, u.Number, id)
 	if err = cmp.Or(err, Missing(g == nil)); err != nil {
 		return nil, err
 	}
-	return GiftDocument{Gift: g.Gift, Slug: slug(t, a, g.Campaign)}, g.Damage
+	return GiftDocument{Gift: g.Gift, Slug: slug(u, g.Campaign)}, g.Damage
 }
 
-func rereadPlan(t *Tx, a *Account, id int64, _ string) (Result, error) {
-	p, err := a.Plans.Get(t, a.Account, id)
+func rereadPlan(u Unit, id int64, _ string) (Result, error) {
+	p, err := u.Plans.Get(u.Tx, u.Number, id)
 	if err = cmp.Or(err, Missing(p == nil)); err != nil {
 		return nil, err
 	}
@@ -615,10 +615,10 @@ func (g *StoredGift) state() (string, error) { return g.Code, g.Damage }
 func (p *StoredPlan) state() (string, error) { return p.Code, p.Damage }
 
 // byCode is a gift or a plan by its whole public id: one that only has the same sequence number is none.
-func byCode[D coded](t *Tx, a *Account, rows *Lookup[int64, D], code string) (row D, err error) {
+func byCode[D coded](u Unit, rows *Lookup[int64, D], code string) (row D, err error) {
 	var none D
-	if id := CodeID(a.Account, code); id != 0 {
-		row, err = rows.Get(t, a.Account, id)
+	if id := CodeID(u.Number, code); id != 0 {
+		row, err = rows.Get(u.Tx, u.Number, id)
 	}
 	if err != nil || row == none {
 		return none, cmp.Or(err, crm.ErrNotFound)

@@ -24,23 +24,23 @@ type giver struct {
 }
 
 // findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
-func findGiver(t *Tx, a *Account, in *giving.GiftInput, planOf int64, now time.Time) (g giver, err error) {
+func findGiver(u Unit, in *giving.GiftInput, planOf int64, now time.Time) (g giver, err error) {
 	said := in.Giver
-	if g.row, g.Other, err = matchID(t, a, in); err != nil {
+	if g.row, g.Other, err = matchID(u, in); err != nil {
 		return g, err
 	}
 	if g.row != nil || g.Other != nil && said.SharesID(g.Other.Contact) {
 		said.AddedIDs = nil // a contact has the id, perhaps of a source that the file does not tell
 	}
 	if g.row == nil && in.Contact != nil {
-		row, err := activeContact(t, a, *in.Contact, in.OfPlan)
+		row, err := activeContact(u, *in.Contact, in.OfPlan)
 		if err != nil {
 			return g, err
 		}
 		return giver{contact: row.Contact, row: row}, nil
 	}
 	if g.row == nil {
-		if err = g.match(t, a, in, planOf); err != nil || g.Skipped {
+		if err = g.match(u, in, planOf); err != nil || g.Skipped {
 			return g, err
 		}
 	}
@@ -56,7 +56,7 @@ func findGiver(t *Tx, a *Account, in *giving.GiftInput, planOf int64, now time.T
 	if err != nil {
 		return g, giving.GiverFaults(err)
 	}
-	err = CheckIDs(t, a, g.contact.ID, said.IDKeys())
+	err = CheckIDs(u, g.contact.ID, said.IDKeys())
 	if errors.As(err, new(*doc.Invalid)) {
 		if err = Fault(giving.GiverID, doc.ArchivedID); in.Anonymous { // an active one was found by it
 			err = Fault("anonymous", giving.ArchivedAnonymous)
@@ -67,8 +67,8 @@ func findGiver(t *Tx, a *Account, in *giving.GiftInput, planOf int64, now time.T
 
 // matchID finds the contact with the id of a row. Two systems may give the same id to two people, so that one of another name, who has neither the email nor the
 // phone of the row, is not the giver, but other.
-func matchID(t *Tx, a *Account, in *giving.GiftInput) (row, other *StoredContact, err error) {
-	row, err = MatchID(t, a, &in.Giver)
+func matchID(u Unit, in *giving.GiftInput) (row, other *StoredContact, err error) {
+	row, err = MatchID(u, &in.Giver)
 	if err != nil || row == nil || in.Anonymous || isNamed(in, row) {
 		return row, nil, err
 	}
@@ -85,8 +85,8 @@ func isNamed(in *giving.GiftInput, row *StoredContact) bool {
 }
 
 // match finds the contact that a gift is from by its email, or by its phone. In a file, one of another name is not the giver, unless a person has said so.
-func (g *giver) match(t *Tx, a *Account, in *giving.GiftInput, planOf int64) (err error) {
-	row, other, err := MatchFitting(t, a.Account, &in.Giver, in.Giver.ReachKeys(), func(c *crm.Contact) bool {
+func (g *giver) match(u Unit, in *giving.GiftInput, planOf int64) (err error) {
+	row, other, err := MatchFitting(u.Tx, u.Number, &in.Giver, in.Giver.ReachKeys(), func(c *crm.Contact) bool {
 		return in.Filed == nil || !in.Giver.PersonName().Contradicts(c.PersonName())
 	})
 	if g.row = row; err != nil || in.Filed == nil {
@@ -95,7 +95,7 @@ func (g *giver) match(t *Tx, a *Account, in *giving.GiftInput, planOf int64) (er
 	if row == nil && other != nil && isNamed(in, other) {
 		g.row = other
 	}
-	if err = g.matchFiled(t, a, in, planOf); err != nil || g.row != nil {
+	if err = g.matchFiled(u, in, planOf); err != nil || g.row != nil {
 		g.Other = nil // there is no question
 		return err
 	}
@@ -111,9 +111,9 @@ func (g *giver) match(t *Tx, a *Account, in *giving.GiftInput, planOf int64) (er
 }
 
 // matchFiled finds the giver by what only files tell: whose plan it is, the rows before, or a name with an address.
-func (g *giver) matchFiled(t *Tx, a *Account, in *giving.GiftInput, planOf int64) (err error) {
+func (g *giver) matchFiled(u Unit, in *giving.GiftInput, planOf int64) (err error) {
 	if planOf != 0 && (g.row == nil || g.row.ID != planOf) {
-		row, err := active(t, a, in, planOf)
+		row, err := active(u, in, planOf)
 		if err != nil {
 			return err
 		}
@@ -122,30 +122,30 @@ func (g *giver) matchFiled(t *Tx, a *Account, in *giving.GiftInput, planOf int64
 		}
 	}
 	if g.row == nil {
-		g.row, err = sameGiver(t, a, in)
+		g.row, err = sameGiver(u, in)
 	}
 	if g.row == nil && err == nil && in.Filed.Neighbors > 0 {
-		g.row, err = MatchName(t, a, &in.Giver, in.Filed.Neighbors)
+		g.row, err = MatchName(u, &in.Giver, in.Filed.Neighbors)
 	}
 	return err
 }
 
 // active is an active contact that can be read and may be called as a row calls the giver, nil where there is none. It stands for those that were merged into it, by their names.
-func active(t *Tx, a *Account, in *giving.GiftInput, id int64) (*StoredContact, error) {
+func active(u Unit, in *giving.GiftInput, id int64) (*StoredContact, error) {
 	named := false
-	row, err := Row(t, a, id)
+	row, err := Row(u, id)
 	for err == nil && row != nil && row.Damage == nil {
 		named = named || isNamed(in, row)
 		if row.Contact.MergedInto == 0 {
 			break
 		}
-		row, err = Row(t, a, row.Contact.MergedInto)
+		row, err = Row(u, row.Contact.MergedInto)
 	}
 	if err != nil || row == nil || row.Damage != nil || row.Contact.Archived() {
 		return nil, err
 	}
 	if !named {
-		named, err = mergedAs(t, a, in, row.ID)
+		named, err = mergedAs(u, in, row.ID)
 	}
 	if err != nil || !named {
 		return nil, err
@@ -157,10 +157,10 @@ func active(t *Tx, a *Account, in *giving.GiftInput, id int64) (*StoredContact, 
 const mergedLimit = 100
 
 // mergedAs tells whether a contact that was merged into another one may be called as a row calls the giver: its gifts are those of the other one by now.
-func mergedAs(t *Tx, a *Account, in *giving.GiftInput, survivor int64) (bool, error) {
-	merged, err := MergedInto(t.Conn, a.Account, survivor)
+func mergedAs(u Unit, in *giving.GiftInput, survivor int64) (bool, error) {
+	merged, err := MergedInto(u.Conn, u.Number, survivor)
 	for _, id := range merged[:min(len(merged), mergedLimit)] {
-		row, err := Row(t, a, id)
+		row, err := Row(u, id)
 		if err != nil || row != nil && row.Damage == nil && isNamed(in, row) {
 			return err == nil, err
 		}
@@ -169,19 +169,19 @@ func mergedAs(t *Tx, a *Account, in *giving.GiftInput, survivor int64) (bool, er
 }
 
 // sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived, renamed or merged since.
-func sameGiver(t *Tx, a *Account, in *giving.GiftInput) (*StoredContact, error) {
+func sameGiver(u Unit, in *giving.GiftInput) (*StoredContact, error) {
 	if in.Filed.Same == 0 {
 		return nil, nil
 	}
-	return active(t, a, in, in.Filed.Same)
+	return active(u, in, in.Filed.Same)
 }
 
 // activeContact is a contact that a gift may be from. The money of a plan has come, whether its contact is archived or not.
-func activeContact(t *Tx, a *Account, id int64, ofPlan bool) (*StoredContact, error) {
-	if Foreign(a.Account, id) {
+func activeContact(u Unit, id int64, ofPlan bool) (*StoredContact, error) {
+	if Foreign(u.Number, id) {
 		return nil, Fault("contact_id", doc.Unknown, "contacts")
 	}
-	row, err := Load(t, a.Account, id)
+	row, err := Load(u.Tx, u.Number, id)
 	switch {
 	case errors.Is(err, crm.ErrNotFound):
 		return nil, Fault("contact_id", doc.Unknown, "contacts")
@@ -202,11 +202,11 @@ func (g *giver) isMarked() bool {
 }
 
 // MarkGiver gives the giver of a gift that was there before the marks that a row of a file has, if the row is about the same person.
-func MarkGiver(t *Tx, a *Account, made *GiftDocument, in *giving.GiftInput, now time.Time) error {
+func MarkGiver(u Unit, made *GiftDocument, in *giving.GiftInput, now time.Time) error {
 	if names, _ := in.Giver.Marked(); len(names) == 0 {
 		return nil
 	}
-	row, err := active(t, a, in, made.Contact)
+	row, err := active(u, in, made.Contact)
 	if row == nil || err != nil {
 		return err
 	}
@@ -215,16 +215,16 @@ func MarkGiver(t *Tx, a *Account, made *GiftDocument, in *giving.GiftInput, now 
 		return err
 	}
 	made.Marked = true
-	_, err = g.save(t, a)
+	_, err = g.save(u)
 	return err
 }
 
 // save writes the giver, where it is new or has learned something.
-func (g *giver) save(t *Tx, a *Account) (id int64, err error) {
+func (g *giver) save(u Unit) (id int64, err error) {
 	if g.isNew {
-		return InsertContact(t, a.Account, g.contact)
+		return InsertContact(u.Tx, u.Number, g.contact)
 	}
-	_, err = ChangeContact(t, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	_, err = ChangeContact(u.Tx, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.ID, err
 }
 
@@ -244,20 +244,20 @@ func GiftsAndPlansOf(c db.Conn, account, contact int64) (gifts, plans int64, err
 }
 
 // NextGiven are some gifts and plans of a contact, plans first, as many as there are up to a limit. Those that cannot be read are left out.
-func NextGiven(t *Tx, a *Account, contact int64, limit int) (gifts, plans []int64, err error) {
-	plans, err = nextReadable(t, a, &a.Plans, sqlPlansToMove, contact, limit)
+func NextGiven(u Unit, contact int64, limit int) (gifts, plans []int64, err error) {
+	plans, err = nextReadable(u, &u.Plans, sqlPlansToMove, contact, limit)
 	if err == nil && len(plans) < limit {
-		gifts, err = nextReadable(t, a, &a.Gifts, sqlGiftsToMove, contact, limit-len(plans))
+		gifts, err = nextReadable(u, &u.Gifts, sqlGiftsToMove, contact, limit-len(plans))
 	}
 	return gifts, plans, err
 }
 
 // nextReadable asks for more rows where some cannot be read.
-func nextReadable[D coded](t *Tx, a *Account, rows *Lookup[int64, D], sql string, contact int64, limit int) (ids []int64, err error) {
+func nextReadable[D coded](u Unit, rows *Lookup[int64, D], sql string, contact int64, limit int) (ids []int64, err error) {
 	for asked := limit; ; asked *= 2 {
-		found, err := db.List(t.Conn, Number, sql, a.Account, contact, int64(asked))
+		found, err := db.List(u.Conn, Number, sql, u.Number, contact, int64(asked))
 		if err == nil {
-			err = rows.Load(t, a.Account, found)
+			err = rows.Load(u.Tx, u.Number, found)
 		}
 		if err != nil {
 			return nil, err
@@ -274,30 +274,30 @@ func nextReadable[D coded](t *Tx, a *Account, rows *Lookup[int64, D], sql string
 
 // Reassign makes gifts and plans of one contact those of another one, as it is when both turn out to be the same person: a gift keeps the name that it was given under. undoes has the changes
 // that this takes back, by the ids of gifts and plans; it may be nil.
-func Reassign(t *Tx, a *Account, gifts, plans []int64, to int64, undoes map[history.Noun]map[int64]int64) error {
-	defer func() { t.Author.Undoes = 0 }()
-	if err := db.First(func() error { return a.Plans.Load(t, a.Account, plans) }, func() error { return a.Gifts.Load(t, a.Account, gifts) }); err != nil {
+func Reassign(u Unit, gifts, plans []int64, to int64, undoes map[history.Noun]map[int64]int64) error {
+	defer func() { u.Author.Undoes = 0 }()
+	if err := db.First(func() error { return u.Plans.Load(u.Tx, u.Number, plans) }, func() error { return u.Gifts.Load(u.Tx, u.Number, gifts) }); err != nil {
 		return err
 	}
 	for _, id := range plans {
-		p := a.Plans.Rows[id]
+		p := u.Plans.Rows[id]
 		if p.Damage != nil {
 			return p.Damage
 		}
 		changed := p.Plan
-		changed.Contact, t.Author.Undoes = to, undoes[history.PlanNoun][id]
-		if err := SavePlan(t, a, p, &changed); err != nil {
+		changed.Contact, u.Author.Undoes = to, undoes[history.PlanNoun][id]
+		if err := SavePlan(u, p, &changed); err != nil {
 			return err
 		}
 	}
-	return moveGifts(t, a, gifts, to, undoes[history.GiftNoun])
+	return moveGifts(u, gifts, to, undoes[history.GiftNoun])
 }
 
 // moveGifts looks up all that it writes to together: a contact may have many gifts.
-func moveGifts(t *Tx, a *Account, ids []int64, to int64, undoes map[int64]int64) error {
+func moveGifts(u Unit, ids []int64, to int64, undoes map[int64]int64) error {
 	var changes []Derivation
 	for _, id := range ids {
-		g := a.Gifts.Rows[id]
+		g := u.Gifts.Rows[id]
 		if g.Damage != nil {
 			return g.Damage
 		}
@@ -305,22 +305,22 @@ func moveGifts(t *Tx, a *Account, ids []int64, to int64, undoes map[int64]int64)
 		moved.Contact = to
 		changes = append(changes, Derivation{ID: id, Before: find.GiftRows(&g.Gift), After: find.GiftRows(&moved)})
 	}
-	if err := LookUpDerived(t, a, changes); err != nil {
+	if err := LookUpDerived(u, changes); err != nil {
 		return err
 	}
 	givers := map[int64]bool{to: true}
 	for _, id := range ids {
-		before := a.Gifts.Rows[id].Gift
+		before := u.Gifts.Rows[id].Gift
 		after := before
-		after.Contact, t.Author.Undoes = to, undoes[id]
+		after.Contact, u.Author.Undoes = to, undoes[id]
 		kind, differences := giftDifferences(&before, &after)
-		if err := PutGift(t, a, &after, t.Record(a, history.GiftNoun, id, kind, differences.Text())); err != nil {
+		if err := PutGift(u, &after, u.Record(history.GiftNoun, id, kind, differences.Text())); err != nil {
 			return err
 		}
 		givers[before.Contact] = true
 	}
 	for contact := range givers {
-		if err := settleStats(t, a, contact); err != nil {
+		if err := settleStats(u, contact); err != nil {
 			return err
 		}
 	}

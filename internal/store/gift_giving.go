@@ -24,47 +24,47 @@ const maxSum = 1 << 52
 
 // SaveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
 // nothing that it should tell.
-func SaveStats(t *Tx, a *Account, contact int64, before, after *giving.Gift, kind history.Kind, data string) error {
-	if t.Drops() {
+func SaveStats(u Unit, contact int64, before, after *giving.Gift, kind history.Kind, data string) error {
+	if u.Drops() {
 		return nil // nothing is decided by them
 	}
-	row, err := Row(t, a, contact)
+	row, err := Row(u, contact)
 	if err != nil || row == nil || row.Damage != nil {
 		return err // a damaged document is told of by a check, which also repairs these numbers
 	}
-	sums, err := a.Giving.Get(t, a.Account, giving.Cell(0, 0, a.Currency, contact))
+	sums, err := u.Giving.Get(u.Tx, u.Number, giving.Cell(0, 0, u.Currency, contact))
 	if err != nil {
 		return err
 	}
-	stats, at := StatsOf(sums, a.Currency), row.Trace
+	stats, at := StatsOf(sums, u.Currency), row.Trace
 	at.Given = GivenOf(sums)
-	if at.LastGift, err = lastGift(t, row, before, after); err != nil {
+	if at.LastGift, err = lastGift(u.Tx, row, before, after); err != nil {
 		return err
 	}
 	switch {
 	case kind != 0:
-		at.Revision = t.Record(a, history.ContactNoun, contact, kind, data)
+		at.Revision = u.Record(history.ContactNoun, contact, kind, data)
 	case stats == row.Contact.Stats && at == row.Trace:
 		return nil
 	}
-	PutColumns(t, a, row, stats, at)
+	PutColumns(u, row, stats, at)
 	return nil
 }
 
 // settleStats is SaveStats after many gifts of a contact have moved.
-func settleStats(t *Tx, a *Account, contact int64) error {
-	row, err := Row(t, a, contact)
+func settleStats(u Unit, contact int64) error {
+	row, err := Row(u, contact)
 	if err != nil || row == nil || row.Damage != nil {
 		return err
 	}
-	sums, err := a.Giving.Get(t, a.Account, giving.Cell(0, 0, a.Currency, contact))
+	sums, err := u.Giving.Get(u.Tx, u.Number, giving.Cell(0, 0, u.Currency, contact))
 	if err != nil {
 		return err
 	}
-	stats, at := StatsOf(sums, a.Currency), row.Trace
+	stats, at := StatsOf(sums, u.Currency), row.Trace
 	at.Given = GivenOf(sums)
-	if at.LastGift, err = findLastGift(t, contact); err == nil {
-		PutColumns(t, a, row, stats, at)
+	if at.LastGift, err = findLastGift(u.Tx, contact); err == nil {
+		PutColumns(u, row, stats, at)
 	}
 	return err
 }

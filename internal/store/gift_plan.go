@@ -64,11 +64,11 @@ func (d PlanDocument) Append(dst []byte) []byte {
 func (d PlanDocument) ETag() doc.ETag { return doc.TagOf(d.Append(nil)) }
 
 // planOf is the plan that an input names, nil for none.
-func planOf(t *Tx, a *Account, code *string) (*giving.Plan, error) {
+func planOf(u Unit, code *string) (*giving.Plan, error) {
 	if code == nil || *code == "" {
 		return nil, nil
 	}
-	plan, err := byCode(t, a, &a.Plans, *code)
+	plan, err := byCode(u, &u.Plans, *code)
 	if errors.Is(err, crm.ErrNotFound) {
 		return nil, Fault("plan_id", doc.Unknown, "plans")
 	}
@@ -79,8 +79,8 @@ func planOf(t *Tx, a *Account, code *string) (*giving.Plan, error) {
 }
 
 // payPlan moves the plan of a gift on.
-func payPlan(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
-	plan, err := byCode(t, a, &a.Plans, g.PlanCode)
+func payPlan(u Unit, g *giving.Gift, now time.Time) error {
+	plan, err := byCode(u, &u.Plans, g.PlanCode)
 	if err != nil {
 		return err
 	}
@@ -88,25 +88,25 @@ func payPlan(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
 	if string(paid.AppendBody(nil)) == string(plan.Body) {
 		return nil
 	}
-	return SavePlan(t, a, plan, &paid)
+	return SavePlan(u, plan, &paid)
 }
 
 // SavePlan writes a plan that has changed, and notes what did.
-func SavePlan(t *Tx, a *Account, old *StoredPlan, p *giving.Plan) error {
-	return PutPlan(t, a, p, t.Record(a, history.PlanNoun, p.ID, history.DidUpdate, old.Differences(p).Text()))
+func SavePlan(u Unit, old *StoredPlan, p *giving.Plan) error {
+	return PutPlan(u, p, u.Record(history.PlanNoun, p.ID, history.DidUpdate, old.Differences(p).Text()))
 }
 
 // PutPlan is the one way in which a plan changes, as PutGift is that of a gift.
-func PutPlan(t *Tx, a *Account, p *giving.Plan, revision int64) error {
+func PutPlan(u Unit, p *giving.Plan, revision int64) error {
 	body := p.AppendBody(make([]byte, 0, UsualBody))
 	var before *find.Rows
-	write := t.Insert
-	if was := a.Plans.Rows[p.ID]; was != nil {
-		before, write = find.PlanRows(&was.Plan), t.Save
+	write := u.Insert
+	if was := u.Plans.Rows[p.ID]; was != nil {
+		before, write = find.PlanRows(&was.Plan), u.Save
 	}
-	a.Plans.Rows[p.ID] = &StoredPlan{Plan: *p, Body: body, Revision: revision}
-	write(PlanTable, PlanValues(a.Account, revision, p, body)...)
-	return Derive(t, a, p.ID, before, find.PlanRows(p))
+	u.Plans.Rows[p.ID] = &StoredPlan{Plan: *p, Body: body, Revision: revision}
+	write(PlanTable, PlanValues(u.Number, revision, p, body)...)
+	return Derive(u, p.ID, before, find.PlanRows(p))
 }
 
 // PlanValues are the columns of a plan. They follow from its document.
@@ -123,28 +123,28 @@ func (s *Store) CreatePlan(ctx context.Context, account int64, in giving.PlanInp
 	if in.Contact == nil {
 		n.Keys = in.Giver.MatchKeys()
 	}
-	return Answered(ctx, s, account, n, func(t *Tx, a *Account) (PlanDocument, error) {
-		return createPlan(t, a, &in, now)
+	return Answered(ctx, s, account, n, func(u Unit) (PlanDocument, error) {
+		return createPlan(u, &in, now)
 	})
 }
 
 // createPlan decides everything before it writes anything.
-func createPlan(t *Tx, a *Account, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
-	_, campaignErr := campaignOf(t, a, &in.GiftInput)
-	giver, giverErr := findGiver(t, a, &in.GiftInput, 0, now)
-	if err := FirstOrFaults(giverErr, campaignErr, freeReference(t, a, find.PlanReference, in.ExternalID, "")); err != nil {
+func createPlan(u Unit, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
+	_, campaignErr := campaignOf(u, &in.GiftInput)
+	giver, giverErr := findGiver(u, &in.GiftInput, 0, now)
+	if err := FirstOrFaults(giverErr, campaignErr, freeReference(u, find.PlanReference, in.ExternalID, "")); err != nil {
 		return made, err
 	}
 	made.Created, made.NewGiver = true, giver.isNew
-	if made.Plan, err = giving.NewPlan(in, &giver.contact, CurrencyOf(a, &in.GiftInput), now); err != nil {
+	if made.Plan, err = giving.NewPlan(in, &giver.contact, CurrencyOf(u.Account, &in.GiftInput), now); err != nil {
 		return made, err
 	}
-	if err := roomForPlan(a); err != nil {
+	if err := roomForPlan(u.Account); err != nil {
 		return made, err
 	}
-	contact, err := giver.save(t, a)
+	contact, err := giver.save(u)
 	if err == nil {
-		_, err = insertPlan(t, a, &made.Plan, contact)
+		_, err = insertPlan(u, &made.Plan, contact)
 	}
 	return made, err
 }
@@ -157,22 +157,22 @@ func roomForPlan(a *Account) error {
 }
 
 // insertPlan writes a new plan of a contact.
-func insertPlan(t *Tx, a *Account, p *giving.Plan, contact int64) (code string, err error) {
-	a.Touch(t)
-	a.PlanSeq++
-	p.Contact, p.ID = contact, doc.MakeID(a.Account, a.PlanSeq)
+func insertPlan(u Unit, p *giving.Plan, contact int64) (code string, err error) {
+	u.Touch()
+	u.PlanSeq++
+	p.Contact, p.ID = contact, doc.MakeID(u.Number, u.PlanSeq)
 	p.Code = giving.NewCode(p.Code, p.ID)
-	if err := PutPlan(t, a, p, t.Record(a, history.PlanNoun, p.ID, history.DidCreate, "")); err != nil {
+	if err := PutPlan(u, p, u.Record(history.PlanNoun, p.ID, history.DidCreate, "")); err != nil {
 		return "", err
 	}
-	return p.Code, mentionPlan(t, a, p)
+	return p.Code, mentionPlan(u, p)
 }
 
 // mentionPlan notes a new plan in the history of its contact.
-func mentionPlan(t *Tx, a *Account, p *giving.Plan) error {
-	row, err := Row(t, a, p.Contact)
+func mentionPlan(u Unit, p *giving.Plan) error {
+	row, err := Row(u, p.Contact)
 	if err == nil && row != nil && row.Damage == nil {
-		Mention(t, a, row, history.DidPlan, history.PlanMention(p))
+		Mention(u, row, history.DidPlan, history.PlanMention(p))
 	}
 	return err
 }
@@ -196,13 +196,13 @@ func (s *Store) UpdatePlanRecord(ctx context.Context, account int64, code string
 	if n.Plan = CodeID(account, code); n.Plan == 0 {
 		return PlanDocument{}, crm.ErrNotFound
 	}
-	return Answered(ctx, s, account, n, func(t *Tx, a *Account) (made PlanDocument, err error) {
-		old, err := byCode(t, a, &a.Plans, code)
+	return Answered(ctx, s, account, n, func(u Unit) (made PlanDocument, err error) {
+		old, err := byCode(u, &u.Plans, code)
 		if err != nil {
 			return made, err
 		}
-		_, campaignErr := campaignOf(t, a, &in.GiftInput)
-		if err := FirstOrFaults(campaignErr, freeReference(t, a, find.PlanReference, in.ExternalID, old.ExternalID)); err != nil {
+		_, campaignErr := campaignOf(u, &in.GiftInput)
+		if err := FirstOrFaults(campaignErr, freeReference(u, find.PlanReference, in.ExternalID, old.ExternalID)); err != nil {
 			return made, err
 		}
 		if made.Plan, err = old.Change(&in, now); err == nil {
@@ -214,9 +214,9 @@ func (s *Store) UpdatePlanRecord(ctx context.Context, account int64, code string
 		if string(made.AppendBody(nil)) == string(old.Body) {
 			return made, nil
 		}
-		err = SavePlan(t, a, old, &made.Plan)
+		err = SavePlan(u, old, &made.Plan)
 		if err == nil && s.PlanEnded != nil && made.Status == giving.Ended && old.Status != giving.Ended {
-			err = s.PlanEnded(t, a, &made.Plan)
+			err = s.PlanEnded(u, &made.Plan)
 		}
 		return made, err
 	})
@@ -383,20 +383,20 @@ func SeqIDs(account, from, to int64) []int64 {
 // What payment providers tell becomes gifts and plans here, in the unit of work of package donations.
 
 // GiftCalled is the gift with an external id, nil where there is none.
-func GiftCalled(t *Tx, a *Account, reference string) (*StoredGift, error) {
-	return giftReferred(t, a, reference)
+func GiftCalled(u Unit, reference string) (*StoredGift, error) {
+	return giftReferred(u, reference)
 }
 
 // PlanCalled is the plan with an external id, nil where there is none.
-func PlanCalled(t *Tx, a *Account, reference string) (*StoredPlan, error) {
+func PlanCalled(u Unit, reference string) (*StoredPlan, error) {
 	if reference == "" {
 		return nil, nil
 	}
-	id, err := a.References.Get(t, a.Account, find.PlanReference+reference)
+	id, err := u.References.Get(u.Tx, u.Number, find.PlanReference+reference)
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	plan, err := a.Plans.Get(t, a.Account, id)
+	plan, err := u.Plans.Get(u.Tx, u.Number, id)
 	if err != nil || plan == nil {
 		return nil, err
 	}
@@ -413,22 +413,22 @@ func ProvidersNeeds(account int64, in *giving.GiftInput, plan string) Needs {
 }
 
 // RecordPlan makes a plan. Its giver is found as that of a gift.
-func RecordPlan(t *Tx, a *Account, in *giving.PlanInput, now time.Time) (giving.Plan, error) {
-	made, err := createPlan(t, a, in, now)
+func RecordPlan(u Unit, in *giving.PlanInput, now time.Time) (giving.Plan, error) {
+	made, err := createPlan(u, in, now)
 	return made.Plan, err
 }
 
 // ThankAtOnce thanks for a gift that has arrived by mail, with a receipt where there can be one. Where no mail can be, the gift waits until someone decides.
-func (s *Store) ThankAtOnce(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
-	return s.thankAtOnce(t, a, g, now)
+func (s *Store) ThankAtOnce(u Unit, g *giving.Gift, now time.Time) error {
+	return s.thankAtOnce(u, g, now)
 }
 
 // Stored is a gift that the unit of work has loaded or written.
 func Stored(a *Account, id int64) *StoredGift { return a.Gifts.Rows[id] }
 
 // HasCampaign tells whether a campaign that the change has named is one of the account's own.
-func HasCampaign(t *Tx, a *Account, id int64) bool {
-	found, err := campaignOf(t, a, &giving.GiftInput{Campaign: &id})
+func HasCampaign(u Unit, id int64) bool {
+	found, err := campaignOf(u, &giving.GiftInput{Campaign: &id})
 	return err == nil && found != nil
 }
 

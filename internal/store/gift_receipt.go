@@ -73,12 +73,12 @@ func (s *Store) ReceiptYears(ctx context.Context, account int64) (first, last in
 // IssueReceipt makes the receipt for a gift, or finds the one that was made. Of several who ask at once, all get the same.
 func (s *Store) IssueReceipt(ctx context.Context, account int64, code string) (GiftDocument, error) {
 	now := s.Now()
-	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}}, func(t *Tx, a *Account) (made GiftDocument, err error) {
-		old, err := byCode(t, a, &a.Gifts, code)
+	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}}, func(u Unit) (made GiftDocument, err error) {
+		old, err := byCode(u, &u.Gifts, code)
 		if err != nil {
 			return made, err
 		}
-		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
+		made = GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}
 		err = Matches(ctx, made.ETag)
 		if err == nil {
 			err = old.CheckVoided()
@@ -86,8 +86,8 @@ func (s *Store) IssueReceipt(ctx context.Context, account int64, code string) (G
 		if err != nil || old.Receipt != "" {
 			return made, err
 		}
-		if _, err = issueReceipt(t, a, &made.Gift, "", now); err == nil {
-			made.Created, err = true, SaveGift(t, a, old, &made.Gift, now)
+		if _, err = issueReceipt(u, &made.Gift, "", now); err == nil {
+			made.Created, err = true, SaveGift(u, old, &made.Gift, now)
 		}
 		return made, err
 	})
@@ -141,39 +141,39 @@ func writeReceipt(c db.Conn, account int64, g *giving.Gift, contact *crm.Contact
 }
 
 // issueReceipt makes the next receipt of the year for a gift, which is saved afterwards. The account is locked, so no other one gets the number.
-func issueReceipt(t *Tx, a *Account, g *giving.Gift, replaces string, now time.Time) (r thanks.Receipt, err error) {
-	row, err := Load(t, a.Account, g.Contact)
+func issueReceipt(u Unit, g *giving.Gift, replaces string, now time.Time) (r thanks.Receipt, err error) {
+	row, err := Load(u.Tx, u.Number, g.Contact)
 	if err == nil && row.Contact.Erased() {
 		err = crm.ErrNotFound
 	}
 	if err != nil {
 		return r, err
 	}
-	issued := a.Clock(now)
+	issued := u.Clock(now)
 	first := thanks.FirstReceipt(issued.Year())
-	last, err := t.Int(sqlLastReceipt, a.Account, first, first+thanks.ReceiptsAYear)
+	last, err := u.Int(sqlLastReceipt, u.Number, first, first+thanks.ReceiptsAYear)
 	if err != nil {
 		return r, err
 	}
 	r = thanks.Receipt{ID: max(first, last) + 1, Gift: g.ID, GiftCode: g.Code, Amount: g.Left(), Currency: g.Currency, IssuedAt: now}
-	if r.Text, err = writeReceipt(t.Conn, a.Account, g, &row.Contact, nil, r.Code(), replaces, issued); err != nil {
+	if r.Text, err = writeReceipt(u.Conn, u.Number, g, &row.Contact, nil, r.Code(), replaces, issued); err != nil {
 		return r, err
 	}
 	said, err := json.Marshal(r.Text)
 	if err != nil {
 		return r, err
 	}
-	t.Insert(ReceiptTable, a.Account, r.ID, g.ID, r.Amount, r.Currency, Seconds(now), int64(0), int64(0), string(said))
+	u.Insert(ReceiptTable, u.Number, r.ID, g.ID, r.Amount, r.Currency, Seconds(now), int64(0), int64(0), string(said))
 	g.Receipt = r.Code()
 	return r, nil
 }
 
 // replaceReceipt voids the receipt for a gift that was changed, and makes another one if anything is left. Where that cannot be made, the gift has none until someone asks for it.
-func replaceReceipt(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
+func replaceReceipt(u Unit, g *giving.Gift, now time.Time) error {
 	old := g.Receipt
 	var next thanks.Receipt
 	if g.Receipt = ""; g.HasArrived() {
-		made, err := issueReceipt(t, a, g, old, now)
+		made, err := issueReceipt(u, g, old, now)
 		switch {
 		case err == nil:
 			next = made
@@ -181,7 +181,7 @@ func replaceReceipt(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
 			return err
 		}
 	}
-	return t.Run(sqlVoidReceipt, a.Account, thanks.ReceiptID(old), Seconds(now), next.ID)
+	return u.Run(sqlVoidReceipt, u.Number, thanks.ReceiptID(old), Seconds(now), next.ID)
 }
 
 // PaperOf is the size of paper where a currency is used.

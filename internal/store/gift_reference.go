@@ -18,20 +18,20 @@ import (
 // Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
 
 // giftReferred is the gift with an external id, nil where there is none.
-func giftReferred(t *Tx, a *Account, reference string) (*StoredGift, error) {
+func giftReferred(u Unit, reference string) (*StoredGift, error) {
 	if reference == "" {
 		return nil, nil
 	}
-	id, err := a.References.Get(t, a.Account, find.GiftReference+reference)
+	id, err := u.References.Get(u.Tx, u.Number, find.GiftReference+reference)
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	found, err := a.Gifts.Get(t, a.Account, id)
+	found, err := u.Gifts.Get(u.Tx, u.Number, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case found == nil:
-		return nil, &Damaged{Table: GiftTable.Name, ID: id, Account: a.Account}
+		return nil, &Damaged{Table: GiftTable.Name, ID: id, Account: u.Number}
 	}
 	return found, found.Damage
 }
@@ -69,12 +69,12 @@ func otherReferences(in *giving.GiftInput) (references []string) {
 }
 
 // knownByOther is the gift that has another id of a row, if it is the same payment. One that is not has an id that means something else, so that the new gift goes without it.
-func knownByOther(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+func knownByOther(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
 	if in.Filed == nil {
 		return made, nil
 	}
 	for _, reference := range otherReferences(in) {
-		found, err := giftReferred(t, a, strings.TrimPrefix(reference, find.GiftReference))
+		found, err := giftReferred(u, strings.TrimPrefix(reference, find.GiftReference))
 		if err != nil {
 			return made, err
 		}
@@ -84,7 +84,7 @@ func knownByOther(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made 
 		named := *in
 		named.FromRow = reference == find.GiftReference+in.Filed.Earlier // no other id was made from all that the row says
 		if made, err = knownGift(found.Gift, &named, now); err == nil {
-			made.Slug = slug(t, a, found.Campaign)
+			made.Slug = slug(u, found.Campaign)
 			return made, nil
 		}
 		made = GiftDocument{}
@@ -94,9 +94,9 @@ func knownByOther(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made 
 }
 
 // dropTakenIDs leaves out ids that lead to another gift.
-func dropTakenIDs(t *Tx, a *Account, g *giving.Gift) (err error) {
+func dropTakenIDs(u Unit, g *giving.Gift) (err error) {
 	g.IDs = slices.DeleteFunc(slices.Clone(g.IDs), func(id crm.ExternalID) bool {
-		other, failed := a.References.Get(t, a.Account, find.IDReference(id))
+		other, failed := u.References.Get(u.Tx, u.Number, find.IDReference(id))
 		err = cmp.Or(err, failed)
 		return other != 0 && other != g.ID
 	})
@@ -104,11 +104,11 @@ func dropTakenIDs(t *Tx, a *Account, g *giving.Gift) (err error) {
 }
 
 // freeReference refuses an external id that another gift or plan has than the one whose own it is.
-func freeReference(t *Tx, a *Account, kind string, sent *string, own string) error {
+func freeReference(u Unit, kind string, sent *string, own string) error {
 	if sent == nil || *sent == "" || *sent == own {
 		return nil
 	}
-	id, err := a.References.Get(t, a.Account, kind+*sent)
+	id, err := u.References.Get(u.Tx, u.Number, kind+*sent)
 	if err == nil && id != 0 {
 		err = Fault("external_id", referenceTaken[kind])
 	}
@@ -134,15 +134,15 @@ func filedReferences(filed *giving.Filed) (references []string) {
 }
 
 // planNamed is the plan that a gift names by its id or by what it is called elsewhere, nil for none.
-func planNamed(t *Tx, a *Account, in *giving.GiftInput) (*giving.Plan, error) {
+func planNamed(u Unit, in *giving.GiftInput) (*giving.Plan, error) {
 	if in.Filed == nil || in.Filed.Plan == "" || in.Plan != nil && *in.Plan != "" {
-		return planOf(t, a, in.Plan)
+		return planOf(u, in.Plan)
 	}
-	id, err := a.References.Get(t, a.Account, find.PlanReference+in.Filed.Plan)
+	id, err := u.References.Get(u.Tx, u.Number, find.PlanReference+in.Filed.Plan)
 	if err != nil || id == 0 {
 		return nil, err
 	}
-	plan, err := a.Plans.Get(t, a.Account, id)
+	plan, err := u.Plans.Get(u.Tx, u.Number, id)
 	switch {
 	case err != nil || plan == nil:
 		return nil, err
@@ -153,15 +153,15 @@ func planNamed(t *Tx, a *Account, in *giving.GiftInput) (*giving.Plan, error) {
 }
 
 // aboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come; isNone tells that the row is neither, or that its pledge is not known.
-func aboutPledge(t *Tx, a *Account, in *giving.GiftInput) (made GiftDocument, isNone bool, err error) {
+func aboutPledge(u Unit, in *giving.GiftInput) (made GiftDocument, isNone bool, err error) {
 	if !in.NamesPledge() {
 		return made, true, nil
 	}
-	found, err := giftReferred(t, a, in.Filed.Pledge)
+	found, err := giftReferred(u, in.Filed.Pledge)
 	if err != nil || found == nil {
 		return made, true, err
 	}
-	giver, err := Row(t, a, found.Contact)
+	giver, err := Row(u, found.Contact)
 	switch {
 	case err != nil:
 		return made, true, err
@@ -180,15 +180,15 @@ func aboutPledge(t *Tx, a *Account, in *giving.GiftInput) (made GiftDocument, is
 }
 
 // namePledge finds the pledge of a payment whose row names none: the only open one of the giver that is as large, or the only one of these for the same campaign.
-func namePledge(t *Tx, a *Account, in *giving.GiftInput, giver int64) error {
+func namePledge(u Unit, in *giving.GiftInput, giver int64) error {
 	if in.Filed == nil || !in.Filed.Pays || in.Filed.Pledge != "" || giver == 0 {
 		return nil
 	}
-	ids, err := lastGiven(t, a, giver)
+	ids, err := lastGiven(u, giver)
 	if err != nil {
 		return err
 	}
-	open := giving.PledgesPaid(loadedOf(a, giver, ids), in, CurrencyOf(a, in))
+	open := giving.PledgesPaid(loadedOf(u.Account, giver, ids), in, CurrencyOf(u.Account, in))
 	if len(open) == 1 {
 		in.Filed.Pledge = open[0].ExternalID
 	}
@@ -209,66 +209,66 @@ func loadedOf(a *Account, giver int64, ids []int64) (all []*giving.Gift) {
 const sqlPayments = `SELECT id FROM external_reference WHERE account_id = $1 AND reference >= $2 AND reference < $3 ORDER BY reference`
 
 // payEarlier makes a new pledge smaller by the payments of it that came in files before.
-func payEarlier(t *Tx, a *Account, pledge *giving.Gift, now time.Time) error {
+func payEarlier(u Unit, pledge *giving.Gift, now time.Time) error {
 	if pledge.Status != giving.Pending || pledge.ExternalID == "" {
 		return nil
 	}
 	start := find.PaymentReferences(pledge.ExternalID)
-	payments, err := db.List(t.Conn, Number, sqlPayments, a.Account, start, start+"\U0010FFFF")
+	payments, err := db.List(u.Conn, Number, sqlPayments, u.Number, start, start+"\U0010FFFF")
 	if err == nil {
-		err = a.Gifts.Load(t, a.Account, payments)
+		err = u.Gifts.Load(u.Tx, u.Number, payments)
 	}
 	for _, id := range payments {
-		if payment := a.Gifts.Rows[id]; err == nil && payment != nil && payment.Damage == nil {
-			err = payPledge(t, a, &payment.Gift, &giving.Filed{Pledge: pledge.ExternalID}, now)
+		if payment := u.Gifts.Rows[id]; err == nil && payment != nil && payment.Damage == nil {
+			err = payPledge(u, &payment.Gift, &giving.Filed{Pledge: pledge.ExternalID}, now)
 		}
 	}
 	return err
 }
 
 // payPledge makes the pledge smaller that a row of a file names with a payment that has come. One of another giver is a pledge that another system calls so.
-func payPledge(t *Tx, a *Account, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
+func payPledge(u Unit, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
 	if filed == nil {
 		return nil
 	}
-	found, err := giftReferred(t, a, filed.Pledge)
+	found, err := giftReferred(u, filed.Pledge)
 	if err != nil || found == nil || found.Contact != payment.Contact || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
 	paid := found.PayPledge(payment.Payment().Amount, now)
-	return SaveGift(t, a, found, &paid, now)
+	return SaveGift(u, found, &paid, now)
 }
 
 // UnpayPledge takes back what a payment that is withdrawn has made of a pledge. later is that of one that came after it: one that came before has a change of its own for that.
-func UnpayPledge(t *Tx, a *Account, payment *giving.Gift, later bool, now time.Time) error {
+func UnpayPledge(u Unit, payment *giving.Gift, later bool, now time.Time) error {
 	for _, id := range payment.IDs {
 		if id.Source != giving.PledgeSource || payment.Net() <= 0 {
 			continue
 		}
-		pledge, err := giftReferred(t, a, id.Value)
+		pledge, err := giftReferred(u, id.Value)
 		if err != nil || pledge == nil || pledge.Contact != payment.Contact || later && pledge.ID < payment.ID || pledge.Currency != payment.Currency {
 			return err
 		}
 		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {
-			return SaveGift(t, a, pledge, &raised, now)
+			return SaveGift(u, pledge, &raised, now)
 		}
 	}
 	return nil
 }
 
 // RecordRefund gives back what a row of a file says. A refund whose gift is not known waits for it.
-func RecordRefund(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
+func RecordRefund(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
 	original, reference := in.Filed.Original(*in.ExternalID)
-	waiting, err := giftReferred(t, a, reference)
+	waiting, err := giftReferred(u, reference)
 	if err != nil {
 		return made, err
 	}
 	if waiting != nil && !waiting.Waits() {
 		waiting = nil
 	}
-	found, err := giftReferred(t, a, original)
+	found, err := giftReferred(u, original)
 	if err == nil && (found == nil || found == waiting) {
-		found, err = takenBack(t, a, in, reference)
+		found, err = takenBack(u, in, reference)
 	}
 	switch {
 	case err != nil:
@@ -277,21 +277,21 @@ func RecordRefund(t *Tx, a *Account, in *giving.GiftInput, now time.Time) (made 
 	case waiting != nil:
 		return GiftDocument{Gift: waiting.Gift, Existing: true}, nil
 	default:
-		return recordWaiting(t, a, in, reference, now)
+		return recordWaiting(u, in, reference, now)
 	}
-	made.Slug = slug(t, a, found.Campaign)
+	made.Slug = slug(u, found.Campaign)
 	if made.Gift, made.Existing, err = found.RefundFiled(reference, in); err != nil {
 		return made, err
 	}
 	made.Counted = made.Net() - found.Net()
 	if !made.Existing {
-		err = SaveGift(t, a, found, &made.Gift, now)
+		err = SaveGift(u, found, &made.Gift, now)
 	} else if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
-		t.Touch()
-		err = PutGift(t, a, &made.Gift, found.Revision)
+		u.Tx.Touch()
+		err = PutGift(u, &made.Gift, found.Revision)
 	}
 	if err == nil && waiting != nil {
-		err = endWaiting(t, a, []*StoredGift{waiting}, now)
+		err = endWaiting(u, []*StoredGift{waiting}, now)
 	}
 	return made, err
 }
@@ -303,12 +303,12 @@ const sqlTakenBack = `SELECT id FROM gift WHERE account_id = $1 AND contact_id =
 const MostTakenBack int64 = 100
 
 // takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with, or else the only one of the donor that fits; nil for none.
-func takenBack(t *Tx, a *Account, in *giving.GiftInput, reference string) (*StoredGift, error) {
+func takenBack(u Unit, in *giving.GiftInput, reference string) (*StoredGift, error) {
 	if in.Filed.RefundOf != "" {
 		return nil, nil
 	}
 	for _, mention := range append(otherReferences(in), in.Filed.Mentions...) {
-		found, err := giftReferred(t, a, strings.TrimPrefix(mention, find.GiftReference))
+		found, err := giftReferred(u, strings.TrimPrefix(mention, find.GiftReference))
 		if err != nil {
 			return nil, err
 		}
@@ -318,35 +318,35 @@ func takenBack(t *Tx, a *Account, in *giving.GiftInput, reference string) (*Stor
 			}
 		}
 	}
-	contact, err := payer(t, a, in)
+	contact, err := payer(u, in)
 	if err != nil || contact == 0 {
 		return nil, err
 	}
-	ids, err := lastGiven(t, a, contact)
+	ids, err := lastGiven(u, contact)
 	if err != nil {
 		return nil, err
 	}
-	all := loadedOf(a, contact, ids)
+	all := loadedOf(u.Account, contact, ids)
 	if at := giving.TakenBack(all, reference, in); at >= 0 {
-		return a.Gifts.Rows[all[at].ID], nil
+		return u.Gifts.Rows[all[at].ID], nil
 	}
 	return nil, nil
 }
 
 // lastGiven are the last gifts of a contact, which are loaded: those that are written, those of the unit of work, and those that a dry run has decided about. They are none where there are too many.
-func lastGiven(t *Tx, a *Account, contact int64) (ids []int64, err error) {
-	if ids, err = db.List(t.Conn, Number, sqlTakenBack, a.Account, contact, MostTakenBack+1); err != nil || int64(len(ids)) > MostTakenBack {
+func lastGiven(u Unit, contact int64) (ids []int64, err error) {
+	if ids, err = db.List(u.Conn, Number, sqlTakenBack, u.Number, contact, MostTakenBack+1); err != nil || int64(len(ids)) > MostTakenBack {
 		return nil, err
 	}
-	if a.Given != nil {
-		if ids, err = a.Given(contact, ids); err != nil {
+	if u.Given != nil {
+		if ids, err = u.Given(contact, ids); err != nil {
 			return nil, err
 		}
 	}
-	if err = a.Gifts.Load(t, a.Account, ids); err != nil {
+	if err = u.Gifts.Load(u.Tx, u.Number, ids); err != nil {
 		return nil, err
 	}
-	for id, g := range a.Gifts.Rows {
+	for id, g := range u.Gifts.Rows {
 		if g != nil && g.Contact == contact {
 			ids = append(ids, id)
 		}
@@ -356,14 +356,14 @@ func lastGiven(t *Tx, a *Account, contact int64) (ids []int64, err error) {
 }
 
 // payer is the contact that a refund goes to, as far as its row tells; 0 is not known.
-func payer(t *Tx, a *Account, in *giving.GiftInput) (int64, error) {
+func payer(u Unit, in *giving.GiftInput) (int64, error) {
 	if in.Contact != nil {
 		return *in.Contact, nil
 	}
-	row, _, err := matchID(t, a, in)
+	row, _, err := matchID(u, in)
 	if row == nil && err == nil {
 		var g giver
-		err = g.match(t, a, in, 0)
+		err = g.match(u, in, 0)
 		row = g.row
 	}
 	if row == nil || err != nil {
@@ -391,10 +391,10 @@ func calledElsewhere(in *giving.GiftInput) (ids []string) {
 }
 
 // meetWaiting gives a gift the refunds that have waited for it, which are no gifts of their own any more.
-func meetWaiting(t *Tx, a *Account, made *GiftDocument, in *giving.GiftInput) (met []*StoredGift, err error) {
+func meetWaiting(u Unit, made *GiftDocument, in *giving.GiftInput) (met []*StoredGift, err error) {
 	before := made.Net()
 	for _, called := range calledElsewhere(in) {
-		all, err := waitingFor(t, a, called)
+		all, err := waitingFor(u, called)
 		if err != nil {
 			return nil, err
 		}
@@ -410,18 +410,18 @@ func meetWaiting(t *Tx, a *Account, made *GiftDocument, in *giving.GiftInput) (m
 }
 
 // waitingFor are the refunds that wait, or have waited, for a gift that is called so elsewhere.
-func waitingFor(t *Tx, a *Account, called string) (all []*StoredGift, err error) {
+func waitingFor(u Unit, called string) (all []*StoredGift, err error) {
 	for {
-		id, err := a.References.Get(t, a.Account, find.IDReference(giving.WaitingID(len(all), called)))
+		id, err := u.References.Get(u.Tx, u.Number, find.IDReference(giving.WaitingID(len(all), called)))
 		if err != nil || id == 0 {
 			return all, err
 		}
-		waiting, err := a.Gifts.Get(t, a.Account, id)
+		waiting, err := u.Gifts.Get(u.Tx, u.Number, id)
 		switch {
 		case err != nil:
 			return nil, err
 		case waiting == nil:
-			return nil, &Damaged{Table: GiftTable.Name, ID: id, Account: a.Account}
+			return nil, &Damaged{Table: GiftTable.Name, ID: id, Account: u.Number}
 		case waiting.Damage != nil:
 			return nil, waiting.Damage
 		}
@@ -430,10 +430,10 @@ func waitingFor(t *Tx, a *Account, called string) (all []*StoredGift, err error)
 }
 
 // endWaiting cancels refunds that have waited for their gifts, which have them now.
-func endWaiting(t *Tx, a *Account, met []*StoredGift, now time.Time) error {
+func endWaiting(u Unit, met []*StoredGift, now time.Time) error {
 	for _, waiting := range met {
 		done := waiting.HasMet()
-		if err := SaveGift(t, a, waiting, &done, now); err != nil {
+		if err := SaveGift(u, waiting, &done, now); err != nil {
 			return err
 		}
 	}
@@ -441,18 +441,18 @@ func endWaiting(t *Tx, a *Account, met []*StoredGift, now time.Time) error {
 }
 
 // recordWaiting records a refund whose gift is not known as a gift that was given back in full.
-func recordWaiting(t *Tx, a *Account, in *giving.GiftInput, reference string, now time.Time) (made GiftDocument, err error) {
+func recordWaiting(u Unit, in *giving.GiftInput, reference string, now time.Time) (made GiftDocument, err error) {
 	as := *in
 	as.Filed = &giving.Filed{Same: in.Filed.Same, Neighbors: in.Filed.Neighbors, OtherName: in.Filed.OtherName}
 	as.ExternalID, as.Method = &reference, cmp.Or(in.Method, new("other"))
 	as.Status, as.Plan, as.Fee, as.FeeCovered = nil, nil, nil, nil
-	made, from, err := decideGift(t, a, &as, now)
+	made, from, err := decideGift(u, &as, now)
 	if err != nil || made.Existing || made.Skipped {
 		return made, err
 	}
 	var named []crm.ExternalID
 	for _, gift := range in.Refunds() {
-		others, err := waitingFor(t, a, gift)
+		others, err := waitingFor(u, gift)
 		if err != nil {
 			return made, err
 		}
@@ -462,7 +462,7 @@ func recordWaiting(t *Tx, a *Account, in *giving.GiftInput, reference string, no
 		return made, err
 	}
 	made.Waits, made.Counted = true, 0
-	return insertGift(t, a, made, from, now)
+	return insertGift(u, made, from, now)
 }
 
 // A transfer or a check that was promised on a donation page is known by its reference, wherever a file of the bank has it.
@@ -524,11 +524,11 @@ func (s *Store) Fill(c db.Conn, account int64, p *Promise, in *giving.GiftInput)
 }
 
 // KeepPromise notes which gift a promise became.
-func KeepPromise(t *Tx, a *Account, p *Promise, code string) error {
-	return t.Run(sqlKept, a.Account, p.ID, code)
+func KeepPromise(u Unit, p *Promise, code string) error {
+	return u.Run(sqlKept, u.Number, p.ID, code)
 }
 
 // BreakPromise lets a promise wait again whose gift is withdrawn.
-func BreakPromise(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
-	return t.Run(sqlUnkept, a.Account, g.Code, Seconds(now))
+func BreakPromise(u Unit, g *giving.Gift, now time.Time) error {
+	return u.Run(sqlUnkept, u.Number, g.Code, Seconds(now))
 }

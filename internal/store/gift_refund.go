@@ -32,7 +32,7 @@ func (s *Store) moveMoney(
 	ctx context.Context, account int64, code string, amount *int64, seen string,
 	move func(giving.Gift, *int64, time.Time) (giving.Gift, error), then afterChange,
 ) (GiftDocument, error) {
-	return s.changeGift(ctx, account, code, Needs{}, func(_ *Tx, _ *Account, g giving.Gift, now time.Time) (giving.Gift, error) {
+	return s.changeGift(ctx, account, code, Needs{}, func(_ Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
@@ -41,7 +41,7 @@ func (s *Store) moveMoney(
 }
 
 // afterChange is what is done after a gift was changed, in the same unit of work; nil for nothing.
-type afterChange func(t *Tx, a *Account, changed *giving.Gift) error
+type afterChange func(u Unit, changed *giving.Gift) error
 
 const aboutRefund = " refund"
 
@@ -49,23 +49,23 @@ const aboutRefund = " refund"
 func AboutRefund(gift int64) string { return AboutGift(gift) + aboutRefund }
 
 // TellGiver queues a mail to the contact of something, where mail may go to them. What it says is written when it is sent.
-func (s *Store) TellGiver(t *Tx, a *Account, contact int64, kind mail.Kind, about string) error {
-	row, err := Load(t, a.Account, contact)
+func (s *Store) TellGiver(u Unit, contact int64, kind mail.Kind, about string) error {
+	row, err := Load(u.Tx, u.Number, contact)
 	if errors.As(err, new(*Damaged)) || err == nil && row.Contact.NoMail() != "" {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.Queue(t, a.Account, kind, about, row.Contact.Emails[0].Value, nil)
+	return s.Queue(u.Tx, u.Number, kind, about, row.Contact.Emails[0].Value, nil)
 }
 
 // TellRefund tells the giver of a gift that money goes back. No money was moved by a test.
-func (s *Store) TellRefund(t *Tx, a *Account, g *giving.Gift) error {
+func (s *Store) TellRefund(u Unit, g *giving.Gift) error {
 	if g.Test {
 		return nil
 	}
-	return s.TellGiver(t, a, g.Contact, mail.Refunded, AboutRefund(g.ID))
+	return s.TellGiver(u, g.Contact, mail.Refunded, AboutRefund(g.ID))
 }
 
 // writeRefund says what was refunded of a gift until now, nil where that was undone.
@@ -129,27 +129,27 @@ const (
 func (s *Store) VoidGift(ctx context.Context, account int64, code, reason, seen string) (GiftDocument, error) {
 	var before giving.Gift
 	var at time.Time
-	return s.changeGift(ctx, account, code, Needs{}, func(t *Tx, a *Account, g giving.Gift, now time.Time) (giving.Gift, error) {
+	return s.changeGift(ctx, account, code, Needs{}, func(u Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
 		before, at = g, now
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
 		donation, provider := "", ""
-		_, err := t.One(func(r db.Row) { donation, provider = r.Text(0), r.Text(1) }, sqlDonationOfGift, a.Account, code)
+		_, err := u.One(func(r db.Row) { donation, provider = r.Text(0), r.Text(1) }, sqlDonationOfGift, u.Number, code)
 		if err != nil {
 			return g, err
 		}
-		voided, err := g.VoidedBy(giving.Void{At: now, By: t.Author.Who, Reason: reason, Promise: donation}, provider)
+		voided, err := g.VoidedBy(giving.Void{At: now, By: u.Author.Who, Reason: reason, Promise: donation}, provider)
 		if err != nil {
 			return g, err
 		}
-		voided.Void.NextBill, err = dueAgain(t, a, &g)
+		voided.Void.NextBill, err = dueAgain(u, &g)
 		return voided, err
-	}, func(t *Tx, a *Account, after *giving.Gift) error {
+	}, func(u Unit, after *giving.Gift) error {
 		return firstGift(
-			func() error { return UnpayPledge(t, a, &before, false, at) },
-			func() error { return BreakPromise(t, a, after, at) },
-			func() error { return movePlan(t, a, after, after.Void.NextBill, true) },
+			func() error { return UnpayPledge(u, &before, false, at) },
+			func() error { return BreakPromise(u, after, at) },
+			func() error { return movePlan(u, after, after.Void.NextBill, true) },
 		)
 	})
 }
@@ -158,23 +158,23 @@ func (s *Store) VoidGift(ctx context.Context, account int64, code, reason, seen 
 func (s *Store) UndoVoid(ctx context.Context, account int64, code, seen string) (GiftDocument, error) {
 	var before giving.Gift
 	var at time.Time
-	return s.changeGift(ctx, account, code, Needs{}, func(_ *Tx, _ *Account, g giving.Gift, now time.Time) (giving.Gift, error) {
+	return s.changeGift(ctx, account, code, Needs{}, func(_ Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
 		before, at = g, now
 		if seen != "" && seen != g.Version() {
 			return g, crm.ErrChanged
 		}
 		return g.Unvoided()
-	}, func(t *Tx, a *Account, after *giving.Gift) error {
+	}, func(u Unit, after *giving.Gift) error {
 		return firstGift(
 			func() error {
 				if after.Receipt == "" {
 					return nil
 				}
-				return t.Run(sqlVoidReceipt, a.Account, thanks.ReceiptID(after.Receipt), int64(0), int64(0))
+				return u.Run(sqlVoidReceipt, u.Number, thanks.ReceiptID(after.Receipt), int64(0), int64(0))
 			},
-			func() error { return payPledges(t, a, after, at) },
-			func() error { return KeepPromise(t, a, &Promise{ID: before.Void.Promise}, after.Code) },
-			func() error { return movePlan(t, a, after, before.Void.NextBill, false) },
+			func() error { return payPledges(u, after, at) },
+			func() error { return KeepPromise(u, &Promise{ID: before.Void.Promise}, after.Code) },
+			func() error { return movePlan(u, after, before.Void.NextBill, false) },
 		)
 	})
 }
@@ -189,10 +189,10 @@ func firstGift(steps ...func() error) error {
 }
 
 // payPledges makes the pledges smaller that a payment is for.
-func payPledges(t *Tx, a *Account, payment *giving.Gift, now time.Time) error {
+func payPledges(u Unit, payment *giving.Gift, now time.Time) error {
 	for _, id := range payment.IDs {
 		if id.Source == giving.PledgeSource {
-			if err := payPledge(t, a, payment, &giving.Filed{Pledge: id.Value}, now); err != nil {
+			if err := payPledge(u, payment, &giving.Filed{Pledge: id.Value}, now); err != nil {
 				return err
 			}
 		}
@@ -201,11 +201,11 @@ func payPledges(t *Tx, a *Account, payment *giving.Gift, now time.Time) error {
 }
 
 // planOfGift is the plan of a gift, as far as we say when its next gift is due; nil for none.
-func planOfGift(t *Tx, a *Account, g *giving.Gift) (*StoredPlan, error) {
+func planOfGift(u Unit, g *giving.Gift) (*StoredPlan, error) {
 	if g.PlanCode == "" {
 		return nil, nil
 	}
-	plan, err := a.Plans.Get(t, a.Account, g.Plan())
+	plan, err := u.Plans.Get(u.Tx, u.Number, g.Plan())
 	if err != nil || plan == nil || plan.Damage != nil {
 		return nil, err
 	}
@@ -216,12 +216,12 @@ func planOfGift(t *Tx, a *Account, g *giving.Gift) (*StoredPlan, error) {
 }
 
 // dueAgain is when the next gift of the plan is due that a gift belongs to, if that is earlier without it; zero where not.
-func dueAgain(t *Tx, a *Account, g *giving.Gift) (next time.Time, err error) {
-	plan, err := planOfGift(t, a, g)
+func dueAgain(u Unit, g *giving.Gift) (next time.Time, err error) {
+	plan, err := planOfGift(u, g)
 	if plan == nil || err != nil || g.Net() <= 0 {
 		return next, err
 	}
-	last, err := t.Int(sqlOthersOfPlan, a.Account, plan.ID, g.ID)
+	last, err := u.Int(sqlOthersOfPlan, u.Number, plan.ID, g.ID)
 	if err != nil {
 		return next, err
 	}
@@ -236,11 +236,11 @@ func dueAgain(t *Tx, a *Account, g *giving.Gift) (next time.Time, err error) {
 }
 
 // movePlan makes a due day of the plan of a gift one that waits again, or one that was paid. paid is when the next gift was due with the gift.
-func movePlan(t *Tx, a *Account, g *giving.Gift, paid time.Time, waits bool) error {
+func movePlan(u Unit, g *giving.Gift, paid time.Time, waits bool) error {
 	if paid.IsZero() {
 		return nil
 	}
-	plan, err := planOfGift(t, a, g)
+	plan, err := planOfGift(u, g)
 	if plan == nil || err != nil || plan.Status == giving.Ended {
 		return err
 	}
@@ -254,7 +254,7 @@ func movePlan(t *Tx, a *Account, g *giving.Gift, paid time.Time, waits bool) err
 	if changed.NextBill.Equal(plan.NextBill) {
 		return nil
 	}
-	return SavePlan(t, a, plan, &changed)
+	return SavePlan(u, plan, &changed)
 }
 
 // eachGift are all gifts of an account but those that were voided: they are numbered densely, and few are left out.

@@ -94,8 +94,8 @@ const (
 // ThankFor notes that someone has thanked for a gift, and sends the mail where that is how. Of several who do so at once, one does.
 func (s *Store) ThankFor(ctx context.Context, account int64, code string, how Thank) (GiftDocument, error) {
 	now := s.Now()
-	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}}, func(t *Tx, a *Account) (made GiftDocument, err error) {
-		old, err := byCode(t, a, &a.Gifts, code)
+	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}}, func(u Unit) (made GiftDocument, err error) {
+		old, err := byCode(u, &u.Gifts, code)
 		if err != nil {
 			return made, err
 		}
@@ -105,14 +105,14 @@ func (s *Store) ThankFor(ctx context.Context, account int64, code string, how Th
 		if was := old.Thanks; was.Done() && how.How != giving.ToThank && !how.Again {
 			return made, Fault("thanks", thankedBefore, cmp.Or(was.By, "someone"), was.At.Format("January 2, 2006"))
 		}
-		made = GiftDocument{Gift: old.Gift, Slug: slug(t, a, old.Campaign)}
-		return made, s.thank(t, a, &made.Gift, how, now)
+		made = GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}
+		return made, s.thank(u, &made.Gift, how, now)
 	})
 }
 
 // thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
-func (s *Store) thankAtOnce(t *Tx, a *Account, g *giving.Gift, now time.Time) error {
-	err := s.thankAsCan(t, a, g, Thank{How: giving.ThankedMail, Receipt: true}, now)
+func (s *Store) thankAtOnce(u Unit, g *giving.Gift, now time.Time) error {
+	err := s.thankAsCan(u, g, Thank{How: giving.ThankedMail, Receipt: true}, now)
 	if errors.As(err, new(*doc.Invalid)) {
 		return nil
 	}
@@ -120,11 +120,11 @@ func (s *Store) thankAtOnce(t *Tx, a *Account, g *giving.Gift, now time.Time) er
 }
 
 // thankAsCan thanks with a receipt, or without one where there can be none.
-func (s *Store) thankAsCan(t *Tx, a *Account, g *giving.Gift, how Thank, now time.Time) error {
-	err := s.thank(t, a, g, how, now)
+func (s *Store) thankAsCan(u Unit, g *giving.Gift, how Thank, now time.Time) error {
+	err := s.thank(u, g, how, now)
 	if how.Receipt && errors.As(err, new(*doc.Invalid)) {
 		how.Receipt = false
-		err = s.thank(t, a, g, how, now)
+		err = s.thank(u, g, how, now)
 	}
 	return err
 }
@@ -140,11 +140,11 @@ func giftAbout(m mail.Mail) int64 {
 	return id
 }
 
-func (s *Store) thank(t *Tx, a *Account, g *giving.Gift, how Thank, now time.Time) error {
+func (s *Store) thank(u Unit, g *giving.Gift, how Thank, now time.Time) error {
 	var message *mail.Message
 	to := ""
 	if how.How == giving.ThankedMail {
-		row, err := Load(t, a.Account, g.Contact)
+		row, err := Load(u.Tx, u.Number, g.Contact)
 		if err != nil {
 			return err
 		}
@@ -155,17 +155,17 @@ func (s *Store) thank(t *Tx, a *Account, g *giving.Gift, how Thank, now time.Tim
 		if why != "" {
 			return Fault("thanks", cannotMail, why)
 		}
-		h, err := readLetterhead(t.Conn, a.Account)
+		h, err := readLetterhead(u.Conn, u.Number)
 		if err != nil {
 			return err
 		}
-		y, err := readThankYou(t.Conn, a.Account, &h, g, &row.Contact, how.Occasion)
+		y, err := readThankYou(u.Conn, u.Number, &h, g, &row.Contact, how.Occasion)
 		if err != nil {
 			return err
 		}
 		message, to = &mail.Message{Subject: y.Subject, Says: y.Says, Receipt: how.Receipt}, row.Contact.Emails[0].Value
 		if s.Upkeep != nil {
-			more, err := s.Upkeep(t.Conn, a.Account, g)
+			more, err := s.Upkeep(u.Conn, u.Number, g)
 			if err != nil {
 				return err
 			}
@@ -173,25 +173,25 @@ func (s *Store) thank(t *Tx, a *Account, g *giving.Gift, how Thank, now time.Tim
 		}
 	}
 	if how.Receipt && g.Receipt == "" && slices.Contains([]string{giving.ThankedMail, giving.ThankedLetter}, how.How) {
-		if _, err := issueReceipt(t, a, g, "", now); err != nil {
+		if _, err := issueReceipt(u, g, "", now); err != nil {
 			return err
 		}
 	}
-	changed := g.Thanked(how.How, t.Author.Who, now)
-	err := SaveGift(t, a, a.Gifts.Rows[g.ID], &changed, now)
+	changed := g.Thanked(how.How, u.Author.Who, now)
+	err := SaveGift(u, u.Gifts.Rows[g.ID], &changed, now)
 	if *g = changed; err != nil || message == nil {
 		return err
 	}
-	return s.Queue(t, a.Account, mail.Thanks, AboutGift(g.ID), to, message)
+	return s.Queue(u.Tx, u.Number, mail.Thanks, AboutGift(g.ID), to, message)
 }
 
 // ThankOneOf thanks for a gift among many, by mail or by letter, perhaps with a receipt where there can be one. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
-func (s *Store) ThankOneOf(t *Tx, a *Account, id int64, receipt bool, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
-	old, err := a.Gifts.Get(t, a.Account, id)
+func (s *Store) ThankOneOf(u Unit, id int64, receipt bool, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
+	old, err := u.Gifts.Get(u.Tx, u.Number, id)
 	if err != nil || old == nil || old.Damage != nil || !old.Awaits() {
 		return 0, "", "", err
 	}
-	row, err := Load(t, a.Account, old.Contact)
+	row, err := Load(u.Tx, u.Number, old.Contact)
 	if errors.As(err, new(*Damaged)) {
 		return old.Contact, crm.NoWay, crm.Unreadable, nil
 	}
@@ -202,23 +202,23 @@ func (s *Store) ThankOneOf(t *Tx, a *Account, id int64, receipt bool, now time.T
 		return old.Contact, way, why, nil
 	}
 	g := old.Gift
-	return old.Contact, way, "", s.thankAsCan(t, a, &g, Thank{How: string(way), Receipt: receipt}, now)
+	return old.Contact, way, "", s.thankAsCan(u, &g, Thank{How: string(way), Receipt: receipt}, now)
 }
 
 // thankAgain lets a gift wait again whose thanks did not arrive.
 func (s *Store) thankAgain(ctx context.Context, account int64, m mail.Mail) error {
 	id := giftAbout(m)
 	return s.Update(ctx, account, Needs{Gifts: []int64{id}}, func(t *Tx) error {
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		old, err := a.Gifts.Get(t, account, id)
+		old, err := u.Gifts.Get(t, account, id)
 		if err != nil || old == nil || old.Damage != nil || old.Thanks.How != giving.ThankedMail {
 			return err
 		}
 		again := old.Gift.Thanked(giving.ToThank, "", s.Now())
-		return SaveGift(t, a, old, &again, s.Now())
+		return SaveGift(u, old, &again, s.Now())
 	})
 }
 
@@ -309,8 +309,8 @@ func (s *Store) Template(ctx context.Context, account int64, o thanks.Occasion) 
 
 // ChangeTemplate changes a text. What says the same as before stays what it was.
 func (s *Store) ChangeTemplate(ctx context.Context, account int64, o thanks.Occasion, in thanks.TemplateInput) (TemplateDocument, error) {
-	return Answered(ctx, s, account, Needs{}, func(t *Tx, a *Account) (made TemplateDocument, err error) {
-		h, err := readLetterhead(t.Conn, account)
+	return Answered(ctx, s, account, Needs{}, func(u Unit) (made TemplateDocument, err error) {
+		h, err := readLetterhead(u.Conn, account)
 		if err != nil {
 			return made, err
 		}
@@ -320,8 +320,8 @@ func (s *Store) ChangeTemplate(ctx context.Context, account int64, o thanks.Occa
 			return made, err
 		}
 		made.Template, made.Own = changed, true
-		t.Save(TemplateTable, account, string(o), changed.Subject, changed.Body, changed.Amount)
-		return made, noteTemplate(t, a, o)
+		u.Save(TemplateTable, account, string(o), changed.Subject, changed.Body, changed.Amount)
+		return made, noteTemplate(u, o)
 	})
 }
 
@@ -333,15 +333,15 @@ func (s *Store) ResetTemplate(ctx context.Context, account int64, o thanks.Occas
 			return err
 		}
 		t.Delete(TemplateTable, account, string(o))
-		return noteTemplate(t, t.Account(account), o)
+		return noteTemplate(t.Account(account), o)
 	})
 }
 
 // noteTemplate notes in the history that a text was changed.
-func noteTemplate(t *Tx, a *Account, o thanks.Occasion) error {
+func noteTemplate(u Unit, o thanks.Occasion) error {
 	name, err := json.Marshal(o.Label())
 	if err == nil {
-		t.Record(a, history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
+		u.Record(history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
 	}
 	return err
 }

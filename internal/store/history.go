@@ -75,11 +75,11 @@ func authored(ctx context.Context, now time.Time, fn func(*Tx) error) func(*Tx) 
 }
 
 // Record notes a change of a document and numbers it.
-func (t *Tx) Record(a *Account, noun history.Noun, id int64, kind history.Kind, data string) (revision int64) {
-	a.Touch(t)
-	a.Revision++
-	t.Insert(ChangeTable, a.Account, a.Revision, int64(noun), int64(kind), id, t.Author.Undoes, t.Author.Job, t.Author.At, int64(t.Author.Channel), t.Author.Who, data)
-	return a.Revision
+func (u Unit) Record(noun history.Noun, id int64, kind history.Kind, data string) (revision int64) {
+	u.Touch()
+	u.Revision++
+	u.Insert(ChangeTable, u.Number, u.Revision, int64(noun), int64(kind), id, u.Author.Undoes, u.Author.Job, u.Author.At, int64(u.Author.Channel), u.Author.Who, data)
+	return u.Revision
 }
 
 // Change is one row of the record.
@@ -254,11 +254,11 @@ func Stepwise(ctx context.Context, step func() (more bool, err error)) error {
 func (s *Store) sweepStep(ctx context.Context, account, days int64) (more bool, err error) {
 	cutoff := Seconds(s.Now()) - days*secondsADay
 	err = s.Update(ctx, account, Needs{}, func(t *Tx) error {
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		n, next, needed := 0, a.Oldest, a.Revision+1
+		n, next, needed := 0, u.Oldest, u.Revision+1
 		for _, sql := range []string{sqlUndoneJob, sqlUndoneMerge} {
 			if needed, err = t.Int(sql, account, needed); err != nil {
 				return err
@@ -268,13 +268,13 @@ func (s *Store) sweepStep(ctx context.Context, account, days int64) (more bool, 
 			if r.Int(1) < cutoff && r.Int(0) == next && next < needed {
 				n, next = n+1, next+1
 			}
-		}, sqlOldTimes, account, a.Oldest, int64(SweepUnit))
+		}, sqlOldTimes, account, u.Oldest, int64(SweepUnit))
 		if more = n == SweepUnit; err != nil || n == 0 {
 			return err
 		}
-		a.Touch(t)
-		from := a.Oldest
-		a.Oldest = next
+		u.Touch()
+		from := u.Oldest
+		u.Oldest = next
 		if err := t.Run(sqlSweepChanges, account, from, next); err != nil {
 			return err
 		}

@@ -127,14 +127,14 @@ const UndoneResource = "unmerge"
 // Resource names what was undone for an answer that shows it.
 func (u Undone) Resource() Resource { return Resource{Kind: UndoneResource, ID: u.Of} }
 
-func rereadUndone(t *Tx, a *Account, id int64, _ string) (Result, error) {
-	row, err := FindIn(t.Conn, crm.ErrNotFound, ScanMerge, SQLMerge, a.Account, id)
+func rereadUndone(unit Unit, id int64, _ string) (Result, error) {
+	row, err := FindIn(unit.Conn, crm.ErrNotFound, ScanMerge, SQLMerge, unit.Number, id)
 	if err != nil {
 		return nil, err
 	}
 	u := Undone{Of: id, By: row.Undone}
-	if u.Survivor, err = Current(t, a, row.Survivor); err == nil && row.Undone != 0 {
-		u.Other, err = Current(t, a, row.Other)
+	if u.Survivor, err = Current(unit, row.Survivor); err == nil && row.Undone != 0 {
+		u.Other, err = Current(unit, row.Other)
 	}
 	return u, err
 }

@@ -87,20 +87,20 @@ func BaseURLOf(ctx context.Context) string {
 
 // Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
 // an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it. The account is locked.
-func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, change func(*Tx, *Account) (T, error)) (made T, err error) {
+func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, change func(Unit) (T, error)) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
 		err = s.Update(ctx, account, n, func(t *Tx) error {
-			a, err := t.LockAccount(account)
+			u, err := t.LockAccount(account)
 			if err == nil {
-				made, err = change(t, a)
+				made, err = change(u)
 			}
 			return err
 		})
 		return made, err
 	}
-	err = s.once(ctx, account, n, attempt, func(t *Tx, a *Account) (answer Answer, err error) {
-		if made, err = change(t, a); err == nil {
+	err = s.once(ctx, account, n, attempt, func(u Unit) (answer Answer, err error) {
+		if made, err = change(u); err == nil {
 			answer = attempt.Answer(made)
 			if made, ok := any(made).(interface{ Resource() Resource }); ok {
 				answer.document = made.Resource().String()
@@ -113,7 +113,7 @@ func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, c
 
 // KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
 func (s *Store) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
-	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(*Tx, *Account) (Answer, error) { return answer, nil })
+	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(Unit) (Answer, error) { return answer, nil })
 }
 
 // AnswerBefore is the answer that is kept for the key of an attempt, nil for none.
@@ -130,7 +130,7 @@ func (s *Store) AnswerBefore(ctx context.Context, account int64, key string) (fi
 
 // UpdateOnce is UpdateAccount for a change whose answer shows nothing of it, which is made once in the context of an attempt.
 func (s *Store) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error) error {
-	_, err := Answered(ctx, s, account, Needs{}, func(t *Tx, _ *Account) (unshown, error) { return unshown{}, fn(t) })
+	_, err := Answered(ctx, s, account, Needs{}, func(u Unit) (unshown, error) { return unshown{}, fn(u.Tx) })
 	return err
 }
 
@@ -141,27 +141,27 @@ func (unshown) Outcome() Outcome         { return Outcome{Created: true} }
 
 // once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
 // only one of the database's servers has.
-func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(*Tx, *Account) (Answer, error)) error {
+func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(Unit) (Answer, error)) error {
 	now := s.Now()
 	n.retry = retryNeeds{attempt.Key, Seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
 	var again Answer
 	var refused error
 	err := s.Update(ctx, account, n, func(t *Tx) error {
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		if first = a.Answers[attempt.Key]; first != nil && first.createdAt > n.retry.expired {
-			if again, refused = t.replay(a, first, attempt); errors.Is(refused, db.ErrUnavailable) {
+		if first = u.Answers[attempt.Key]; first != nil && first.createdAt > n.retry.expired {
+			if again, refused = u.replay(first, attempt); errors.Is(refused, db.ErrUnavailable) {
 				return refused
 			}
 			return nil
 		}
 		first = nil
-		answer, err := change(t, a)
+		answer, err := change(u)
 		if err == nil {
-			t.keepAnswer(a, attempt.Key, &keptAnswer{attempt.Fingerprint, answer, Seconds(now)})
+			u.keepAnswer(attempt.Key, &keptAnswer{attempt.Fingerprint, answer, Seconds(now)})
 		}
 		return err
 	})
@@ -175,7 +175,7 @@ func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attem
 }
 
 // replay is what an attempt is answered that was made before. It writes nothing.
-func (t *Tx) replay(a *Account, first *keptAnswer, attempt *Attempt) (Answer, error) {
+func (u Unit) replay(first *keptAnswer, attempt *Attempt) (Answer, error) {
 	switch {
 	case !bytes.Equal(first.fingerprint, attempt.Fingerprint):
 		return Answer{}, crm.ErrRetryKeyReused
@@ -184,7 +184,7 @@ func (t *Tx) replay(a *Account, first *keptAnswer, attempt *Attempt) (Answer, er
 	case first.Status >= 0:
 		return first.Answer, nil
 	}
-	made, err := t.readAgain(a, string(first.Body), attempt.BaseURL)
+	made, err := u.readAgain(string(first.Body), attempt.BaseURL)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -222,7 +222,7 @@ const (
 
 // lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be added, so that
 // they are removed faster than they are added.
-func (a *Account) lookUpAnswers(t *Tx, all []*Needs) error {
+func (u Unit) lookUpAnswers(all []*Needs) error {
 	var attempts []retryNeeds
 	for _, n := range all {
 		if n.retry.key != "" {
@@ -234,43 +234,43 @@ func (a *Account) lookUpAnswers(t *Tx, all []*Needs) error {
 	}
 	keys := Collect(attempts, func(n retryNeeds) string { return n.key })
 	slices.Sort(keys)
-	a.Answers, a.expired = make(map[string]*keptAnswer), make(map[string]int)
-	err := t.Tx.Prefetch(func(r db.Row) error {
-		a.Answers[r.Text(0)] = readAnswer(r)
+	u.Answers, u.expired = make(map[string]*keptAnswer), make(map[string]int)
+	err := u.Prefetch(func(r db.Row) error {
+		u.Answers[r.Text(0)] = readAnswer(r)
 		return nil
-	}, sqlAnswers, a.Account, slices.Compact(keys))
+	}, sqlAnswers, u.Number, slices.Compact(keys))
 	if err != nil {
 		return err
 	}
-	return t.Tx.Prefetch(func(r db.Row) error {
-		a.expired[r.Text(0)] = int(r.Int(1))
+	return u.Prefetch(func(r db.Row) error {
+		u.expired[r.Text(0)] = int(r.Int(1))
 		return nil
-	}, sqlExpiredAnswers, a.Account, attempts[0].expired, int64(2*len(attempts)))
+	}, sqlExpiredAnswers, u.Number, attempts[0].expired, int64(2*len(attempts)))
 }
 
 // keepAnswer writes an answer, and notes it for the changes that come after. The first one of a batch removes those that have expired,
 // before any of their keys is used again.
-func (t *Tx) keepAnswer(a *Account, key string, k *keptAnswer) {
-	for old, length := range a.expired {
-		t.Delete(answerTable, a.Account, old)
-		t.CountAnswer(a, length, -1)
-		delete(a.Answers, old)
+func (u Unit) keepAnswer(key string, k *keptAnswer) {
+	for old, length := range u.expired {
+		u.Delete(answerTable, u.Number, old)
+		u.CountAnswer(length, -1)
+		delete(u.Answers, old)
 	}
-	clear(a.expired)
-	if old := a.Answers[key]; old != nil { // it has expired, and may get no successor
-		t.Delete(answerTable, a.Account, key)
-		t.CountAnswer(a, len(old.Body), -1)
-		delete(a.Answers, key)
+	clear(u.expired)
+	if old := u.Answers[key]; old != nil { // it has expired, and may get no successor
+		u.Delete(answerTable, u.Number, key)
+		u.CountAnswer(len(old.Body), -1)
+		delete(u.Answers, key)
 	}
-	if len(k.Body) > LargeAnswer && a.AnswerBytes+int64(len(k.Body)) > KeptAnswers {
+	if len(k.Body) > LargeAnswer && u.AnswerBytes+int64(len(k.Body)) > KeptAnswers {
 		if k.document == "" {
 			return // it was refused: it may be decided about again
 		}
 		k.Status, k.Body = -k.Status, []byte(k.document)
 	}
-	t.CountAnswer(a, len(k.Body), 1)
-	a.Answers[key] = k
-	t.Save(answerTable, a.Account, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt, k.document)
+	u.CountAnswer(len(k.Body), 1)
+	u.Answers[key] = k
+	u.Save(answerTable, u.Number, key, k.fingerprint, int64(k.Status), k.Header, k.Body, k.createdAt, k.document)
 }
 
 // unnamedDocument is in the place of the document of answers of an earlier version, which did not note it.
@@ -282,33 +282,33 @@ const (
 )
 
 // EmptyAnswers takes out what answers say that show some documents. Their keys stay: a client that sends such a request again must not bring a person back who was erased.
-func (t *Tx) EmptyAnswers(a *Account, documents []string) error {
+func (u Unit) EmptyAnswers(documents []string) error {
 	if len(documents) == 0 {
 		return nil
 	}
 	var keys []string
-	err := t.Scan(func(r db.Row) {
+	err := u.Scan(func(r db.Row) {
 		key := r.Text(0)
-		if kept := a.Answers[key]; kept != nil {
+		if kept := u.Answers[key]; kept != nil {
 			kept.Answer = Answer{Status: ErasedAnswer}
 		}
-		if _, isExpired := a.expired[key]; isExpired {
-			a.expired[key] = 0
+		if _, isExpired := u.expired[key]; isExpired {
+			u.expired[key] = 0
 		}
-		t.CountAnswer(a, int(r.Int(1)), -1)
+		u.CountAnswer(int(r.Int(1)), -1)
 		keys = append(keys, key)
-	}, sqlShownIn, a.Account, append(documents, unnamedDocument))
+	}, sqlShownIn, u.Number, append(documents, unnamedDocument))
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	return t.Run(sqlEmptyAnswers, a.Account, int64(ErasedAnswer), []byte{}, keys)
+	return u.Run(sqlEmptyAnswers, u.Number, int64(ErasedAnswer), []byte{}, keys)
 }
 
 // CountAnswer counts the bytes of large answers: one more that is kept, or one less.
-func (t *Tx) CountAnswer(a *Account, length int, sign int64) {
+func (u Unit) CountAnswer(length int, sign int64) {
 	if length > LargeAnswer {
-		a.Touch(t)
-		a.AnswerBytes = max(0, a.AnswerBytes+sign*int64(length))
+		u.Touch()
+		u.AnswerBytes = max(0, u.AnswerBytes+sign*int64(length))
 	}
 }
 
@@ -321,7 +321,7 @@ type Resource struct {
 func (s Resource) String() string { return s.Kind + " " + strconv.FormatInt(s.ID, 10) }
 
 // readAgain reads a document that an answer has shown.
-func (t *Tx) readAgain(a *Account, name, baseURL string) (Result, error) {
+func (u Unit) readAgain(name, baseURL string) (Result, error) {
 	kind, number, _ := strings.Cut(name, " ")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
@@ -329,17 +329,17 @@ func (t *Tx) readAgain(a *Account, name, baseURL string) (Result, error) {
 	}
 	switch kind {
 	case ContactResource:
-		return rereadContact(t, a, id, baseURL)
+		return rereadContact(u, id, baseURL)
 	case NoteResource:
-		return rereadNote(t, a, id, baseURL)
+		return rereadNote(u, id, baseURL)
 	case campaignResource:
-		return rereadCampaign(t, a, id, baseURL)
+		return rereadCampaign(u, id, baseURL)
 	case GiftResource:
-		return rereadGift(t, a, id, baseURL)
+		return rereadGift(u, id, baseURL)
 	case PlanResource:
-		return rereadPlan(t, a, id, baseURL)
+		return rereadPlan(u, id, baseURL)
 	case UndoneResource:
-		return rereadUndone(t, a, id, baseURL)
+		return rereadUndone(u, id, baseURL)
 	}
 	return nil, crm.ErrNotFound
 }

@@ -45,7 +45,7 @@ type Store struct {
 	Upkeep func(c db.Conn, account int64, g *giving.Gift) (*mail.Message, error)
 
 	// PlanEnded hears of a plan that a person has ended, in the same unit of work.
-	PlanEnded func(t *Tx, a *Account, p *giving.Plan) error
+	PlanEnded func(u Unit, p *giving.Plan) error
 
 	relay  Relay
 	queued chan struct{} // there are new mails
@@ -164,17 +164,17 @@ func (s *Store) Update(ctx context.Context, account int64, n Needs, fn func(*Tx)
 
 // Consider is update for a change that is decided and not made: it reads a snapshot, is not queued, and what it writes is dropped. Of what it has written, only what the unit of work
 // knows is seen by what comes after.
-func (s *Store) Consider(ctx context.Context, account int64, n Needs, fn func(*Tx, *Account) error) error {
+func (s *Store) Consider(ctx context.Context, account int64, n Needs, fn func(Unit) error) error {
 	return Translate(s.Db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*Tx)
-		a, err := t.see(account)
+		u, err := t.see(account)
 		if err == nil {
 			err = t.lookUp(n.all(account))
 		}
 		if err != nil {
 			return err
 		}
-		return fn(t, a)
+		return fn(u)
 	}))
 }
 

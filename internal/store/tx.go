@@ -28,13 +28,22 @@ func (t *Tx) Then(do func()) { t.then = append(t.then, do) }
 // Account is what a batch knows of one account: its row, what attempts were answered, and what of its nouns was looked up.
 type Account struct {
 	Tally
-	Exists bool
+	found bool // its row was read
 	attemptUnit
 	derivedUnit
 	contactUnit
 	giftUnit
 	Campaigns Lookup[int64, *OwnCampaign]
 }
+
+// Unit is the unit of work of one change of an account.
+type Unit struct {
+	*Tx
+	*Account
+}
+
+// With is the unit of work of a change of an account.
+func (t *Tx) With(a *Account) Unit { return Unit{t, a} }
 
 // Needs is what a change will look up.
 type Needs struct {
@@ -56,9 +65,9 @@ type Needs struct {
 	More []Needs // of a change that records several gifts
 }
 
-// Prefetch locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
+// Prepare locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
 // found by their keys.
-func (t *Tx) Prefetch(changes []*db.Change) error {
+func (t *Tx) Prepare(changes []*db.Change) error {
 	var all []*Needs
 	for _, change := range changes {
 		if n, _ := change.Needs.(*Needs); n != nil && !change.Gone() { // a change of no account has none
@@ -95,11 +104,11 @@ func (t *Tx) lookUp(all []*Needs) error {
 	}
 	numbers := slices.Sorted(maps.Keys(byAccount)) // in one order, so that no two batches wait for each other
 	for _, number := range numbers {
-		a := t.Account(number)
-		if err := db.First(func() error { return t.prefetchLock(a) }, func() error { return a.lookUpAnswers(t, byAccount[number]) }); err != nil {
+		u := t.Account(number)
+		if err := db.First(func() error { return u.prefetchLock() }, func() error { return u.lookUpAnswers(byAccount[number]) }); err != nil {
 			return err
 		}
-		if err := a.lookUp(t, byAccount[number]); err != nil {
+		if err := u.lookUp(byAccount[number]); err != nil {
 			return err
 		}
 	}
@@ -107,7 +116,7 @@ func (t *Tx) lookUp(all []*Needs) error {
 		return err
 	}
 	for _, number := range numbers {
-		if err := t.Accounts[number].lookUpFound(t, byAccount[number]); err != nil {
+		if err := t.Account(number).lookUpFound(byAccount[number]); err != nil {
 			return err
 		}
 	}
@@ -115,33 +124,33 @@ func (t *Tx) lookUp(all []*Needs) error {
 }
 
 // lookUp asks for what changes have named.
-func (a *Account) lookUp(t *Tx, all []*Needs) error {
+func (u Unit) lookUp(all []*Needs) error {
 	return db.First(
-		func() error { return lookUpKeys(a, t, all) },
-		func() error { return lookUpSets(a, t, all) },
-		func() error { return lookUpReferences(a, t, all) },
-		func() error { return lookUpNamedContacts(a, t, all) },
-		func() error { return lookUpGifts(a, t, all) },
+		func() error { return lookUpKeys(u, all) },
+		func() error { return lookUpSets(u, all) },
+		func() error { return lookUpReferences(u, all) },
+		func() error { return lookUpNamedContacts(u, all) },
+		func() error { return lookUpGifts(u, all) },
 	)
 }
 
 // lookUpFound asks for what follows from what was found.
-func (a *Account) lookUpFound(t *Tx, all []*Needs) error {
+func (u Unit) lookUpFound(all []*Needs) error {
 	return db.First(
-		func() error { return lookUpSetsLeft(a, t, all) },
-		func() error { return lookUpContacts(a, t, foundByKeys(a)) },
-		func() error { return lookUpContactSets(a, t, all) },
-		func() error { return lookUpPlanSets(a, t, all) },
-		func() error { return lookUpGiving(a, t, all) },
+		func() error { return lookUpSetsLeft(u, all) },
+		func() error { return lookUpContacts(u, foundByKeys(u.Account)) },
+		func() error { return lookUpContactSets(u, all) },
+		func() error { return lookUpPlanSets(u, all) },
+		func() error { return lookUpGiving(u, all) },
 	)
 }
 
 // Account is what the batch knows of an account.
-func (t *Tx) Account(number int64) *Account {
+func (t *Tx) Account(number int64) Unit {
 	a := t.Accounts[number]
 	if a == nil {
 		a = &Account{
-			Tally:       Tally{Account: number},
+			Tally:       Tally{Number: number},
 			derivedUnit: newDerivedUnit(),
 			contactUnit: contactUnit{Contacts: make(map[int64]*StoredContact), crowds: make(map[string]*crowd), Merges: NewLookup(sqlMerges, scanMerge)},
 			giftUnit:    giftUnit{Gifts: NewLookup(sqlLoadGifts, ScanGift), Plans: NewLookup(SQLLoadPlans, ScanPlan)},
@@ -149,52 +158,52 @@ func (t *Tx) Account(number int64) *Account {
 		}
 		t.Accounts[number] = a
 	}
-	return a
+	return Unit{t, a}
 }
 
 // prefetchLock asks for the account's row, unless it is known.
-func (t *Tx) prefetchLock(a *Account) error {
-	if a.Exists {
+func (u Unit) prefetchLock() error {
+	if u.found {
 		return nil
 	}
-	return t.PrefetchLock(a.read, TallyTable, a.Account)
+	return u.PrefetchLock(u.read, TallyTable, u.Number)
 }
 
 func (a *Account) read(r db.Row) error {
-	a.Tally, a.Exists = ScanTally(r), true
+	a.Tally, a.found = ScanTally(r), true
 	return nil
 }
 
 // LockAccount locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
 // the import itself.
-func (t *Tx) LockAccount(account int64) (*Account, error) {
-	a, err := t.Hold(account)
-	if err == nil && a.Importing != 0 && a.Importing != t.Author.Job {
-		return nil, crm.ErrImporting
+func (t *Tx) LockAccount(account int64) (Unit, error) {
+	u, err := t.Hold(account)
+	if err == nil && u.Importing != 0 && u.Importing != t.Author.Job {
+		return Unit{}, crm.ErrImporting
 	}
-	return a, err
+	return u, err
 }
 
 // Hold locks the account's row for the rest of the transaction, whatever goes on with the account.
-func (t *Tx) Hold(account int64) (*Account, error) {
-	a := t.Account(account)
-	if !a.Exists {
-		if _, err := t.Lock(func(r db.Row) { _ = a.read(r) }, TallyTable, account); err != nil {
-			return nil, err
+func (t *Tx) Hold(account int64) (Unit, error) {
+	u := t.Account(account)
+	if !u.found {
+		if _, err := t.Lock(func(r db.Row) { _ = u.read(r) }, TallyTable, account); err != nil {
+			return Unit{}, err
 		}
 	}
-	if !a.Exists {
-		return nil, crm.ErrNotFound
+	if !u.found {
+		return Unit{}, crm.ErrNotFound
 	}
-	return a, nil
+	return u, nil
 }
 
 // see reads the account's row for a unit of work that only decides.
-func (t *Tx) see(account int64) (*Account, error) {
+func (t *Tx) see(account int64) (Unit, error) {
 	row, err := ReadTally(t.Conn, account)
-	a := t.Account(account)
-	a.Tally, a.Exists = row, err == nil
-	return a, err
+	u := t.Account(account)
+	u.Tally, u.found = row, err == nil
+	return u, err
 }
 
 // consideredSeq is the sequence number before those of what a unit of work makes that is only considered. No account has as many.
@@ -229,7 +238,7 @@ func (t *Tx) CheckLimit(limit doc.Limit, more int64, sql string, args ...any) er
 
 // Tally is the row that every write of an account locks: read once a transaction, written once.
 type Tally struct {
-	Account          int64
+	Number           int64 // of the account
 	ContactSeq       int64
 	ContactActive    int64
 	KeySeq           int64
@@ -260,7 +269,7 @@ const (
 
 // ScanTally reads all columns of the table.
 func ScanTally(r db.Row) Tally {
-	return Tally{Account: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3), CampaignRevision: r.Int(4),
+	return Tally{Number: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3), CampaignRevision: r.Int(4),
 		GiftSeq: r.Int(5), PlanSeq: r.Int(6), Currency: r.Text(7), CampaignSeq: r.Int(8), SetRevision: r.Int(9),
 		Revision: r.Int(10), Oldest: r.Int(11), epoch: r.Int(12), JobSeq: r.Int(13), FieldSeq: r.Int(14), SegmentSeq: r.Int(15), Timezone: r.Text(16), Importing: r.Int(17), AnswerBytes: r.Int(18), LastCreated: r.Int(19)}
 }
@@ -275,13 +284,13 @@ func ReadTally(c db.Conn, account int64) (row Tally, err error) {
 
 // Values are the columns of the row.
 func (row *Tally) Values() []any {
-	return []any{row.Account, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq, row.PlanSeq, row.Currency, row.CampaignSeq,
+	return []any{row.Number, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq, row.PlanSeq, row.Currency, row.CampaignSeq,
 		row.SetRevision, row.Revision, row.Oldest, row.epoch, row.JobSeq, row.FieldSeq, row.SegmentSeq, row.Timezone, row.Importing, row.AnswerBytes, row.LastCreated}
 }
 
 // NewTally is the row of an account that has nothing yet.
 func NewTally(account int64) *Tally {
-	return &Tally{Account: account, Currency: text.DefaultCurrency, Timezone: text.DefaultTimezone, Oldest: 1, epoch: newEpoch()}
+	return &Tally{Number: account, Currency: text.DefaultCurrency, Timezone: text.DefaultTimezone, Oldest: 1, epoch: newEpoch()}
 }
 
 // Location is the time zone of the organization.
@@ -299,19 +308,19 @@ func (row *Tally) Day(t time.Time) time.Time {
 }
 
 // Touch says that the row changes. From here on, a failure must undo everything.
-func (a *Account) Touch(t *Tx) {
-	a.Dirty = true
-	t.Touch()
+func (u Unit) Touch() {
+	u.Dirty = true
+	u.Tx.Touch()
 }
 
 // Finish writes what was only counted, and the rows of accounts that were counted on.
 func (t *Tx) Finish() error {
 	for _, a := range t.Accounts {
-		if err := forgetPairs(t, a); err != nil {
+		if err := forgetPairs(t.With(a)); err != nil {
 			return err
 		}
-		WriteSets(t, a)
-		writeSums(t, a)
+		WriteSets(t.With(a))
+		writeSums(t.With(a))
 		if a.Dirty {
 			t.Save(TallyTable, a.Values()...)
 		}
@@ -344,7 +353,7 @@ func (l *Lookup[K, V]) Prefetch(t *Tx, account int64, keys []K) error {
 	for _, key := range keys {
 		l.Rows[key] = *new(V)
 	}
-	return t.Tx.Prefetch(func(r db.Row) error {
+	return t.Prefetch(func(r db.Row) error {
 		key, row := l.scan(r)
 		l.Rows[key] = row
 		return nil

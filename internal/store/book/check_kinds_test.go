@@ -272,13 +272,13 @@ func TestACheckTellsOfAnExternalIDThatTwoContactsHave(t *testing.T) {
 		n := input(t, `{"first_name":"Ann","last_name":"Lee","external_ids":[{"source":"other","value":"7"}]}`)
 		contact := must(crm.NewContact(n, time.Now()))(t)
 		succeed(t, s.Update(t.Context(), account.Number, store.Needs{}, func(x *store.Tx) error {
-			a, err := x.LockAccount(account.Number)
+			u, err := x.LockAccount(account.Number)
 			if err != nil {
 				return err
 			}
-			contact.ID = doc.MakeID(account.Number, a.ContactSeq+1)
-			at := store.Trace{Revision: x.Record(a, history.ContactNoun, contact.ID, history.DidCreate, "")}
-			return store.PlaceContact(x, a, at, contact, find.ContactRows(&contact, account.Number))
+			contact.ID = doc.MakeID(account.Number, u.ContactSeq+1)
+			at := store.Trace{Revision: u.Record(history.ContactNoun, contact.ID, history.DidCreate, "")}
+			return store.PlaceContact(u, at, contact, find.ContactRows(&contact, account.Number))
 		}))
 	}
 	want := fmt.Sprintf(

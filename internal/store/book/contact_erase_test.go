@@ -215,16 +215,16 @@ func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 	}
 	erase(t, s, ctx, account, person.ID)
 	err = s.Update(ctx, account, store.MoveNeeds(person.ID), func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
+		unit, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		u := jobs.Undoing{T: t, A: a, Job: &j, Of: &j, Region: "US", Now: s.Now()}
-		before := a.Revision
+		u := jobs.Undoing{T: t, A: unit.Account, Job: &j, Of: &j, Region: "US", Now: s.Now()}
+		before := unit.Revision
 		if err := u.TakeAll(changes); err != nil {
 			return err
 		}
-		if a.Revision != before {
+		if unit.Revision != before {
 			return errors.New("the change was taken back")
 		}
 		return nil
@@ -269,17 +269,17 @@ func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
 		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, other.ID), true,
 		s.Now())))(t)
 	succeed(t, s.Update(ctx, account, store.Needs{}, func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
-		found, err := a.Gifts.Get(t, account, gift.ID)
+		found, err := u.Gifts.Get(t, account, gift.ID)
 		if err != nil {
 			return err
 		}
 		t.Author.Channel = history.OtherChannel
 		data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
-		return store.PutGift(t, a, &found.Gift, t.Record(a, history.GiftNoun, gift.ID, history.DidUpdate, data))
+		return store.PutGift(u, &found.Gift, u.Record(history.GiftNoun, gift.ID, history.DidUpdate, data))
 	}))
 	erase(t, s, ctx, account, person.ID)
 	if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {

@@ -747,7 +747,7 @@ func TestConcurrentDryRunWaitsForNoOneWhoWrites(t *testing.T) {
 		writing, written, done := make(chan struct{}), make(chan error), make(chan struct{})
 		go func() {
 			written <- s.UpdateAccount(t.Context(), account, func(x *store.Tx) error {
-				x.Accounts[account].Touch(x)
+				x.Account(account).Touch()
 				close(writing)
 				<-done // a dry run that waits for this change never ends
 				return nil

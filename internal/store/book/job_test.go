@@ -41,18 +41,18 @@ func tagStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 		return err
 	}
 	now := w.Now()
-	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
 		seq := at.Seq
 		for range tagJobUnit {
-			if seq == a.ContactSeq {
-				return jobs.EndJob(t, next, jobs.JobDone)
+			if seq == u.ContactSeq {
+				return jobs.EndJob(u.Tx, next, jobs.JobDone)
 			}
 			seq++
-			row, err := store.Load(t, j.Account, doc.MakeID(j.Account, seq))
+			row, err := store.Load(u.Tx, j.Account, doc.MakeID(j.Account, seq))
 			if err != nil {
 				return err
 			}
-			if _, err := store.ChangeContact(t, row, 0, func(c crm.Contact) (crm.Contact, error) {
+			if _, err := store.ChangeContact(u.Tx, row, 0, func(c crm.Contact) (crm.Contact, error) {
 				return c.AddTags([]string{"seen"}, now)
 			}); err != nil {
 				return err
@@ -76,7 +76,7 @@ func startJob(t testing.TB, s *Book, contacts int) (account int64, j jobs.Job) {
 	}
 	succeed(t, s.UpdateAccount(store.By(t.Context(), history.ConsoleChannel, "ana@example.org"), account,
 		func(tx *store.Tx) error {
-			made := jobs.NewJob(tx, tx.Accounts[account], tagJob, jobs.JobWaiting, struct{}{})
+			made := jobs.NewJob(tx.Account(account), tagJob, jobs.JobWaiting, struct{}{})
 			tx.Insert(store.JobPartTable, account, made.ID, int64(1), []byte("part"))
 			jobs.SaveJob(tx, made)
 			j = *made
@@ -190,7 +190,7 @@ func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
 	begin := func(account int64, n int) {
 		succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 			for range n {
-				jobs.SaveJob(t, jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
+				jobs.SaveJob(t, jobs.NewJob(t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
 			}
 			return nil
 		}))
@@ -277,7 +277,7 @@ func TestJobsAreListedNewestFirst(t *testing.T) {
 	account, other := newAccount(t, s).Number, newAccount(t, s).Number
 	for range 5 {
 		succeed(t, s.UpdateAccount(ctx, account, func(tx *store.Tx) error {
-			jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.BulkJob, jobs.JobDone, struct{}{}))
+			jobs.SaveJob(tx, jobs.NewJob(tx.Account(account), jobs.BulkJob, jobs.JobDone, struct{}{}))
 			return nil
 		}))
 	}
@@ -301,7 +301,7 @@ func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
 	account := newAccount(t, s).Number
 	for _, state := range []jobs.JobState{jobs.JobUploading, jobs.JobMapping} {
 		succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
-			jobs.SaveJob(tx, jobs.NewJob(tx, tx.Accounts[account], jobs.ImportJob, state, struct{}{}))
+			jobs.SaveJob(tx, jobs.NewJob(tx.Account(account), jobs.ImportJob, state, struct{}{}))
 			return nil
 		}))
 	}

@@ -211,13 +211,13 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 						`{"first_name":"Three","emails":["three@x.org"],"phones":["212 555 0103"]}`).ID}
 				wantLists(t, s, account, []int64{1, 2, 3}, nil)
 				succeed(t, s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
-					row, err := tx.LockAccount(account)
+					u, err := tx.LockAccount(account)
 					for _, id := range lost {
 						gone, loadErr := store.Load(tx, account, id)
 						if loadErr != nil {
 							return loadErr
 						}
-						err = errors.Join(err, store.Derive(tx, row, id, &find.Rows{Sets: gone.Rows().Sets},
+						err = errors.Join(err, store.Derive(u, id, &find.Rows{Sets: gone.Rows().Sets},
 							new(find.Rows)))
 						for _, sql := range []string{
 							`DELETE FROM contact WHERE account_id = $1 AND id = $2`,
@@ -233,9 +233,9 @@ func TestListsFollowADatabaseThatWentBack(t *testing.T) {
 					if loadErr != nil {
 						return loadErr
 					}
-					row.LastCreated = first.CreatedAt
-					row.SetRevision, row.Revision, row.ContactSeq, row.ContactActive = 0, 1, 1, 1
-					row.Touch(tx)
+					u.LastCreated = first.CreatedAt
+					u.SetRevision, u.Revision, u.ContactSeq, u.ContactActive = 0, 1, 1, 1
+					u.Touch()
 					return err
 				}))
 				want := []int64{1}

@@ -287,8 +287,8 @@ func TestACheckComparesWhatContactsSayTheyGave(t *testing.T) {
 		}
 		stats := row.Contact.Stats
 		stats.TotalContributions = 305
-		a, err := x.LockAccount(account.Number)
-		store.PutColumns(x, a, row, stats, row.Trace)
+		u, err := x.LockAccount(account.Number)
+		store.PutColumns(u, row, stats, row.Trace)
 		return err
 	}))
 	if found, _ := checkAll(t, s, false); len(found) != 1 ||

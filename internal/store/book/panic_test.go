@@ -33,7 +33,7 @@ func TestAJobThatPanicsEndsAlone(t *testing.T) {
 			explode := func(context.Context, *jobs.JobWorker, *jobs.Job) error { panic(errors.New("Secretname Ruiz")) }
 			s.Use(merges.MoveKind, move.EraseKind, jobs.Kind{Step: explode}, move.EraseAll, s.LookOnce)
 			succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
-				made := jobs.NewJob(tx, tx.Accounts[account], jobs.SureJob, jobs.JobWaiting, struct{}{})
+				made := jobs.NewJob(tx.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{})
 				jobs.SaveJob(tx, made)
 				job = made.ID
 				return nil

@@ -186,7 +186,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func uploading(t testing.TB, s *Book, account int64) (j jobs.Job) {
 	t.Helper()
 	succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
-		made := jobs.NewJob(t, t.Accounts[account], jobs.ImportJob, jobs.JobUploading,
+		made := jobs.NewJob(t.Account(account), jobs.ImportJob, jobs.JobUploading,
 			jobs.FileImport{Name: "people.csv"})
 		jobs.SaveJob(t, made)
 		j = *made

@@ -141,11 +141,11 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 			panic("oops")
 		}, "panic: a value of type string"},
 		{"panicking after it counted", func(tx *store.Tx, account int64) error {
-			row, err := tx.LockAccount(account)
+			u, err := tx.LockAccount(account)
 			if err != nil {
 				return err
 			}
-			row.ContactSeq, row.ContactActive, row.Dirty = row.ContactSeq+5, row.ContactActive+5, true
+			u.ContactSeq, u.ContactActive, u.Dirty = u.ContactSeq+5, u.ContactActive+5, true
 			panic("oops")
 		}, "panic: a value of type string"},
 		{"panicking over a row", func(tx *store.Tx, account int64) error {

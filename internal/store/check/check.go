@@ -155,7 +155,7 @@ func (k *checker) begin() (err error) {
 	}
 	rows, err := db.List(k.conn, store.ScanTally, sqlTallies)
 	for _, row := range rows {
-		k.tallies[row.Account] = row
+		k.tallies[row.Number] = row
 		k.gifts += row.GiftSeq
 		k.changes += row.Revision - row.Oldest + 1
 		k.report.Importing += store.Flag(row.Importing != 0)

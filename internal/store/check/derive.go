@@ -165,7 +165,7 @@ const (
 
 // Rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
 func Rebuild(t *db.Tx, account int64, words bool) error {
-	row := store.Tally{Account: account}
+	row := store.Tally{Number: account}
 	found, err := t.Lock(func(r db.Row) { row = store.ScanTally(r) }, store.TallyTable, account)
 	if err != nil || row.Importing != 0 { // the import goes on where it was
 		return err

@@ -30,15 +30,15 @@ const (
 
 // totals compares the account's row. Its sequences never go back: an id is not given out again, even where what had it is missing.
 func (d *derivation) totals() error {
-	key, err := d.conn.Int(sqlLastKey, d.Account)
+	key, err := d.conn.Int(sqlLastKey, d.Number)
 	if err != nil {
 		return err
 	}
-	campaign, err := d.conn.Int(sqlLastCampaign, d.Account, doc.MakeID(d.Account, 0), doc.MakeID(d.Account, doc.MaxSeq))
+	campaign, err := d.conn.Int(sqlLastCampaign, d.Number, doc.MakeID(d.Number, 0), doc.MakeID(d.Number, doc.MaxSeq))
 	if err != nil {
 		return err
 	}
-	if d.AnswerBytes, err = d.conn.Int(sqlAnswerBytes, d.Account, int64(store.LargeAnswer)); err != nil {
+	if d.AnswerBytes, err = d.conn.Int(sqlAnswerBytes, d.Number, int64(store.LargeAnswer)); err != nil {
 		return err
 	}
 	d.LastCreated = max(d.LastCreated, d.created)
@@ -80,7 +80,7 @@ func (d *derivation) campaigns(ids []int64) error {
 }
 
 func (d *derivation) campaign(row []any) error {
-	id, owner := row[0].(int64), d.known[d.Account]
+	id, owner := row[0].(int64), d.known[d.Number]
 	campaign, err := store.CampaignRow{ID: id, Body: row[4].([]byte), Checksum: row[5].(int64)}.Parse()
 	switch {
 	case err != nil:
@@ -107,10 +107,10 @@ func (d *derivation) shows(campaign int64, addresses ...string) {
 
 // everyPicture compares the pictures that campaigns and the organization show with those that are there.
 func (d *derivation) everyPicture() error {
-	if _, err := d.conn.One(func(r db.Row) { d.shows(store.OrganizationPictures, r.Text(0)) }, sqlLogo, d.Account); err != nil {
+	if _, err := d.conn.One(func(r db.Row) { d.shows(store.OrganizationPictures, r.Text(0)) }, sqlLogo, d.Number); err != nil {
 		return err
 	}
-	err := d.conn.EachOf(store.PictureTable, d.Account, func(row []any) error {
+	err := d.conn.EachOf(store.PictureTable, d.Number, func(row []any) error {
 		name, should := row[1].(string), []any(nil)
 		if campaign, shown := d.pictures[name]; shown {
 			should = slices.Clone(row)
@@ -138,13 +138,13 @@ func (d *derivation) readers(id int64) error {
 	if err != nil {
 		return err
 	}
-	should := map[int64]campaign.Relation{d.Account: campaign.Own}
+	should := map[int64]campaign.Relation{d.Number: campaign.Own}
 	for account, relation := range was {
 		if _, exists := d.known[account]; exists && relation&campaign.Benefiting != 0 {
 			should[account] |= campaign.Benefiting
 		}
 	}
-	for above := d.known[d.Account].Parent; above != 0 && should[above]&campaign.Chapter == 0; above = d.known[above].Parent { // or it is a circle
+	for above := d.known[d.Number].Parent; above != 0 && should[above]&campaign.Chapter == 0; above = d.known[above].Parent { // or it is a circle
 		if _, exists := d.known[above]; exists {
 			should[above] |= campaign.Chapter
 		}

@@ -17,7 +17,7 @@ import (
 
 // contacts goes through the contacts in the order of their ids, some at a time together with their gifts.
 func (d *derivation) contacts() (err error) {
-	if d.fields, err = db.List(d.conn, store.Number, store.SQLFieldIDs, d.Account); err != nil {
+	if d.fields, err = db.List(d.conn, store.Number, store.SQLFieldIDs, d.Number); err != nil {
 		return err
 	}
 	if err = d.merges(); err != nil {
@@ -40,7 +40,7 @@ func (d *derivation) contacts() (err error) {
 		page = page[:0]
 		return err
 	}
-	err = store.EachStored(d.conn, d.Account, func(s *store.StoredContact) error {
+	err = store.EachStored(d.conn, d.Number, func(s *store.StoredContact) error {
 		page = append(page, s)
 		return nil
 	}, func() error {
@@ -60,11 +60,11 @@ func (d *derivation) contacts() (err error) {
 	d.ContactActive = d.active
 	d.sets.end(d)
 	for name, n := range d.tags {
-		d.on.derived(store.TagTable, d.Account, crm.FoldTag(name), name, n, int64(len(strconv.FormatInt(n, 10))))
+		d.on.derived(store.TagTable, d.Number, crm.FoldTag(name), name, n, int64(len(strconv.FormatInt(n, 10))))
 	}
 	for name, sums := range d.cells {
 		if d.giving {
-			d.on.derived(store.GivingTable, store.GivingValues(d.Account, name, &sums)...)
+			d.on.derived(store.GivingTable, store.GivingValues(d.Number, name, &sums)...)
 		}
 	}
 	return nil
@@ -75,12 +75,12 @@ const sqlMerged = `SELECT other, survivor FROM contact_merge WHERE account_id = 
 // merges reads which contacts were merged into others.
 func (d *derivation) merges() error {
 	d.merged = make(map[int64]int64)
-	return d.conn.Scan(func(r db.Row) { d.merged[r.Int(0)] = r.Int(1) }, sqlMerged, d.Account)
+	return d.conn.Scan(func(r db.Row) { d.merged[r.Int(0)] = r.Int(1) }, sqlMerged, d.Number)
 }
 
 // missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
 func (d *derivation) missing(to int64) {
-	switch first, last := doc.MakeID(d.Account, d.last+1), doc.MakeID(d.Account, to); {
+	switch first, last := doc.MakeID(d.Number, d.last+1), doc.MakeID(d.Number, to); {
 	case first == last:
 		d.on.lost(Problem{Contact: first, What: "it is missing: " + restoreIt})
 	case first < last:
@@ -117,8 +117,8 @@ func (d *derivation) contact(s *store.StoredContact, g *givenSums) error {
 	}
 	rows := should.Rows()
 	d.keep(s.ID, rows, g.sets)
-	d.on.derived(store.WordsTable, d.Account, s.ID, rows.Words)
-	return d.settle(store.ContactTable, s.Row(d.Account, s.Columns), should.Values(d.Account))
+	d.on.derived(store.WordsTable, d.Number, s.ID, rows.Words)
+	return d.settle(store.ContactTable, s.Row(d.Number, s.Columns), should.Values(d.Number))
 }
 
 // created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact before.
@@ -152,7 +152,7 @@ func (d *derivation) shouldBe(s *store.StoredContact, g *givenSums) store.Stored
 // keep adds what follows from a contact, and the sets of those who gave.
 func (d *derivation) keep(id int64, rows *find.Rows, gave []string) {
 	for _, key := range rows.Keys {
-		d.on.derived(store.IndexTable, d.Account, key, id)
+		d.on.derived(store.IndexTable, d.Number, key, id)
 	}
 	for _, name := range rows.Tags {
 		d.tags[name]++
@@ -189,7 +189,7 @@ func (b *blockSets) add(id int64, names []string) {
 // end hands the sets of the block over, and forgets them.
 func (b *blockSets) end(d *derivation) {
 	for name, bits := range b.members {
-		d.on.derived(store.SetTable, d.Account, name, b.block, bits.Count(), bits.Encode())
+		d.on.derived(store.SetTable, d.Number, name, b.block, bits.Count(), bits.Encode())
 	}
 	clear(b.members)
 }

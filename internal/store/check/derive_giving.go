@@ -36,7 +36,7 @@ type ledgerRow[T any] struct {
 // eachLedgerRow reads the gifts or the plans of an account from a place on. It returns how many there are, and the greatest id.
 func eachLedgerRow[T any](d *derivation, sql string, scan func(db.Row) ledgerRow[T], after []any, read func(ledgerRow[T]) error) (n, last int64, err error) {
 	for page := make([]ledgerRow[T], ledgerRead); len(page) == ledgerRead; {
-		if page, err = db.List(d.conn, scan, sql, append([]any{d.Account}, after...)...); err != nil {
+		if page, err = db.List(d.conn, scan, sql, append([]any{d.Number}, after...)...); err != nil {
 			return n, last, err
 		}
 		for _, row := range page {
@@ -55,14 +55,14 @@ const first = int64(math.MinInt64)
 // gifts looks at each gift by itself. Its columns follow from its document and from the organization's clock, unless a job is about to move
 // gifts to another clock. Where a gift is damaged or missing, the sums of the gifts cannot be derived.
 func (d *derivation) gifts() error {
-	moving, err := jobs.ZoneMoving(d.conn, d.Account)
+	moving, err := jobs.ZoneMoving(d.conn, d.Number)
 	if err != nil {
 		return err
 	}
 	receipts, readable := uint64(0), true // those that gifts name, less those that are valid
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*store.StoredGift] {
 		id, g := store.ScanGift(r)
-		return ledgerRow[*store.StoredGift]{id, g, []any{d.Account, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
+		return ledgerRow[*store.StoredGift]{id, g, []any{d.Number, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
 			g.Body, r.Int(7), g.Revision, r.Int(13), r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
 	}, []any{first, first, first}, func(r ledgerRow[*store.StoredGift]) error {
 		g := r.doc
@@ -81,10 +81,10 @@ func (d *derivation) gifts() error {
 			g.Local = giving.GiftClock(g.At, d.Location())
 		}
 		d.refer(r.id, find.GiftRows(&g.Gift))
-		return d.settle(store.GiftTable, r.row, store.GiftValues(d.Account, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
+		return d.settle(store.GiftTable, r.row, store.GiftValues(d.Number, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))
 	})
 	if err == nil {
-		err = d.conn.Scan(func(r db.Row) { receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2)) }, sqlValidReceipts, d.Account)
+		err = d.conn.Scan(func(r db.Row) { receipts ^= thanks.Mark(r.Int(1), r.Int(0), r.Int(2)) }, sqlValidReceipts, d.Number)
 	}
 	if err == nil && readable && receipts != 0 {
 		d.on.lost(Problem{What: "the receipts that gifts name are not those that are valid, or not for these amounts: restore a backup"})
@@ -102,7 +102,7 @@ func (d *derivation) plans() error {
 	d.giving = true
 	_, last, err := eachLedgerRow(d, sqlPlanRows, func(r db.Row) ledgerRow[*store.StoredPlan] {
 		id, p := store.ScanPlan(r)
-		return ledgerRow[*store.StoredPlan]{id, p, []any{d.Account, id, r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Text(1), p.Body, r.Int(3), p.Revision}, []any{r.Int(5), id}}
+		return ledgerRow[*store.StoredPlan]{id, p, []any{d.Number, id, r.Int(5), r.Int(6), r.Int(7), r.Int(8), r.Text(1), p.Body, r.Int(3), p.Revision}, []any{r.Int(5), id}}
 	}, []any{first, first}, func(r ledgerRow[*store.StoredPlan]) error {
 		p := r.doc
 		if p.Damage != nil {
@@ -111,7 +111,7 @@ func (d *derivation) plans() error {
 			return nil
 		}
 		d.refer(r.id, find.PlanRows(&p.Plan))
-		return d.settle(store.PlanTable, r.row, store.PlanValues(d.Account, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
+		return d.settle(store.PlanTable, r.row, store.PlanValues(d.Number, d.head(history.PlanNoun, r.id, p.Revision), &p.Plan, p.Body))
 	})
 	d.PlanSeq = max(d.PlanSeq, doc.IDSeq(last))
 	return err
@@ -120,7 +120,7 @@ func (d *derivation) plans() error {
 // refer adds the external ids that lead to a gift or a plan. Its sums are added up together with its contact.
 func (d *derivation) refer(id int64, rows *find.Rows) {
 	for _, reference := range rows.References {
-		d.on.derived(store.ReferenceTable, d.Account, reference, id)
+		d.on.derived(store.ReferenceTable, d.Number, reference, id)
 	}
 }
 
@@ -145,7 +145,7 @@ func (d *derivation) given(after, to int64) (map[int64]*givenSums, error) {
 		}
 		g.last = store.Later(g.last, rows.Last)
 		d.add(rows.Sums, g.sums)
-	}, sqlCheckGifts, d.Account, after, to)
+	}, sqlCheckGifts, d.Number, after, to)
 	for _, g := range all {
 		d.enterDonor(g)
 	}
@@ -170,7 +170,7 @@ func (d *derivation) add(sums []find.Sum, own map[string]giving.Sums) {
 func (d *derivation) enterDonor(g *givenSums) {
 	for name, sums := range g.sums {
 		if d.giving {
-			d.on.derived(store.GivingTable, store.GivingValues(d.Account, name, &sums)...)
+			d.on.derived(store.GivingTable, store.GivingValues(d.Number, name, &sums)...)
 		}
 		_, donor := find.DonorRows(find.Sum{Cell: name, Sums: sums})
 		d.add(donor.Sums, nil)

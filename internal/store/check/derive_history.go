@@ -15,7 +15,7 @@ func (d *derivation) history() error {
 	}
 	given, last := d.Revision, int64(0)
 	var gaps [][2]int64
-	err := d.conn.EachOf(store.ChangeTable, d.Account, func(row []any) error {
+	err := d.conn.EachOf(store.ChangeTable, d.Number, func(row []any) error {
 		revision := row[1].(int64)
 		if last == 0 {
 			d.Oldest = revision
@@ -37,7 +37,7 @@ func (d *derivation) history() error {
 	d.Revision = max(given, last)
 	for _, gap := range gaps {
 		if err == nil {
-			err = d.on.gap(d.Account, gap[0], gap[1])
+			err = d.on.gap(d.Number, gap[0], gap[1])
 		}
 	}
 	return err

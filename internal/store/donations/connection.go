@@ -163,7 +163,7 @@ func (s *DonationStore) Connect(ctx context.Context, account access.Account, in 
 			return err
 		}
 		made.save(t, account.Number)
-		record(t, t.Account(account.Number), "payment_provider", shown(old), shown([]*stored{made}))
+		record(t.Account(account.Number), "payment_provider", shown(old), shown([]*stored{made}))
 		return nil
 	})
 }
@@ -241,7 +241,7 @@ func (s *DonationStore) Disconnect(ctx context.Context, account int64) error {
 			return err
 		}
 		t.Delete(store.ConnectionTable, account)
-		record(t, t.Account(account), "payment_provider", shown(old), "")
+		record(t.Account(account), "payment_provider", shown(old), "")
 		return nil
 	})
 }

@@ -42,29 +42,29 @@ func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 
 // AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change, to the address on file.
 func (s *DonationStore) AskToManage(ctx context.Context, account int64, id string) error {
-	_, err := s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, _ *store.Account, d *row) error {
+	_, err := s.changeRow(ctx, account, id, store.Needs{}, func(u store.Unit, d *row) error {
 		now := s.store.Now()
 		if d.GiftPlan == "" || d.ManageUntil.After(now.Add(manageTime-manageAgain)) {
 			return nil
 		}
 		d.ManageUntil = now.Add(manageTime) // of the link, which is made when the mail is sent: it is kept nowhere else
-		p, err := s.planIn(t.Conn, account, d)
+		p, err := s.planIn(u.Conn, account, d)
 		if err != nil || p.Status == giving.Ended {
 			return err
 		}
 		to := d.Wish.Email
-		found, err := store.LoadContacts(t.Conn, account, []int64{p.Contact})
+		found, err := store.LoadContacts(u.Conn, account, []int64{p.Contact})
 		if err == nil && len(found) > 0 && len(found[0].Emails) > 0 {
 			to = found[0].Emails[0].Value
 		}
 		if err != nil {
 			return err
 		}
-		public, err := s.idOf(t.Conn, account)
+		public, err := s.idOf(u.Conn, account)
 		if err != nil {
 			return err
 		}
-		return s.store.Queue(t, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
+		return s.store.Queue(u.Tx, account, mail.Manage, donate.ManageLink(public, id, ""), to, nil)
 	})
 	return err
 }
@@ -89,7 +89,7 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 		return nil, unless(crm.ErrNotFound, err)
 	}
 	token, hash := access.NewToken()
-	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
+	_, err = s.changeRow(ctx, account.Number, donation, store.Needs{}, func(_ store.Unit, d *row) error {
 		d.addLink(hash, s.store.Now())
 		return nil
 	})

@@ -25,15 +25,15 @@ const aboutPrefix = "donation "
 func aboutDonation(m mail.Mail) string { return strings.TrimPrefix(m.About, aboutPrefix) }
 
 // tellArrived thanks the giver for money that has arrived, and tells the staff.
-func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *giving.Gift, now time.Time) error {
+func (s *DonationStore) tellArrived(u store.Unit, d *row, g *giving.Gift, now time.Time) error {
 	thank := s.store.ThankAtOnce
 	if d.Doubt.HoldsThanks() {
 		thank = holdThanks
 	}
-	if err := thank(t, a, g, now); err != nil {
+	if err := thank(u, g, now); err != nil {
 		return err
 	}
-	settings, err := store.AccountSettings(t.Conn, a.Account)
+	settings, err := store.AccountSettings(u.Conn, u.Number)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if to == "" {
 		return nil
 	}
-	id, err := s.idOf(t.Conn, a.Account)
+	id, err := s.idOf(u.Conn, u.Number)
 	if err != nil {
 		return err
 	}
@@ -57,30 +57,30 @@ func (s *DonationStore) tellArrived(t *store.Tx, a *store.Account, d *row, g *gi
 	if g.Dedication != nil {
 		m.Says = append(m.Says, mail.Say("It honors {}.", g.Dedication.Name))
 	}
-	return s.store.Queue(t, a.Account, mail.Arrived, store.AboutGift(g.ID), to, m)
+	return s.store.Queue(u.Tx, u.Number, mail.Arrived, store.AboutGift(g.ID), to, m)
 }
 
 // holdThanks asks no one to thank for a gift, until thankHeld does.
-func holdThanks(t *store.Tx, a *store.Account, g *giving.Gift, now time.Time) error {
+func holdThanks(u store.Unit, g *giving.Gift, now time.Time) error {
 	held := *g
 	held.Thanks = giving.Thanks{}
-	return store.SaveGift(t, a, store.Stored(a, g.ID), &held, now)
+	return store.SaveGift(u, store.Stored(u.Account, g.ID), &held, now)
 }
 
 // thankHeld thanks for what has arrived of a donation while it was in doubt. Where no mail can be, the gifts wait for thanks.
-func (s *DonationStore) thankHeld(t *store.Tx, a *store.Account, d *row, now time.Time) error {
-	ids, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, store.CodeID(a.Account, d.GiftPlan))
-	for _, id := range append(ids, store.CodeID(a.Account, d.Gift)) {
+func (s *DonationStore) thankHeld(u store.Unit, d *row, now time.Time) error {
+	ids, err := db.List(u.Conn, store.Number, sqlGiftsOfPlan, u.Number, store.CodeID(u.Number, d.GiftPlan))
+	for _, id := range append(ids, store.CodeID(u.Number, d.Gift)) {
 		if err != nil {
 			return err
 		}
 		var stored *store.StoredGift
-		if stored, err = a.Gifts.Get(t, a.Account, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
+		if stored, err = u.Gifts.Get(u.Tx, u.Number, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
 			continue
 		}
 		waits := stored.Thanked(giving.ToThank, "", now)
-		if err = store.SaveGift(t, a, stored, &waits, now); err == nil {
-			err = s.store.ThankAtOnce(t, a, &waits, now)
+		if err = store.SaveGift(u, stored, &waits, now); err == nil {
+			err = s.store.ThankAtOnce(u, &waits, now)
 		}
 	}
 	return err
@@ -116,7 +116,7 @@ const refundNews = 7 * 24 * time.Hour
 
 // tellRefund tells a giver that money goes back which the books have not known of. A dispute is told by the giver's
 // bank, and while a person must look nobody is told anything.
-func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift, o *donate.Outcome) error {
+func (l *look) tellRefund(u store.Unit, d *row, g *giving.Gift, o *donate.Outcome) error {
 	if d != nil && d.Doubt.And(o.Doubt).HoldsThanks() {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift,
 			return e.Reference == l.is.Provider+" "+r.ID
 		})
 		if isRefund && e.Amount < 0 && l.now.Sub(e.At) < refundNews {
-			return l.s.store.TellRefund(t, a, g)
+			return l.s.store.TellRefund(u, g)
 		}
 	}
 	return nil
@@ -133,12 +133,12 @@ func (l *look) tellRefund(t *store.Tx, a *store.Account, d *row, g *giving.Gift,
 
 // tellEnded tells the giver of a plan that a payment provider took the gifts of that nothing more is charged. A test has
 // charged no one.
-func (s *DonationStore) tellEnded(t *store.Tx, a *store.Account, p *giving.Plan) error {
-	d, err := find(t.Conn, a.Account, [2]string{sqlByGiftPlan, p.Code})
+func (s *DonationStore) tellEnded(u store.Unit, p *giving.Plan) error {
+	d, err := find(u.Conn, u.Number, [2]string{sqlByGiftPlan, p.Code})
 	if err != nil || d == nil || d.IsTest() {
 		return err
 	}
-	return s.store.TellGiver(t, a, p.Contact, mail.Ended, about(d))
+	return s.store.TellGiver(u, p.Contact, mail.Ended, about(d))
 }
 
 // writeEnded says that a monthly gift has ended, nil where it has not.

@@ -108,7 +108,7 @@ func (s *DonationStore) ConfirmPromise(ctx context.Context, link string) (donate
 	if err != nil || d.IsConfirmed() {
 		return d, err
 	}
-	return s.changeRow(ctx, account.Number, d.ID, store.Needs{}, func(_ *store.Tx, _ *store.Account, d *row) error {
+	return s.changeRow(ctx, account.Number, d.ID, store.Needs{}, func(_ store.Unit, d *row) error {
 		if d.IsPromise() {
 			d.State = donate.Processing
 		}

@@ -54,12 +54,12 @@ func (s *DonationStore) LookAtDonation(ctx context.Context, account int64, id st
 }
 
 // changeRow changes a donation in a unit of work that a person asks for.
-func (s *DonationStore) changeRow(ctx context.Context, account int64, id string, n store.Needs, change func(*store.Tx, *store.Account, *row) error) (made donate.Donation, err error) {
+func (s *DonationStore) changeRow(ctx context.Context, account int64, id string, n store.Needs, change func(store.Unit, *row) error) (made donate.Donation, err error) {
 	if !donate.IsID(id) {
 		return made, errNoDonation
 	}
 	err = s.store.Update(ctx, account, n, func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 		if err != nil || d == nil {
 			return cmp.Or(err, errNoDonation)
 		}
-		if err := change(t, a, d); err != nil {
+		if err := change(u, d); err != nil {
 			return err
 		}
 		d.UpdatedAt = s.store.Now()
@@ -79,13 +79,13 @@ func (s *DonationStore) changeRow(ctx context.Context, account int64, id string,
 
 // ResolveReview notes that a person has looked at a donation for a reason: it is not raised again, and where it was the last one, who gave is thanked.
 func (s *DonationStore) ResolveReview(ctx context.Context, account int64, id string, reason donate.Doubt) (donate.Donation, error) {
-	return s.changeRow(ctx, account, id, store.Needs{}, func(t *store.Tx, a *store.Account, d *row) error {
+	return s.changeRow(ctx, account, id, store.Needs{}, func(u store.Unit, d *row) error {
 		was := d.Doubt
 		d.Settled, d.Doubt = d.Settled.And(was.But(was.But(reason))), was.But(reason)
 		if !was.HoldsThanks() || d.Doubt.HoldsThanks() {
 			return nil
 		}
-		return s.thankHeld(t, a, d, s.store.Now())
+		return s.thankHeld(u, d, s.store.Now())
 	})
 }
 
@@ -93,11 +93,11 @@ const notPaidHere doc.Rule = "This payment began on a page of yours, and is reco
 
 // TakeOver makes a gift of a payment that did not begin on a page of ours, for a campaign or for none (0).
 func (s *DonationStore) TakeOver(ctx context.Context, account int64, id string, campaign int64) (donate.Donation, error) {
-	d, err := s.changeRow(ctx, account, id, store.Needs{Campaigns: []int64{campaign}}, func(t *store.Tx, a *store.Account, d *row) error {
+	d, err := s.changeRow(ctx, account, id, store.Needs{Campaigns: []int64{campaign}}, func(u store.Unit, d *row) error {
 		if !d.isNotHere() {
 			return doc.NewInvalid("", notPaidHere)
 		}
-		if campaign != 0 && !store.HasCampaign(t, a, campaign) {
+		if campaign != 0 && !store.HasCampaign(u, campaign) {
 			return doc.NewInvalid("campaign_id", doc.Unknown, "campaigns")
 		}
 		d.Wish.Way, d.Campaign, d.State, d.DueAt = donate.Online, campaign, donate.Processing, s.store.Now()
@@ -147,27 +147,27 @@ func (s *DonationStore) Received(ctx context.Context, account int64, id, day str
 	if err := in.Validate(nil, true, s.region, now); err != nil {
 		return d.Donation, err
 	}
-	made, err := s.changeRow(ctx, account, id, store.NewGiftNeeds(account, &in), func(t *store.Tx, a *store.Account, d *row) error {
+	made, err := s.changeRow(ctx, account, id, store.NewGiftNeeds(account, &in), func(u store.Unit, d *row) error {
 		if begun := text.WallClock(d.CreatedAt, zone).Truncate(24 * time.Hour); giving.GiftClock(in.Time(), zone).Before(begun) {
 			return doc.NewInvalid("transacted_at", beforePromise, begun.Format("January 2, 2006"))
 		}
 		if !d.IsPromise() {
 			return doc.NewInvalid("", notPromised)
 		}
-		doubt, err := archivedGiver(t, a, &in)
+		doubt, err := archivedGiver(u, &in)
 		if err != nil {
 			return err
 		}
-		g, err := store.RecordGift(t, a, &in, now)
+		g, err := store.RecordGift(u, &in, now)
 		if err == nil {
 			err = g.CheckVoided() // one that was received before
 		}
 		if err != nil {
 			return err
 		}
-		d.Doubt = doubt.And(giverDoubt(t, a, &in, g.Contact))
+		d.Doubt = doubt.And(giverDoubt(u, &in, g.Contact))
 		d.State, d.Gift = donate.Paid, g.Code
-		return s.tellArrived(t, a, d, &g.Gift, now)
+		return s.tellArrived(u, d, &g.Gift, now)
 	})
 	return made, err
 }
@@ -185,11 +185,11 @@ func (s *DonationStore) Unreceived(ctx context.Context, account int64, id string
 	if err != nil {
 		return donate.Donation{}, err
 	}
-	return s.changeRow(ctx, account, id, store.Needs{Gifts: []int64{store.CodeID(account, d.Gift)}}, func(t *store.Tx, a *store.Account, d *row) error {
+	return s.changeRow(ctx, account, id, store.Needs{Gifts: []int64{store.CodeID(account, d.Gift)}}, func(u store.Unit, d *row) error {
 		if d.Provider != "" || d.State != donate.Paid || d.Gift == "" {
 			return doc.NewInvalid("", notReceived)
 		}
-		g, err := a.Gifts.Get(t, a.Account, store.CodeID(a.Account, d.Gift))
+		g, err := u.Gifts.Get(u.Tx, u.Number, store.CodeID(u.Number, d.Gift))
 		switch {
 		case err != nil:
 			return err
@@ -200,7 +200,7 @@ func (s *DonationStore) Unreceived(ctx context.Context, account int64, id string
 			return doc.NewInvalid("", givenBack)
 		default:
 			canceled := g.Withdraw()
-			if err := store.SaveGift(t, a, g, &canceled, s.store.Now()); err != nil {
+			if err := store.SaveGift(u, g, &canceled, s.store.Now()); err != nil {
 				return err
 			}
 		}

@@ -32,8 +32,8 @@ func (s *DonationStore) DonationSettings(ctx context.Context, account int64) (do
 // SaveDonationSettings keeps settings that are valid.
 func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64, set donate.Settings) error {
 	return s.store.UpdateOnce(ctx, account, func(t *store.Tx) error {
-		a := t.Account(account)
-		if err := set.Validate(a.Currency); err != nil {
+		u := t.Account(account)
+		if err := set.Validate(u.Currency); err != nil {
 			return err
 		}
 		settings, err := store.AccountSettings(t.Conn, account)
@@ -46,13 +46,13 @@ func (s *DonationStore) SaveDonationSettings(ctx context.Context, account int64,
 			return nil
 		}
 		store.SaveSettings(t, account, settings)
-		record(t, a, "donation_form", "", "changed")
+		record(u, "donation_form", "", "changed")
 		return nil
 	})
 }
 
 // record notes in the history of the organization what became of one of its settings.
-func record(t *store.Tx, a *store.Account, field, before, after string) {
+func record(u store.Unit, field, before, after string) {
 	text := func(value string) json.RawMessage {
 		if value == "" {
 			return json.RawMessage("null")
@@ -60,7 +60,7 @@ func record(t *store.Tx, a *store.Account, field, before, after string) {
 		said, _ := json.Marshal(value)
 		return said
 	}
-	t.Record(a, history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: field, Before: text(before), After: text(after), At: -1}}.Text())
+	u.Record(history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: field, Before: text(before), After: text(after), At: -1}}.Text())
 }
 
 // Offer is what the form of a campaign offers. It has no way to give while nothing is set up, and after the campaign has ended.

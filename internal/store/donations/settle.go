@@ -112,7 +112,7 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 		}
 		inputs, n := l.needs(ctx, known)
 		return l.s.store.Update(ctx, l.account.Number, n, func(t *store.Tx) error {
-			a, err := t.LockAccount(l.account.Number)
+			u, err := t.LockAccount(l.account.Number)
 			if err != nil {
 				return err
 			}
@@ -126,7 +126,7 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 				return nil
 			}
 			own := *l // what it makes of the snapshot is of this unit of work, which may be done again
-			if d, err = own.write(t, a, d, inputs); err == nil && l.done != nil {
+			if d, err = own.write(u, d, inputs); err == nil && l.done != nil {
 				err = l.done(t)
 			}
 			return err
@@ -136,15 +136,15 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 }
 
 // write brings the donation, its gift and its plan up to date.
-func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.GiftInput) (*row, error) {
+func (l *look) write(u store.Unit, d *row, inputs []giving.GiftInput) (*row, error) {
 	var stored *store.StoredGift
 	if l.is.Payment != nil {
 		var err error
-		if stored, err = store.GiftCalled(t, a, l.reference(l.is.Payment.ID)); err != nil {
+		if stored, err = store.GiftCalled(u, l.reference(l.is.Payment.ID)); err != nil {
 			return d, err
 		}
 	}
-	promised, err := store.PlanCalled(t, a, l.planReference())
+	promised, err := store.PlanCalled(u, l.planReference())
 	if err != nil {
 		return d, err
 	}
@@ -158,7 +158,7 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 		inputs = l.valid(l.inputs(&row{Donation: donate.Donation{ID: l.is.Donation, Campaign: promised.Campaign}}, promised.Contact))
 	case d == nil:
 		if d = l.notHere(stored == nil, &o); d != nil {
-			return d, l.s.insert(t, d)
+			return d, l.s.insert(u.Tx, d)
 		}
 		if stored == nil {
 			return nil, nil
@@ -167,25 +167,25 @@ func (l *look) write(t *store.Tx, a *store.Account, d *row, inputs []giving.Gift
 	if l.isOthers(d) {
 		o = donate.Outcome{State: donate.Review, Doubt: donate.Foreign}
 	}
-	isNew, revision := stored == nil && o.New != nil && (d == nil || !d.isNotHere()), a.Revision
-	gift, plan, err := l.ledger(t, a, d, stored, isNew, &o, inputs)
+	isNew, revision := stored == nil && o.New != nil && (d == nil || !d.isNotHere()), u.Revision
+	gift, plan, err := l.ledger(u, d, stored, isNew, &o, inputs)
 	if err != nil || d == nil {
 		return d, err
 	}
 	hasArrived := gift != nil && gift.Status == giving.Succeeded && (stored == nil || stored.Status != giving.Succeeded)
 	was := *d
-	if l.note(d, gift, plan, &o); reflect.DeepEqual(was, *d) && a.Revision == revision {
+	if l.note(d, gift, plan, &o); reflect.DeepEqual(was, *d) && u.Revision == revision {
 		return d, nil // no one who looks at the same time has to look again
 	}
 	d.Version++
 	d.LookedAt, d.UpdatedAt = l.now, l.now
-	err = d.save(t)
+	err = d.save(u.Tx)
 	switch {
 	case err != nil:
 	case hasArrived:
-		err = l.s.tellArrived(t, a, d, gift, l.now)
+		err = l.s.tellArrived(u, d, gift, l.now)
 	case was.Doubt.HoldsThanks() && !d.Doubt.HoldsThanks():
-		err = l.s.thankHeld(t, a, d, l.now)
+		err = l.s.thankHeld(u, d, l.now)
 	}
 	return d, err
 }
@@ -230,10 +230,10 @@ func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 }
 
 // ledger makes the gift, or lets it follow what is true, and its plan.
-func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *store.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
+func (l *look) ledger(u store.Unit, d *row, stored *store.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
 	switch {
 	case isNew:
-		made, err := l.record(t, a, d, o, inputs)
+		made, err := l.record(u, d, o, inputs)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -243,35 +243,35 @@ func (l *look) ledger(t *store.Tx, a *store.Account, d *row, stored *store.Store
 	}
 	if gift != nil {
 		if changed := o.Apply(*gift); string(changed.AppendBody(nil)) != string(gift.AppendBody(nil)) {
-			if err := store.SaveGift(t, a, store.Stored(a, gift.ID), &changed, l.now); err != nil {
+			if err := store.SaveGift(u, store.Stored(u.Account, gift.ID), &changed, l.now); err != nil {
 				return nil, nil, err
 			}
 			gift = &changed
-			if err := l.tellRefund(t, a, d, gift, o); err != nil {
+			if err := l.tellRefund(u, d, gift, o); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	plan, err = l.followPlan(t, a, d, o)
+	plan, err = l.followPlan(u, d, o)
 	return gift, plan, err
 }
 
 // record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is in the books.
-func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
+func (l *look) record(u store.Unit, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
 	var refused error
 	for _, in := range inputs {
-		doubt, err := archivedGiver(t, a, &in)
+		doubt, err := archivedGiver(u, &in)
 		if err != nil {
 			return giving.Gift{}, err
 		}
 		in.FeeCovered, in.Fee = new(donate.Sent(o.New.Covered, o.New.Currency)), new(donate.Sent(o.Fee, o.New.Currency))
-		made, err := l.recordWith(t, a, o, in)
+		made, err := l.recordWith(u, o, in)
 		if errors.As(err, new(*doc.Invalid)) && o.Plan != nil { // such as the plan of a contact who was erased
-			made, err = store.RecordGift(t, a, &in, l.now)
+			made, err = store.RecordGift(u, &in, l.now)
 		}
 		if !errors.As(err, new(*doc.Invalid)) {
 			if err == nil && d != nil && made.Created {
-				o.Doubt = o.Doubt.And(doubt).And(giverDoubt(t, a, &in, made.Contact))
+				o.Doubt = o.Doubt.And(doubt).And(giverDoubt(u, &in, made.Contact))
 			}
 			return made.Gift, err
 		}
@@ -281,9 +281,9 @@ func (l *look) record(t *store.Tx, a *store.Account, d *row, o *donate.Outcome, 
 }
 
 // recordWith makes a gift of an input, with its plan.
-func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in giving.GiftInput) (store.GiftDocument, error) {
+func (l *look) recordWith(u store.Unit, o *donate.Outcome, in giving.GiftInput) (store.GiftDocument, error) {
 	if o.Plan != nil {
-		plan, err := l.planFor(t, a, o, &in)
+		plan, err := l.planFor(u, o, &in)
 		if err != nil {
 			return store.GiftDocument{}, err
 		}
@@ -291,15 +291,15 @@ func (l *look) recordWith(t *store.Tx, a *store.Account, o *donate.Outcome, in g
 			in.Plan = &plan.Code
 		}
 	}
-	return store.RecordGift(t, a, &in, l.now)
+	return store.RecordGift(u, &in, l.now)
 }
 
 // archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an archived one.
-func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.Doubt, error) {
+func archivedGiver(u store.Unit, in *giving.GiftInput) (donate.Doubt, error) {
 	if in.Contact != nil || in.Anonymous {
 		return "", nil
 	}
-	matches, err := store.MatchesArchived(t, a, &in.Giver)
+	matches, err := store.MatchesArchived(u, &in.Giver)
 	if err != nil || !matches {
 		return "", err
 	}
@@ -307,8 +307,8 @@ func archivedGiver(t *store.Tx, a *store.Account, in *giving.GiftInput) (donate.
 }
 
 // giverDoubt tells that the contact of a gift is not sure to be its giver: it has another name, or is archived.
-func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int64) donate.Doubt {
-	row, err := store.Row(t, a, contact)
+func giverDoubt(u store.Unit, in *giving.GiftInput, contact int64) donate.Doubt {
+	row, err := store.Row(u, contact)
 	switch {
 	case err != nil || row == nil || row.Damage != nil:
 	case row.Contact.Archived():
@@ -320,46 +320,46 @@ func giverDoubt(t *store.Tx, a *store.Account, in *giving.GiftInput, contact int
 }
 
 // planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
-func (l *look) planFor(t *store.Tx, a *store.Account, o *donate.Outcome, in *giving.GiftInput) (*giving.Plan, error) {
-	found, err := store.PlanCalled(t, a, l.reference(o.Plan.ID))
+func (l *look) planFor(u store.Unit, o *donate.Outcome, in *giving.GiftInput) (*giving.Plan, error) {
+	found, err := store.PlanCalled(u, l.reference(o.Plan.ID))
 	if err != nil || found != nil {
 		if found != nil && (in.Contact == nil || *in.Contact == found.Contact) {
 			return &found.Plan, nil
 		}
 		return nil, err
 	}
-	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(a.Day(o.Plan.StartAt).Format(time.DateOnly))}
+	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(u.Day(o.Plan.StartAt).Format(time.DateOnly))}
 	made.Amount, made.FeeCovered = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), new(donate.Sent(o.Plan.Covered, o.Plan.Currency))
 	made.Status, made.ExternalID = nil, nil
 	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
 		return nil, err
 	}
 	made.ExternalID = new(l.reference(o.Plan.ID)) // which no one else may give
-	plan, err := store.RecordPlan(t, a, &made, l.now)
+	plan, err := store.RecordPlan(u, &made, l.now)
 	return &plan, err
 }
 
 // followPlan lets a plan follow what is true, and tells its giver when its card was declined. It is nil where the books have none.
-func (l *look) followPlan(t *store.Tx, a *store.Account, d *row, o *donate.Outcome) (*giving.Plan, error) {
+func (l *look) followPlan(u store.Unit, d *row, o *donate.Outcome) (*giving.Plan, error) {
 	if o.Plan == nil {
 		return nil, nil
 	}
-	found, err := store.PlanCalled(t, a, l.reference(o.Plan.ID))
+	found, err := store.PlanCalled(u, l.reference(o.Plan.ID))
 	if err != nil || found == nil {
 		return nil, err
 	}
-	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Covered, o.Plan.Method, a.Day(o.Plan.Next), o.Plan.CanceledAt)
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Covered, o.Plan.Method, u.Day(o.Plan.Next), o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
 		return &now, nil
 	}
 	was := found.Plan.Status
-	err = store.SavePlan(t, a, found, &now)
+	err = store.SavePlan(u, found, &now)
 	switch {
 	case err != nil || now.Status == was:
 	case now.Status == giving.Ended:
-		err = l.s.tellEnded(t, a, &now)
+		err = l.s.tellEnded(u, &now)
 	case d != nil && now.Status == giving.PastDue:
-		err = l.s.tellDeclined(t, l.account, d, &now)
+		err = l.s.tellDeclined(u.Tx, l.account, d, &now)
 	}
 	return &now, err
 }

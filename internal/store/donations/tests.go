@@ -31,11 +31,11 @@ func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted
 			if err != nil {
 				return err
 			}
-			a := t.Account(account)
+			u := t.Account(account)
 			tests, err := db.List(t.Conn, scanDonation, sqlTests, account)
 			for _, d := range tests {
 				if err == nil {
-					err = s.deleteTest(t, a, d)
+					err = s.deleteTest(u, d)
 				}
 				some++
 			}
@@ -47,37 +47,37 @@ func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted
 	return deleted, err
 }
 
-func (s *DonationStore) deleteTest(t *store.Tx, a *store.Account, d *row) error {
-	ids := []int64{store.CodeID(a.Account, d.Gift)}
+func (s *DonationStore) deleteTest(u store.Unit, d *row) error {
+	ids := []int64{store.CodeID(u.Number, d.Gift)}
 	if d.GiftPlan != "" {
-		id := store.CodeID(a.Account, d.GiftPlan)
-		of, err := db.List(t.Conn, store.Number, sqlGiftsOfPlan, a.Account, id)
+		id := store.CodeID(u.Number, d.GiftPlan)
+		of, err := db.List(u.Conn, store.Number, sqlGiftsOfPlan, u.Number, id)
 		if ids = append(ids, of...); err != nil {
 			return err
 		}
-		p, err := a.Plans.Get(t, a.Account, id)
+		p, err := u.Plans.Get(u.Tx, u.Number, id)
 		if err != nil {
 			return err
 		}
 		if p != nil && p.Damage == nil && p.Code == d.GiftPlan && p.Status != giving.Ended {
 			ended := p.End(s.store.Now())
-			if err := store.SavePlan(t, a, p, &ended); err != nil {
+			if err := store.SavePlan(u, p, &ended); err != nil {
 				return err
 			}
 		}
 	}
 	for _, id := range ids {
-		g, err := a.Gifts.Get(t, a.Account, id)
+		g, err := u.Gifts.Get(u.Tx, u.Number, id)
 		if err != nil {
 			return err
 		}
 		if g != nil && g.Damage == nil && g.Test && g.Status != giving.Cancelled {
 			canceled := g.Withdraw()
-			if err := store.SaveGift(t, a, g, &canceled, s.store.Now()); err != nil {
+			if err := store.SaveGift(u, g, &canceled, s.store.Now()); err != nil {
 				return err
 			}
 		}
 	}
-	t.Delete(store.DonationTable, a.Account, d.ID)
+	u.Delete(store.DonationTable, u.Number, d.ID)
 	return nil
 }

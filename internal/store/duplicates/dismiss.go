@@ -63,7 +63,7 @@ func mention(t *store.Tx, rows [2]*store.StoredContact, others ...int64) {
 		if after != 0 {
 			before = 0
 		}
-		store.Mention(t, t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
+		store.Mention(t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
 	}
 }
 

@@ -38,7 +38,7 @@ func (s *DuplicateStore) SureKind() jobs.Kind {
 		if c.Noun != history.ContactNoun || c.Kind != history.DidMerge {
 			return false, nil
 		}
-		return true, merges.Unmerge(u.T, u.A, c.Revision, u.Region, u.Now)
+		return true, merges.Unmerge(u.Unit, c.Revision, u.Region, u.Now)
 	}}
 }
 
@@ -64,7 +64,7 @@ func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region st
 		if err != nil {
 			return err
 		}
-		made := jobs.NewJob(t, t.Account(account), jobs.SureJob, jobs.JobWaiting, sureSpec{region, persons})
+		made := jobs.NewJob(t.Account(account), jobs.SureJob, jobs.JobWaiting, sureSpec{region, persons})
 		made.Progress = jobs.JSONOf(SureProgress{Total: groups})
 		jobs.SaveJob(t, made)
 		j = *made
@@ -113,38 +113,38 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 	}
 	model, unknown := s.model(ctx, j.Account, at.learned)
 	now := s.base.Now()
-	err = s.mergeGroup(ctx, w, j, &spec, &progress, func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error) {
+	err = s.mergeGroup(ctx, w, j, &spec, &progress, func(u store.Unit, first Pair) ([]crm.Contact, error) {
 		if unknown != nil {
 			return nil, nil
 		}
-		same, err := samePerson(t, a.Account, first, model)
+		same, err := samePerson(u.Tx, u.Number, first, model)
 		if err != nil {
 			return nil, err
 		}
-		return mergeAll(t, a, same, spec.Region, now)
+		return mergeAll(u, same, spec.Region, now)
 	})
 	if errors.As(err, new(*doc.Invalid)) || errors.As(err, new(*store.Damaged)) { // which another try would not change
-		return s.mergeGroup(ctx, w, j, &spec, &progress, func(*store.Tx, *store.Account, Pair) ([]crm.Contact, error) { return nil, nil })
+		return s.mergeGroup(ctx, w, j, &spec, &progress, func(store.Unit, Pair) ([]crm.Contact, error) { return nil, nil })
 	}
 	return err
 }
 
 // mergeGroup merges the contacts of the next group, and notes what became of it. The group is left alone where none were merged.
-func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec, progress *SureProgress, merge func(t *store.Tx, a *store.Account, first Pair) ([]crm.Contact, error)) error {
-	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec, progress *SureProgress, merge func(u store.Unit, first Pair) ([]crm.Contact, error)) error {
+	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
 		at := *progress
-		first, ok, err := nextSure(t, a.Account, spec, &at)
+		first, ok, err := nextSure(u.Tx, u.Number, spec, &at)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return jobs.EndJob(t, next, jobs.JobDone)
+			return jobs.EndJob(u.Tx, next, jobs.JobDone)
 		}
 		at.At = first.A
 		at.Groups++
 		var same []crm.Contact
 		if first.A != 0 {
-			same, err = merge(t, a, first)
+			same, err = merge(u, first)
 		}
 		if at.Merged += max(0, int64(len(same))-1); len(same) == 0 {
 			at.Left++
@@ -218,7 +218,7 @@ func linked(from int64, pairs []Pair) []int64 {
 }
 
 // mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was done.
-func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
+func mergeAll(u store.Unit, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
 	if len(same) == 0 {
 		return nil, nil
 	}
@@ -233,5 +233,5 @@ func mergeAll(t *store.Tx, a *store.Account, same []crm.Contact, region string, 
 		}
 	}
 	others := store.Collect(same[1:], func(c crm.Contact) int64 { return c.ID })
-	return same, merges.MergeAll(t, a, same[0].ID, others, region, now)
+	return same, merges.MergeAll(u, same[0].ID, others, region, now)
 }

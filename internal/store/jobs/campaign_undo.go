@@ -29,7 +29,7 @@ func (u *Undoing) lookForCampaigns(ids map[history.Noun][]int64) error {
 		if len(ids[noun]) == 0 {
 			continue
 		}
-		if err := u.T.Tx.Prefetch(read, sql, u.A.Account, ids[noun]); err != nil {
+		if err := u.Prefetch(read, sql, u.Number, ids[noun]); err != nil {
 			return err
 		}
 	}
@@ -38,14 +38,14 @@ func (u *Undoing) lookForCampaigns(ids map[history.Noun][]int64) error {
 
 // removeCampaign removes a campaign that the import has made, unless it was changed since or anything else is for it.
 func (u *Undoing) removeCampaign(c store.Change) (undone bool, err error) {
-	there, err := u.T.Exists(store.SQLCampaignByID, c.ID)
+	there, err := u.Exists(store.SQLCampaignByID, c.ID)
 	if err != nil || !there || c.Kind != history.DidCreate {
 		return false, err
 	}
 	if !u.isOthers(&c) {
-		u.T.Author.Undoes = c.Revision
-		undone, err = store.Family{Tx: u.T, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
-		u.T.Author.Undoes = 0
+		u.Author.Undoes = c.Revision
+		undone, err = store.Family{Tx: u.Tx, Owner: u.owner, Above: u.above, Now: u.Now}.Remove(c.ID)
+		u.Author.Undoes = 0
 	}
 	if err == nil && !undone {
 		u.keep(keptCampaigns+doc.IDSeq(c.ID), 0, Kept{Campaign: c.ID})

@@ -96,7 +96,7 @@ func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, 
 	}
 	now := s.Now()
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) (err error) {
-		made, err = beginBulk(t, t.Account(account), action, set, now)
+		made, err = beginBulk(t.Account(account), action, set, now)
 		return err
 	})
 	if made.unfinished {
@@ -106,45 +106,45 @@ func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, 
 }
 
 // beginBulk makes a job of an action, and does it where the contacts are few.
-func beginBulk(t *store.Tx, a *store.Account, action crm.BulkAction, set db.Set, now time.Time) (made BulkResult, err error) {
+func beginBulk(u store.Unit, action crm.BulkAction, set db.Set, now time.Time) (made BulkResult, err error) {
 	made.Total = set.Count()
 	if made.unfinished = made.Total > BulkAtOnce; !made.unfinished {
-		ids := store.IDsOf(a.Account, set.Page(0, made.Total))
-		if made.unfinished, err = areLarge(t, a.Account, ids); err != nil {
+		ids := store.IDsOf(u.Number, set.Page(0, made.Total))
+		if made.unfinished, err = areLarge(u.Tx, u.Number, ids); err != nil {
 			return made, err
 		}
 		if !made.unfinished {
-			made.Job, made.BulkCounts, err = bulkAtOnce(t, a, action, ids, now)
+			made.Job, made.BulkCounts, err = bulkAtOnce(u, action, ids, now)
 			return made, err
 		}
 	}
-	j := NewJob(t, a, BulkJob, JobWaiting, action)
+	j := NewJob(u, BulkJob, JobWaiting, action)
 	j.Progress = JSONOf(made.BulkProgress)
-	SaveJob(t, j)
+	SaveJob(u.Tx, j)
 	for block, part := range set.Blocks {
-		t.Insert(store.JobPartTable, a.Account, j.ID, block, part.Encode())
+		u.Insert(store.JobPartTable, u.Number, j.ID, block, part.Encode())
 	}
 	made.Job = j.ID
 	return made, nil
 }
 
 // bulkAtOnce does an action to contacts, and notes it as a job that is done.
-func bulkAtOnce(t *store.Tx, a *store.Account, action crm.BulkAction, ids []int64, now time.Time) (job int64, counts crm.BulkCounts, err error) {
-	rows, err := loadRows(t, a, ids)
+func bulkAtOnce(u store.Unit, action crm.BulkAction, ids []int64, now time.Time) (job int64, counts crm.BulkCounts, err error) {
+	rows, err := loadRows(u, ids)
 	if err != nil {
 		return 0, counts, err
 	}
-	j := NewJob(t, a, BulkJob, JobDone, action)
-	before := a.Revision
-	t.Author.Job = j.ID
-	if err := bulkChange(t, a, action, rows, now, &counts); err != nil {
+	j := NewJob(u, BulkJob, JobDone, action)
+	before := u.Revision
+	u.Author.Job = j.ID
+	if err := bulkChange(u, action, rows, now, &counts); err != nil {
 		return 0, counts, err
 	}
-	if a.Revision > before {
-		j.First, j.Last = before+1, a.Revision
+	if u.Revision > before {
+		j.First, j.Last = before+1, u.Revision
 	}
 	j.Progress = JSONOf(BulkProgress{BulkCounts: counts, Total: int64(len(ids))})
-	SaveJob(t, j)
+	SaveJob(u.Tx, j)
 	return j.ID, counts, nil
 }
 
@@ -159,15 +159,15 @@ func areLarge(t *store.Tx, account int64, ids []int64) (bool, error) {
 }
 
 // loadRows loads contacts, whether they can be read or not. Ids that no contact has are left out.
-func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*store.StoredContact, err error) {
-	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return a.Contacts[id] != nil })
-	err = t.Each(func(r db.Row) error {
+func loadRows(u store.Unit, ids []int64) (rows []*store.StoredContact, err error) {
+	unknown := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return u.Contacts[id] != nil })
+	err = u.Each(func(r db.Row) error {
 		row := store.ScanContact(r)
-		a.Contacts[row.ID] = row
+		u.Contacts[row.ID] = row
 		return nil
-	}, store.SQLLoadContacts, a.Account, unknown)
+	}, store.SQLLoadContacts, u.Number, unknown)
 	for _, id := range ids {
-		if row := a.Contacts[id]; row != nil {
+		if row := u.Contacts[id]; row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -175,10 +175,10 @@ func loadRows(t *store.Tx, a *store.Account, ids []int64) (rows []*store.StoredC
 }
 
 // bulkChange does an action to contacts and counts what became of them.
-func bulkChange(t *store.Tx, a *store.Account, action crm.BulkAction, rows []*store.StoredContact, now time.Time, counts *crm.BulkCounts) error {
+func bulkChange(u store.Unit, action crm.BulkAction, rows []*store.StoredContact, now time.Time, counts *crm.BulkCounts) error {
 	readable := slices.DeleteFunc(slices.Clone(rows), func(row *store.StoredContact) bool { return row.Damage != nil })
 	counts.Unreadable += int64(len(rows) - len(readable))
-	return store.ChangeAll(t, a, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
+	return store.ChangeAll(u, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
 }
 
 // bulkStep does the action of a job to a few contacts more.
@@ -189,31 +189,31 @@ func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	now := w.Now()
-	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *Job) error {
+	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *Job) error {
 		at := progress
-		rows, ended, err := nextOf(t, a, next, action, &at)
+		rows, ended, err := nextOf(u, next, action, &at)
 		if err != nil {
 			return err
 		}
-		if err := bulkChange(t, a, action, rows, now, &at.BulkCounts); err != nil {
+		if err := bulkChange(u, action, rows, now, &at.BulkCounts); err != nil {
 			return err
 		}
 		next.Progress = JSONOf(at)
 		if ended {
-			return EndJob(t, next, JobDone)
+			return EndJob(u.Tx, next, JobDone)
 		}
 		return nil
 	})
 }
 
 // nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
-func nextOf(t *store.Tx, a *store.Account, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*store.StoredContact, ended bool, err error) {
+func nextOf(u store.Unit, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*store.StoredContact, ended bool, err error) {
 	if action.Kind == crm.BulkRename {
-		return nextTagged(t, a, action)
+		return nextTagged(u, action)
 	}
-	ids, ended, err := nextPicked(t.Conn, j, &at.At, BulkUnit)
+	ids, ended, err := nextPicked(u.Conn, j, &at.At, BulkUnit)
 	if err == nil {
-		rows, err = loadRows(t, a, ids)
+		rows, err = loadRows(u, ids)
 	}
 	return rows, ended, err
 }

@@ -444,7 +444,7 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 	u, err := r.take()
 	if err == nil {
 		err = r.findCampaigns(ctx, u, func(n store.Needs, fn func(*store.Tx) error) error {
-			return r.store.Advance(ctx, j, n, func(t *store.Tx, _ *store.Account, _ *Job) error { return fn(t) })
+			return r.store.Advance(ctx, j, n, func(unit store.Unit, _ *Job) error { return fn(unit.Tx) })
 		})
 	}
 	if err != nil {
@@ -460,31 +460,31 @@ func (r *ImportRun) step(ctx context.Context, j *Job) error {
 }
 
 // importing decides about the rows of a unit of work.
-func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(t *store.Tx, a *store.Account, next *Job) error {
+func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(u store.Unit, next *Job) error {
 	now := r.store.Now()
-	return func(t *store.Tx, a *store.Account, next *Job) error {
+	return func(unit store.Unit, next *Job) error {
 		progress := at
 		if at.Rows == 0 {
-			progress.Before = a.ContactSeq
+			progress.Before = unit.ContactSeq
 		}
 		r.givers.beginUnit()
 		for i := range u.Rows {
 			row := u.Rows[i].fresh()
-			out, err := r.decide(t, a, row, progress.Before, now)
+			out, err := r.decide(unit, row, progress.Before, now)
 			if err != nil {
 				return err
 			}
 			progress.add(out.currency, out.counted)
 			progress.count(&out)
 			if out.Outcome == RowRejected {
-				NoteRow(t, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
+				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
 			} else if out.OtherName || out.waits || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
-				NoteRow(t, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about, Data: JSONOf(out)})
+				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about, Data: JSONOf(out)})
 			}
 		}
 		next.Progress = JSONOf(progress)
 		if u.End {
-			return EndJob(t, next, JobDone)
+			return EndJob(unit.Tx, next, JobDone)
 		}
 		return nil
 	}

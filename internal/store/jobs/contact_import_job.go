@@ -63,7 +63,7 @@ type Choices struct {
 
 // BeginImport begins an import of a file that was uploaded, or a dry run of it.
 func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choices) (im Import, err error) {
-	j, err := s.ChangeJob(ctx, account, id, func(t *store.Tx, _ *store.Account, j *Job) error {
+	j, err := s.ChangeJob(ctx, account, id, func(u store.Unit, j *Job) error {
 		found, err := ImportOf(*j)
 		switch {
 		case err != nil:
@@ -82,8 +82,8 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 			return err
 		}
 		j.State, j.Spec, j.Progress = JobWaiting, JSONOf(spec), JSONOf(found.Progress.begun())
-		rememberMapping(t, account, spec)
-		return t.Run(sqlDropRows, account, id)
+		rememberMapping(u.Tx, account, spec)
+		return u.Run(sqlDropRows, account, id)
 	})
 	if err != nil {
 		return im, err
@@ -275,14 +275,14 @@ func (j *Job) forgetTrial() error {
 
 // failImport ends an import whose file cannot be read.
 func (s *JobStore) failImport(ctx context.Context, j *Job, message string) error {
-	return s.Advance(ctx, j, store.Needs{}, func(t *store.Tx, _ *store.Account, next *Job) error {
+	return s.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *Job) error {
 		im, err := ImportOf(*next)
 		if err != nil {
 			return err
 		}
 		im.Progress.Error = message
 		next.Progress = JSONOf(im.Progress)
-		return EndJob(t, next, JobFailed)
+		return EndJob(u.Tx, next, JobFailed)
 	})
 }
 
@@ -302,7 +302,7 @@ func (s *JobStore) ImportFile(ctx context.Context, account int64, rows *table.Re
 				return nil
 			}
 		}
-		j := NewJob(t, t.Accounts[account], ImportJob, JobWaiting, spec)
+		j := NewJob(t.Account(account), ImportJob, JobWaiting, spec)
 		j.Progress = JSONOf(ImportProgress{Total: total, Days: spec.Days})
 		SaveJob(t, j)
 		rememberMapping(t, account, &spec)

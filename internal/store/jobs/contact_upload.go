@@ -56,7 +56,7 @@ func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, re
 		case n >= OpenImports:
 			return store.Fault("file", TooManyImports)
 		}
-		made := NewJob(t, t.Accounts[account], ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
+		made := NewJob(t.Account(account), ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
 		SaveJob(t, made)
 		j = *made
 		return nil
@@ -85,7 +85,7 @@ func (s *JobStore) readSoon(ctx context.Context, im Import) (Import, error) {
 	if later := errors.Is(err, errLarge) || soon.Err() != nil; err == nil || !later || ctx.Err() != nil {
 		return read, err
 	}
-	j, err := s.ChangeJob(ctx, im.Account, im.ID, func(_ *store.Tx, _ *store.Account, j *Job) error {
+	j, err := s.ChangeJob(ctx, im.Account, im.ID, func(_ store.Unit, j *Job) error {
 		if j.State != im.State {
 			return crm.ErrChanged
 		}
@@ -130,11 +130,11 @@ func (s *JobStore) KeepPart(ctx context.Context, j *Job, number int64, part []by
 		return err
 	}
 	defer leave()
-	_, err = s.ChangeJob(ctx, j.Account, j.ID, func(t *store.Tx, _ *store.Account, now *Job) error {
+	_, err = s.ChangeJob(ctx, j.Account, j.ID, func(u store.Unit, now *Job) error {
 		if now.State != JobUploading {
 			return crm.ErrChanged
 		}
-		t.Insert(store.JobPartTable, j.Account, j.ID, number, part)
+		u.Insert(store.JobPartTable, j.Account, j.ID, number, part)
 		return nil
 	})
 	return err
@@ -165,7 +165,7 @@ func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Impor
 	if im.Spec.Mapping, err = s.ColumnMapping(ctx, im.Account, im.Spec.Of, im.Spec.Header, look); err != nil {
 		return im, err
 	}
-	changed, err := s.ChangeJob(ctx, im.Account, im.ID, func(t *store.Tx, _ *store.Account, j *Job) error {
+	changed, err := s.ChangeJob(ctx, im.Account, im.ID, func(u store.Unit, j *Job) error {
 		if j.State != im.State {
 			return crm.ErrChanged
 		}
@@ -173,8 +173,8 @@ func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Impor
 			return crm.ErrChanged
 		}
 		j.State, j.Spec, j.Progress = JobMapping, JSONOf(im.Spec), JSONOf(ImportProgress{})
-		t.Save(store.JobPartTable, j.Account, j.ID, PreviewPart, []byte(JSONOf(first)))
-		return t.Run(sqlDropRows, j.Account, j.ID)
+		u.Save(store.JobPartTable, j.Account, j.ID, PreviewPart, []byte(JSONOf(first)))
+		return u.Run(sqlDropRows, j.Account, j.ID)
 	})
 	if err != nil {
 		return im, err

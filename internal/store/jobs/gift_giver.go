@@ -23,7 +23,7 @@ func (row *giftRow) giverKeys() []string {
 }
 
 // meet tells a row which contact rows before have had for the same giver, or files before from the same source, which contacts may have its name and address, and what a person has chosen for all rows.
-func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
+func (r *ImportRun) meet(u store.Unit, row *ImportRow, before int64) (err error) {
 	filed := row.Gift.Filed
 	if filed == nil {
 		return nil
@@ -34,18 +34,18 @@ func (r *ImportRun) meet(t *store.Tx, a *store.Account, row *ImportRow, before i
 	}
 	filed.Thank = r.spec.Thanks
 	if filed.Same == 0 && len(keys) > 0 {
-		filed.Same, err = r.knownBefore(t, a, &row.Gift.Giver, before)
+		filed.Same, err = r.knownBefore(u, &row.Gift.Giver, before)
 	}
 	return err
 }
 
 // knownBefore is the contact with the name and the address of a row that has no email, phone or id, which a file from the same source has made; 0 where there is none. So the next export
 // of a system brings no one twice.
-func (r *ImportRun) knownBefore(t *store.Tx, a *store.Account, in *crm.ContactInput, before int64) (id int64, err error) {
+func (r *ImportRun) knownBefore(u store.Unit, in *crm.ContactInput, before int64) (id int64, err error) {
 	if len(in.MatchKeys()) > 0 {
 		return 0, nil
 	}
-	found, err := store.MatchSame(t, a, in, before, func(id int64) (bool, error) { return r.isFromSource(t, id) })
+	found, err := store.MatchSame(u, in, before, func(id int64) (bool, error) { return r.isFromSource(u.Tx, id) })
 	if found != nil {
 		id = found.ID
 	}

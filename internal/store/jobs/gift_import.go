@@ -39,12 +39,12 @@ func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giv
 	}
 	err = s.Update(ctx, account, n, func(t *store.Tx) error {
 		outcomes = make([]GiftOutcome, len(inputs))
-		a, err := t.LockAccount(account)
+		u, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
 		for i, in := range inputs {
-			outcomes[i].GiftDocument, err = store.RecordGift(t, a, in, now)
+			outcomes[i].GiftDocument, err = store.RecordGift(u, in, now)
 			if err != nil && !errors.As(err, &outcomes[i].Refused) {
 				return err
 			}
@@ -333,8 +333,8 @@ func (p *ImportProgress) add(currency string, amount int64) {
 }
 
 // importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
-func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, now time.Time) (outcome string, made store.GiftDocument, reason string, err error) {
-	if own, err := exportedGift(t, a, row.Gift.GiftRow); err != nil {
+func (r *ImportRun) importGift(u store.Unit, row *ImportRow, now time.Time) (outcome string, made store.GiftDocument, reason string, err error) {
+	if own, err := exportedGift(u, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
 		if own.Void != nil {
@@ -349,7 +349,7 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		return RowRejected, made, row.Reason, nil
 	}
 	for {
-		made, err = recordGift(t, a, &row.Gift.GiftInput, now)
+		made, err = recordGift(u, &row.Gift.GiftInput, now)
 		sent, filed := row.Gift.GiftInput, *row.Gift.Filed
 		if err == nil || row.Gift.isJSON || !row.Gift.Without(err, &sent, &filed) {
 			break
@@ -360,7 +360,7 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		}
 	}
 	if err == nil && !made.Created && !made.Skipped {
-		err = store.MarkGiver(t, a, &made, &row.Gift.GiftInput, now)
+		err = store.MarkGiver(u, &made, &row.Gift.GiftInput, now)
 	}
 	switch {
 	case err != nil:
@@ -380,26 +380,26 @@ func (r *ImportRun) importGift(t *store.Tx, a *store.Account, row *ImportRow, no
 		return RowUnchanged, made, "", nil
 	}
 	if row.promise != nil {
-		err = store.KeepPromise(t, a, row.promise, made.Code)
+		err = store.KeepPromise(u, row.promise, made.Code)
 	}
 	return RowCreated, made, "", err
 }
 
 // recordGift records a row of gifts: a gift, or a refund of one.
-func recordGift(t *store.Tx, a *store.Account, in *giving.GiftInput, now time.Time) (store.GiftDocument, error) {
+func recordGift(u store.Unit, in *giving.GiftInput, now time.Time) (store.GiftDocument, error) {
 	if in.Filed.IsRefund {
-		return store.RecordRefund(t, a, in, now)
+		return store.RecordRefund(u, in, now)
 	}
-	return store.RecordGift(t, a, in, now)
+	return store.RecordGift(u, in, now)
 }
 
 // exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
-func exportedGift(t *store.Tx, a *store.Account, row *sheet.GiftRow) (*store.StoredGift, error) {
-	id := store.CodeID(a.Account, row.Own)
+func exportedGift(u store.Unit, row *sheet.GiftRow) (*store.StoredGift, error) {
+	id := store.CodeID(u.Number, row.Own)
 	if id == 0 {
 		return nil, nil
 	}
-	found, err := a.Gifts.Get(t, a.Account, id)
+	found, err := u.Gifts.Get(u.Tx, u.Number, id)
 	if err != nil || found == nil || found.Damage != nil || found.Code != row.Own {
 		return nil, err
 	}

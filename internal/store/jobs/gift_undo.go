@@ -22,7 +22,7 @@ const (
 
 // withdraw withdraws a gift that the import has recorded. One that was there before is as it was.
 func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
-	g, err := u.A.Gifts.Get(u.T, u.A.Account, c.ID)
+	g, err := u.Gifts.Get(u.Tx, u.Number, c.ID)
 	if err != nil || g == nil {
 		return false, err
 	}
@@ -51,16 +51,16 @@ func (u *Undoing) withdraw(c store.Change) (undone bool, err error) {
 		u.keep(keptGifts+doc.IDSeq(c.ID), g.Contact, Kept{Gift: g.Code})
 		return false, nil
 	}
-	u.T.Author.Undoes = c.Revision
-	if err = store.SaveGift(u.T, u.A, g, &before, u.Now); err == nil && isRecorded {
-		err = errors.Join(store.UnpayPledge(u.T, u.A, &g.Gift, true, u.Now), store.BreakPromise(u.T, u.A, &g.Gift, u.Now))
+	u.Author.Undoes = c.Revision
+	if err = store.SaveGift(u.Unit, g, &before, u.Now); err == nil && isRecorded {
+		err = errors.Join(store.UnpayPledge(u.Unit, &g.Gift, true, u.Now), store.BreakPromise(u.Unit, &g.Gift, u.Now))
 	}
 	return true, err
 }
 
 // endPlan ends a plan that the import has made. What it is called elsewhere is free for the next import.
 func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
-	p, err := u.A.Plans.Get(u.T, u.A.Account, c.ID)
+	p, err := u.Plans.Get(u.Tx, u.Number, c.ID)
 	if err != nil || p == nil {
 		return false, err
 	}
@@ -72,9 +72,9 @@ func (u *Undoing) endPlan(c store.Change) (undone bool, err error) {
 	if u.drafts[ended.Campaign] {
 		ended.Campaign = 0
 	}
-	u.T.Author.Undoes = c.Revision
-	err = store.SavePlan(u.T, u.A, p, &ended)
-	u.T.Author.Undoes = 0
+	u.Author.Undoes = c.Revision
+	err = store.SavePlan(u.Unit, p, &ended)
+	u.Author.Undoes = 0
 	return true, err
 }
 
@@ -83,7 +83,7 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 	if c.Kind == history.DidCreate {
 		return u.endPlan(c)
 	}
-	p, err := u.A.Plans.Get(u.T, u.A.Account, c.ID)
+	p, err := u.Plans.Get(u.Tx, u.Number, c.ID)
 	if err != nil || p == nil {
 		return false, err
 	}
@@ -99,9 +99,9 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 	case string(before.AppendBody(nil)) == string(p.Body):
 		return false, nil
 	}
-	u.T.Author.Undoes = c.Revision
-	err = store.SavePlan(u.T, u.A, p, &before)
-	u.T.Author.Undoes = 0
+	u.Author.Undoes = c.Revision
+	err = store.SavePlan(u.Unit, p, &before)
+	u.Author.Undoes = 0
 	return true, err
 }
 
@@ -122,12 +122,12 @@ func (u *Undoing) lookWhoGives(created []store.Change) error {
 		u.gives[r.Int(0)] = true
 		return nil
 	}
-	err := u.T.Tx.Prefetch(read, sqlGivesStill, u.A.Account, ids, withdrawn.StatusNumber())
+	err := u.Prefetch(read, sqlGivesStill, u.Number, ids, withdrawn.StatusNumber())
 	if err == nil {
-		err = u.T.Tx.Prefetch(read, sqlPlansStill, u.A.Account, ids, ended.StatusNumber())
+		err = u.Prefetch(read, sqlPlansStill, u.Number, ids, ended.StatusNumber())
 	}
 	if err != nil {
 		return err
 	}
-	return u.T.Fetch()
+	return u.Fetch()
 }

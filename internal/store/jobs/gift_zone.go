@@ -42,49 +42,49 @@ func zoneStep(ctx context.Context, w *JobWorker, j *Job) error {
 	if err := json.Unmarshal(j.Progress, &at); err != nil {
 		return err
 	}
-	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *Job) error {
+	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *Job) error {
 		p := at
-		p.Total = a.GiftSeq
-		ids := store.SeqIDs(a.Account, p.At+1, min(p.At+zoneUnit, a.GiftSeq))
-		moved, err := moveClocks(t, a, ids)
+		p.Total = u.GiftSeq
+		ids := store.SeqIDs(u.Number, p.At+1, min(p.At+zoneUnit, u.GiftSeq))
+		moved, err := moveClocks(u, ids)
 		if err != nil {
 			return err
 		}
 		p.At, p.Moved = p.At+int64(len(ids)), p.Moved+moved
 		next.Progress = JSONOf(p)
-		if p.At >= a.GiftSeq {
-			return EndJob(t, next, JobDone)
+		if p.At >= u.GiftSeq {
+			return EndJob(u.Tx, next, JobDone)
 		}
 		return nil
 	})
 }
 
 // moveClocks moves some gifts, and tells how many of them had another time.
-func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err error) {
-	if err := a.Gifts.Load(t, a.Account, ids); err != nil {
+func moveClocks(u store.Unit, ids []int64) (moved int64, err error) {
+	if err := u.Gifts.Load(u.Tx, u.Number, ids); err != nil {
 		return 0, err
 	}
 	ids = slices.DeleteFunc(ids, func(id int64) bool {
-		g := a.Gifts.Rows[id]
-		return g == nil || g.Damage != nil || g.Local.Equal(giving.GiftClock(g.At, a.Location())) // a check tells of damage
+		g := u.Gifts.Rows[id]
+		return g == nil || g.Damage != nil || g.Local.Equal(giving.GiftClock(g.At, u.Location())) // a check tells of damage
 	})
 	var changes []store.Derivation
 	var contacts []int64
 	for _, id := range ids {
-		g := a.Gifts.Rows[id].Gift
+		g := u.Gifts.Rows[id].Gift
 		contacts = append(contacts, g.Contact)
 		before := find.GiftRows(&g)
-		g.Local = giving.GiftClock(g.At, a.Location())
+		g.Local = giving.GiftClock(g.At, u.Location())
 		changes = append(changes, store.Derivation{ID: id, Before: before, After: find.GiftRows(&g)})
 	}
-	if _, err := loadRows(t, a, contacts); err != nil {
+	if _, err := loadRows(u, contacts); err != nil {
 		return 0, err
 	}
-	if err := store.LookUpDerived(t, a, changes); err != nil {
+	if err := store.LookUpDerived(u, changes); err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
-		if err := moveClock(t, a, a.Gifts.Rows[id]); err != nil {
+		if err := moveClock(u, u.Gifts.Rows[id]); err != nil {
 			return 0, err
 		}
 	}
@@ -92,14 +92,14 @@ func moveClocks(t *store.Tx, a *store.Account, ids []int64) (moved int64, err er
 }
 
 // moveClock gives a gift the time that it has by the organization's clock. Nothing about the gift has changed, so that its history tells nothing.
-func moveClock(t *store.Tx, a *store.Account, g *store.StoredGift) error {
+func moveClock(u store.Unit, g *store.StoredGift) error {
 	before, after := g.Gift, g.Gift
-	after.Local = giving.GiftClock(g.At, a.Location())
-	t.Touch()
-	if err := store.PutGift(t, a, &after, g.Revision); err != nil {
+	after.Local = giving.GiftClock(g.At, u.Location())
+	u.Tx.Touch()
+	if err := store.PutGift(u, &after, g.Revision); err != nil {
 		return err
 	}
-	return store.SaveStats(t, a, g.Contact, &before, &after, 0, "")
+	return store.SaveStats(u, g.Contact, &before, &after, 0, "")
 }
 
 // ZoneMoving tells whether gifts of an account still move to another clock.
@@ -121,10 +121,10 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 		if err != nil {
 			return err
 		}
-		a := t.Account(account)
+		u := t.Account(account)
 		changed, differences := settings.Change(&in)
-		if changed.Currency != settings.Currency && a.GiftSeq > 0 {
-			return store.Fault("currency", doc.CurrencyStays, a.Currency, "organization")
+		if changed.Currency != settings.Currency && u.GiftSeq > 0 {
+			return store.Fault("currency", doc.CurrencyStays, u.Currency, "organization")
 		}
 		if in.Name != nil {
 			renamed, err := store.Rename(t, account, *in.Name)
@@ -136,15 +136,15 @@ func (s *JobStore) SetAccountSettings(ctx context.Context, account int64, in acc
 		if len(differences) == 0 {
 			return nil
 		}
-		t.Record(a, history.SettingNoun, 0, history.DidUpdate, differences.Text())
-		moves = changed.Timezone != settings.Timezone && a.GiftSeq > 0
-		a.Currency, a.Timezone = changed.Currency, changed.Timezone
+		u.Record(history.SettingNoun, 0, history.DidUpdate, differences.Text())
+		moves = changed.Timezone != settings.Timezone && u.GiftSeq > 0
+		u.Currency, u.Timezone = changed.Currency, changed.Timezone
 		store.SaveSettings(t, account, changed)
 		if in.Logo != nil {
 			store.SavePictures(t, account, store.OrganizationPictures, in.Logo.Files, []string{settings.Logo}, []string{changed.Logo})
 		}
 		if moves {
-			SaveJob(t, NewJob(t, a, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
+			SaveJob(t, NewJob(u, ZoneJob, JobWaiting, zoneSpec{settings.Timezone, changed.Timezone}))
 		}
 		return nil
 	})

@@ -139,9 +139,9 @@ func givenKey(contact int64) string { return fmt.Sprint("given by ", contact) }
 var keptTables = map[history.Noun]*db.Table{history.ContactNoun: store.ContactTable, history.GiftNoun: store.GiftTable, history.PlanNoun: store.PlanTable}
 
 // keepUnit keeps what a unit of work would have written.
-func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
+func (tr *trial) keepUnit(u store.Unit) (err error) {
 	for noun, table := range keptTables {
-		for row := range t.Pending(table) {
+		for row := range u.Pending(table) {
 			if tr.at[recordOf(noun, row[1].(int64))], err = tr.rows.keep(table.Append(nil, row)); err != nil {
 				return err
 			}
@@ -150,15 +150,15 @@ func (tr *trial) keepUnit(t *store.Tx, a *store.Account) (err error) {
 			}
 		}
 	}
-	for row, isRemoved := range t.Pending(store.IndexTable) {
+	for row, isRemoved := range u.Pending(store.IndexTable) {
 		key, id := row[1].(string), row[2].(int64)
 		if delete(tr.lost, lostKey(key, id)); isRemoved {
 			tr.lost[lostKey(key, id)] = true
 		} else {
-			tr.give(id, a.Contacts[id].Contact.PersonName(), key)
+			tr.give(id, u.Contacts[id].Contact.PersonName(), key)
 		}
 	}
-	for row, isRemoved := range t.Pending(store.ReferenceTable) {
+	for row, isRemoved := range u.Pending(store.ReferenceTable) {
 		if !isRemoved {
 			tr.give(row[2].(int64), crm.PersonName{}, row[1].(string))
 		}

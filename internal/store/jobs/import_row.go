@@ -84,23 +84,23 @@ func (im *imported) dropsName(from *ImportRow) bool {
 }
 
 // meetContact tells a row which contact files before from the same source have had for its name and address.
-func (r *ImportRun) meetContact(t *store.Tx, a *store.Account, row *ImportRow, before int64) (err error) {
+func (r *ImportRun) meetContact(u store.Unit, row *ImportRow, before int64) (err error) {
 	if row.contact != nil && r.spec.rule().Existing != crm.Force {
-		row.contact.Same, err = r.knownBefore(t, a, &row.contact.In, before)
+		row.contact.Same, err = r.knownBefore(u, &row.contact.In, before)
 	}
 	return err
 }
 
 // decide does with a row what the import does, or would do in a unit of work that is only considered. before is how many contacts there were when the import began.
-func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
+func (r *ImportRun) decide(u store.Unit, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
 	if out = (TrialRow{Line: row.Line, Of: r.spec.Of}); row.Gift == nil {
-		return out, r.decideContact(t, a, row, &out, before, now)
+		return out, r.decideContact(u, row, &out, before, now)
 	}
-	if err := r.meet(t, a, row, before); err != nil {
+	if err := r.meet(u, row, before); err != nil {
 		return out, err
 	}
 	var made store.GiftDocument
-	out.Outcome, made, out.Reason, err = r.importGift(t, a, row, now)
+	out.Outcome, made, out.Reason, err = r.importGift(u, row, now)
 	r.givers.give(made.Contact, crm.PersonName{}, row.Gift.giverKeys()...)
 	out.takeGiver(row.Gift, &made)
 	if out.about, out.currency, out.counted = made.Contact, made.Currency, made.Counted; r.trial != nil {
@@ -109,7 +109,7 @@ func (r *ImportRun) decide(t *store.Tx, a *store.Account, row *ImportRow, before
 	if row.match == nil || err != nil || out.Outcome == RowRejected || out.Outcome == RowSkipped {
 		return out, err
 	}
-	match, err := r.decide(t, a, row.match, before, now)
+	match, err := r.decide(u, row.match, before, now)
 	out.join(&match)
 	return out, err
 }
@@ -122,32 +122,32 @@ func (row *TrialRow) join(match *TrialRow) {
 	}
 }
 
-func (r *ImportRun) decideContact(t *store.Tx, a *store.Account, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
-	if err := r.meetContact(t, a, row, before); err != nil {
+func (r *ImportRun) decideContact(u store.Unit, row *ImportRow, out *TrialRow, before int64, now time.Time) error {
+	if err := r.meetContact(u, row, before); err != nil {
 		return err
 	}
-	im, err := importContact(t, a, row, r.spec.rule(), now)
+	im, err := importContact(u, row, r.spec.rule(), now)
 	if out.take(row, &im); im.outcome == RowCreated || im.outcome == RowMerged {
-		before, after := new(crm.Contact), a.Contacts[im.ID]
+		before, after := new(crm.Contact), u.Contacts[im.ID]
 		if im.Into != nil {
 			before = &im.Into.Contact
 		}
 		out.marked = store.Flag(after != nil && after.Contact.IsKeptFrom(before))
 	}
 	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
-		before, after := &im.Into.Contact, &a.Contacts[im.Into.ID].Contact
+		before, after := &im.Into.Contact, &u.Contacts[im.Into.ID].Contact
 		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 	}
 	return err
 }
 
 // importContact decides about a row, and does what was decided.
-func importContact(t *store.Tx, a *store.Account, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
+func importContact(u store.Unit, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
 		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark], reason: row.Reason}, nil
 	}
-	if im.Plan, err = store.PlanImport(t, a.Account, row.contact, rule); err == nil {
-		im.ContactDocument, err = store.ImportContact(t, a.Account, im.Row, im.Plan, rule, now)
+	if im.Plan, err = store.PlanImport(u.Tx, u.Number, row.contact, rule); err == nil {
+		im.ContactDocument, err = store.ImportContact(u.Tx, u.Number, im.Row, im.Plan, rule, now)
 	}
 	err = row.contact.In.CallID(err)
 	switch {

@@ -68,8 +68,8 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 	}
 	err = r.deciding(ctx, u, func() error {
 		return r.store.Heavy.Again(ctx, r.account, func() error {
-			return r.store.Consider(ctx, r.account, r.tryNeeds(u), func(t *store.Tx, a *store.Account) (err error) {
-				outcomes, err = r.try(t, a, u)
+			return r.store.Consider(ctx, r.account, r.tryNeeds(u), func(unit store.Unit) (err error) {
+				outcomes, err = r.try(unit, u)
 				return err
 			})
 		})
@@ -85,10 +85,10 @@ func (r *ImportRun) tryStep(ctx context.Context) (outcomes []TrialRow, end bool,
 }
 
 // try decides about the rows of a unit. It runs again where the connection is lost.
-func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes []TrialRow, err error) {
+func (r *ImportRun) try(unit store.Unit, u *importUnit) (outcomes []TrialRow, err error) {
 	outcomes = make([]TrialRow, len(u.Rows))
-	if r.trial.beginUnit(a); r.trial.counts.Rows == 0 {
-		r.trial.before = a.ContactSeq
+	if r.trial.beginUnit(unit.Account); r.trial.counts.Rows == 0 {
+		r.trial.before = unit.ContactSeq
 	}
 	now := r.store.Now()
 	for i := range u.Rows {
@@ -98,11 +98,11 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 				r.trial.explain(value)
 			}
 		}
-		if err := r.trial.meet(a, row); err != nil {
+		if err := r.trial.meet(unit.Account, row); err != nil {
 			return nil, err
 		}
-		a.Pretend(row.Line)
-		out, err := r.decide(t, a, row, r.trial.before, now)
+		unit.Pretend(row.Line)
+		out, err := r.decide(unit, row, r.trial.before, now)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +112,7 @@ func (r *ImportRun) try(t *store.Tx, a *store.Account, u *importUnit) (outcomes 
 		}
 		outcomes[i] = out
 	}
-	return outcomes, r.trial.keepUnit(t, a)
+	return outcomes, r.trial.keepUnit(unit)
 }
 
 // tellGift notes which gift a row is about that is known.
@@ -202,9 +202,9 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 		return nil
 	}
 	progress := r.trial.progress(cmp.Or(im.Progress.Total, r.Total), r.spec.Days)
-	err = r.store.Advance(ctx, j, store.Needs{}, func(t *store.Tx, _ *store.Account, next *Job) error {
+	err = r.store.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *Job) error {
 		for i := range told {
-			NoteRow(t, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
+			NoteRow(u.Tx, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
 		}
 		if next.Progress = JSONOf(progress); end {
 			spec := im.Spec

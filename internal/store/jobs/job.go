@@ -111,14 +111,14 @@ func SaveJob(t *store.Tx, j *Job) {
 }
 
 // NewJob gives a job its number. The caller may set what it is to do, and saves it.
-func NewJob(t *store.Tx, a *store.Account, kind JobKind, state JobState, spec any) *Job {
-	a.Touch(t)
-	a.JobSeq++
-	at := store.Moment(t.Author.At)
-	j := &Job{Account: a.Account, ID: a.JobSeq, Kind: kind, State: state, Actor: t.Author.Who, Channel: t.Author.Channel, CreatedAt: at, UpdatedAt: at}
+func NewJob(u store.Unit, kind JobKind, state JobState, spec any) *Job {
+	u.Touch()
+	u.JobSeq++
+	at := store.Moment(u.Author.At)
+	j := &Job{Account: u.Number, ID: u.JobSeq, Kind: kind, State: state, Actor: u.Author.Who, Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = JSONOf(spec), json.RawMessage("{}")
 	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
-		t.Record(a, history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
+		u.Record(history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
 			Kind JobKind `json:"kind"`
 		}{kind})))
 	}
@@ -189,14 +189,14 @@ func NoteRow(t *store.Tx, j *Job, row JobRow) {
 
 // CancelJob ends a job. What it has done so far stays.
 func (s *JobStore) CancelJob(ctx context.Context, account, id int64) (Job, error) {
-	return s.ChangeJob(ctx, account, id, func(t *store.Tx, _ *store.Account, j *Job) error {
+	return s.ChangeJob(ctx, account, id, func(u store.Unit, j *Job) error {
 		if j.Ended() || j.Working() && !j.Stoppable() {
 			return crm.ErrChanged
 		}
 		if err := j.forgetTrial(); err != nil {
 			return err
 		}
-		return EndJob(t, j, JobCanceled)
+		return EndJob(u.Tx, j, JobCanceled)
 	})
 }
 
@@ -232,14 +232,14 @@ func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 }
 
 // ChangeJob is the one way in which a job changes: load, decide, save.
-func (s *JobStore) ChangeJob(ctx context.Context, account, id int64, decide func(t *store.Tx, a *store.Account, j *Job) error) (changed Job, err error) {
+func (s *JobStore) ChangeJob(ctx context.Context, account, id int64, decide func(u store.Unit, j *Job) error) (changed Job, err error) {
 	now := s.Now()
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		j, err := store.FindIn(t.Conn, crm.ErrNotFound, ScanJob, SQLJob, account, id)
 		if err != nil {
 			return err
 		}
-		if err := decide(t, t.Account(account), &j); err != nil {
+		if err := decide(t.Account(account), &j); err != nil {
 			return err
 		}
 		j.UpdatedAt = now
@@ -258,11 +258,11 @@ var ErrJobMoved = errors.New("the job has moved on")
 
 // Advance does one unit of work of a job, and notes how far it has come. Nothing is done where the job is no longer where the caller has
 // seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
-func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func(t *store.Tx, a *store.Account, next *Job) error) error {
+func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func(u store.Unit, next *Job) error) error {
 	now, made := s.Now(), *j
 	var begun time.Time
 	err := s.Update(j.By(ctx), j.Account, n, func(t *store.Tx) error {
-		a, err := t.LockAccount(j.Account)
+		u, err := t.LockAccount(j.Account)
 		if err != nil {
 			return err
 		}
@@ -273,16 +273,16 @@ func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func
 		if next.State != j.State || !bytes.Equal(next.Progress, j.Progress) {
 			return ErrJobMoved
 		}
-		before := a.Revision
+		before := u.Revision
 		begun, next.State = time.Now(), JobRunning
-		if err := step(t, a, &next); err != nil {
+		if err := step(u, &next); err != nil {
 			return err
 		}
-		if a.Revision > before {
+		if u.Revision > before {
 			if next.First == 0 {
 				next.First = before + 1
 			}
-			next.Last = a.Revision
+			next.Last = u.Revision
 		}
 		next.UpdatedAt = now
 		SaveJob(t, &next)
@@ -335,7 +335,7 @@ type Kind struct {
 }
 
 // Eraser removes people for good, in a unit of work, but for those who cannot be erased.
-type Eraser = func(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (refused []int64, err error)
+type Eraser = func(u store.Unit, found []*store.StoredContact, now time.Time) (refused []int64, err error)
 
 func New(s *store.Store, p *people.PeopleStore) *JobStore {
 	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{

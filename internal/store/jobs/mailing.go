@@ -207,7 +207,7 @@ func (s *JobStore) addStatements(ctx context.Context, account, year int64, to []
 // BeginMailing begins to write to those of a set: to contacts, or to those who gave gifts.
 func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, set db.Set) (made *Job, err error) {
 	err = s.UpdateOnce(ctx, account, func(t *store.Tx) error {
-		made = NewJob(t, t.Account(account), MailingJob, JobWaiting, m)
+		made = NewJob(t.Account(account), MailingJob, JobWaiting, m)
 		made.Progress = JSONOf(MailingProgress{Total: set.Count()})
 		SaveJob(t, made)
 		for block, part := range set.Blocks {
@@ -259,16 +259,16 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	now := w.Now()
-	return w.Advance(ctx, j, n, func(t *store.Tx, a *store.Account, job *Job) error {
+	return w.Advance(ctx, j, n, func(u store.Unit, job *Job) error {
 		at := next
 		at.Left = maps.Clone(progress.Left)
 		note := func(id, contact int64, way crm.Way, why crm.Unreached) {
 			if at.count(way, why); way == crm.ByLetter {
-				NoteRow(t, job, JobRow{Number: at.Letters, Outcome: letterOutcome, Contact: contact, Data: JSONOf(id)})
+				NoteRow(u.Tx, job, JobRow{Number: at.Letters, Outcome: letterOutcome, Contact: contact, Data: JSONOf(id)})
 			}
 		}
 		for _, id := range n.Gifts {
-			contact, way, why, err := w.ThankOneOf(t, a, id, m.Receipts, now)
+			contact, way, why, err := w.ThankOneOf(u, id, m.Receipts, now)
 			if err != nil {
 				return err
 			}
@@ -276,7 +276,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		}
 		for i := range to {
 			r := &to[i]
-			row, err := store.Load(t, a.Account, r.id)
+			row, err := store.Load(u.Tx, u.Number, r.id)
 			if errors.As(err, new(*store.Damaged)) {
 				note(r.id, r.id, crm.NoWay, crm.Unreadable)
 				continue
@@ -289,13 +289,13 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			way, why := r.way(w.Mails())
 			if way == crm.ByMail {
-				if mailed, err := t.Exists(sqlMailedSince, a.Account, AboutStatement(r.id, m.Year), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
+				if mailed, err := u.Tx.Exists(sqlMailedSince, u.Number, AboutStatement(r.id, m.Year), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
 					if note(r.id, r.id, crm.NoWay, ""); err != nil {
 						return err
 					}
 					continue
 				}
-				err = w.Queue(t, a.Account, mail.Statement, AboutStatement(r.id, m.Year), r.contact.Emails[0].Value,
+				err = w.Queue(u.Tx, u.Number, mail.Statement, AboutStatement(r.id, m.Year), r.contact.Emails[0].Value,
 					statementMail(&head, r.gave, &r.contact))
 			}
 			if err != nil {
@@ -305,7 +305,7 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		}
 		job.Progress = JSONOf(at)
 		if ended {
-			return EndJob(t, job, JobDone)
+			return EndJob(u.Tx, job, JobDone)
 		}
 		return nil
 	})

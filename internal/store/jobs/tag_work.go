@@ -124,15 +124,15 @@ func (j *Job) renamesTags() bool {
 // changeTag changes tags at once where few contacts have them, and begins a job where they are many.
 func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (TagChange, error) {
 	now := s.Now()
-	made, err := store.Answered(ctx, s.Store, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made TagChange, err error) {
-		if made, err = changeTag(t, a, w, now); err != nil {
+	made, err := store.Answered(ctx, s.Store, account, store.Needs{}, func(u store.Unit) (made TagChange, err error) {
+		if made, err = changeTag(u, w, now); err != nil {
 			return made, err
 		}
 		shown := w.Becomes
 		if made.unfinished {
 			shown = w.Names[0]
 		}
-		people, err := t.Int(store.SQLTagCount, account, crm.FoldTag(shown), shown)
+		people, err := u.Int(store.SQLTagCount, account, crm.FoldTag(shown), shown)
 		made.TagCount = store.TagCount{Name: shown, Contacts: people}
 		return made, err
 	})
@@ -142,12 +142,12 @@ func (s *JobStore) changeTag(ctx context.Context, account int64, w TagWork) (Tag
 	return made, err
 }
 
-func changeTag(t *store.Tx, a *store.Account, w TagWork, now time.Time) (made TagChange, err error) {
-	ids, err := findTagged(t, a, w.Names, BulkAtOnce+1)
+func changeTag(u store.Unit, w TagWork, now time.Time) (made TagChange, err error) {
+	ids, err := findTagged(u, w.Names, BulkAtOnce+1)
 	if err != nil || slices.Contains(w.Names, w.Becomes) && len(ids) > 0 { // it has the name already
 		return made, err
 	}
-	if made.Job, err = tagUnderWay(t, a.Account, w); made.Job != 0 || err != nil {
+	if made.Job, err = tagUnderWay(u.Tx, u.Number, w); made.Job != 0 || err != nil {
 		made.unfinished = made.Job != 0
 		return made, err
 	}
@@ -155,48 +155,48 @@ func changeTag(t *store.Tx, a *store.Account, w TagWork, now time.Time) (made Ta
 		return made, crm.ErrNotFound
 	}
 	if made.unfinished = len(ids) > BulkAtOnce; !made.unfinished {
-		if made.unfinished, err = areLarge(t, a.Account, ids); err != nil {
+		if made.unfinished, err = areLarge(u.Tx, u.Number, ids); err != nil {
 			return made, err
 		}
 	}
 	if made.unfinished {
-		noteTags(t, a, w)
-		made.Job, err = beginTagJob(t, a, w)
+		noteTags(u, w)
+		made.Job, err = beginTagJob(u, w)
 		return made, err
 	}
-	if _, damage, err := loadTagged(t, a, ids, w.Names); err != nil || damage != nil {
+	if _, damage, err := loadTagged(u, ids, w.Names); err != nil || damage != nil {
 		return made, cmp.Or(err, damage)
 	}
-	noteTags(t, a, w)
-	job, counts, err := bulkAtOnce(t, a, w.action(), ids, now)
+	noteTags(u, w)
+	job, counts, err := bulkAtOnce(u, w.action(), ids, now)
 	made.Job, made.Changed, made.Archived = job, counts.Changed, counts.ChangedArchived
 	return made, err
 }
 
 // noteTags notes what becomes of tags. Each contact that has them has a row of its own.
-func noteTags(t *store.Tx, a *store.Account, w TagWork) {
+func noteTags(u store.Unit, w TagWork) {
 	kind := history.DidUpdate
 	if w.Becomes == "" {
 		kind = history.DidDelete
 	}
 	for _, name := range w.Names {
-		t.Record(a, history.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
+		u.Record(history.TagNoun, 0, kind, doc.Differences{doc.TextDifference("name", name, w.Becomes)}.Text())
 	}
 }
 
 // beginTagJob makes the job that changes tags of many contacts.
-func beginTagJob(t *store.Tx, a *store.Account, w TagWork) (job int64, err error) {
+func beginTagJob(u store.Unit, w TagWork) (job int64, err error) {
 	progress := BulkProgress{}
 	for _, name := range w.Names {
-		size, err := t.Int(sqlSetSize, a.Account, find.TagSet+name) // also of contacts that were merged into others
+		size, err := u.Int(sqlSetSize, u.Number, find.TagSet+name) // also of contacts that were merged into others
 		if err != nil {
 			return 0, err
 		}
 		progress.Total += size
 	}
-	j := NewJob(t, a, BulkJob, JobWaiting, w.action())
+	j := NewJob(u, BulkJob, JobWaiting, w.action())
 	j.Progress = JSONOf(progress)
-	SaveJob(t, j)
+	SaveJob(u.Tx, j)
 	return j.ID, nil
 }
 
@@ -218,10 +218,10 @@ func tagUnderWay(t *store.Tx, account int64, w TagWork) (job int64, err error) {
 
 // findTagged are some contacts that have one of several tags, as many as are asked for where there are as many. It sees what the batch has done
 // before.
-func findTagged(t *store.Tx, a *store.Account, names []string, limit int) (ids []int64, err error) {
-	store.WriteSets(t, a)
+func findTagged(u store.Unit, names []string, limit int) (ids []int64, err error) {
+	store.WriteSets(u)
 	for _, name := range names {
-		found, err := tagged(t.Conn, a.Account, name, limit)
+		found, err := tagged(u.Conn, u.Number, name, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -241,8 +241,8 @@ func tagged(c db.Conn, account int64, name string, limit int) ([]int64, error) {
 }
 
 // loadTagged loads contacts that are to have a tag, and leaves out those that do not. Of damaged ones it tells the first.
-func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (rows []*store.StoredContact, damage, err error) {
-	all, err := loadRows(t, a, ids)
+func loadTagged(u store.Unit, ids []int64, names []string) (rows []*store.StoredContact, damage, err error) {
+	all, err := loadRows(u, ids)
 	for _, row := range all {
 		switch {
 		case row.Damage != nil:
@@ -255,12 +255,12 @@ func loadTagged(t *store.Tx, a *store.Account, ids []int64, names []string) (row
 }
 
 // nextTagged are some contacts that still have the tags of a job. Those that are damaged stay, and so does the job.
-func nextTagged(t *store.Tx, a *store.Account, action crm.BulkAction) (rows []*store.StoredContact, ended bool, err error) {
-	ids, err := findTagged(t, a, action.Tags, BulkUnit)
+func nextTagged(u store.Unit, action crm.BulkAction) (rows []*store.StoredContact, ended bool, err error) {
+	ids, err := findTagged(u, action.Tags, BulkUnit)
 	if err != nil {
 		return nil, false, err
 	}
-	rows, damage, err := loadTagged(t, a, ids, action.Tags)
+	rows, damage, err := loadTagged(u, ids, action.Tags)
 	if err == nil && len(rows) == 0 {
 		err = damage
 	}

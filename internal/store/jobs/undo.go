@@ -77,10 +77,10 @@ func (row *JobRow) Kept() (k Kept) {
 // end then.
 func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string, erase bool) (undo Job, err error) {
 	spec := undoSpec{Region: region, Erase: erase}
-	_, err = s.ChangeJob(ctx, account, id, func(t *store.Tx, a *store.Account, j *Job) error {
+	_, err = s.ChangeJob(ctx, account, id, func(u store.Unit, j *Job) error {
 		first := j.First
 		if j.StoppedUndo() {
-			of, err := undone(t.Conn, j)
+			of, err := undone(u.Conn, j)
 			if err != nil {
 				return err
 			}
@@ -89,17 +89,17 @@ func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string
 		switch {
 		case !j.Undoable() && !j.StoppedUndo():
 			return crm.ErrChanged
-		case first < a.Oldest:
+		case first < u.Oldest:
 			return store.Fault("", "This is too old to be undone: its changes are no longer in the history.")
 		case j.StoppedUndo():
-			j.State, j.Actor, j.Channel = JobWaiting, t.Author.Who, t.Author.Channel
+			j.State, j.Actor, j.Channel = JobWaiting, u.Author.Who, u.Author.Channel
 			undo = *j
 			return nil
 		}
 		spec.Job = j.ID
-		made := NewJob(t, a, UndoingJob, JobWaiting, spec)
+		made := NewJob(u, UndoingJob, JobWaiting, spec)
 		made.Progress = JSONOf(UndoProgress{At: j.Last})
-		SaveJob(t, made)
+		SaveJob(u.Tx, made)
 		j.Undo, undo = made.ID, *made
 		return nil
 	})
@@ -162,13 +162,13 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	}
 	needs := undoNeeds(changes)
 	needs.Also = above
-	return w.Advance(ctx, j, needs, func(t *store.Tx, a *store.Account, next *Job) error {
-		u := Undoing{T: t, A: a, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, undo: w.kinds[of.Kind].Undo, progress: at}
+	return w.Advance(ctx, j, needs, func(unit store.Unit, next *Job) error {
+		u := Undoing{Unit: unit, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, undo: w.kinds[of.Kind].Undo, progress: at}
 		u.owner, u.above = owner, above
 		if err := u.TakeAll(changes); err != nil {
 			return err
 		}
-		refused, err := w.erase(t, a, u.erased, now)
+		refused, err := w.erase(unit, u.erased, now)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 		u.progress.Kept += kept
 		next.Progress = JSONOf(u.progress)
 		if ended {
-			return EndJob(t, next, JobDone)
+			return EndJob(unit.Tx, next, JobDone)
 		}
 		return nil
 	})
@@ -233,8 +233,7 @@ func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, err
 
 // Undoing is one unit of work that takes changes back.
 type Undoing struct {
-	T      *store.Tx
-	A      *store.Account
+	store.Unit
 	Job    *Job
 	Of     *Job // that is taken back
 	Region string
@@ -315,7 +314,7 @@ func (u *Undoing) look(changes []store.Change) error {
 		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
 			continue
 		}
-		if err := u.T.Tx.Prefetch(others.add, sqlOthersSince, u.A.Account, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
+		if err := u.Prefetch(others.add, sqlOthersSince, u.Number, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
 			return err
 		}
 	}
@@ -325,7 +324,7 @@ func (u *Undoing) look(changes []store.Change) error {
 			u.parted[r.Int(0)] = true
 			return nil
 		}
-		if err := u.T.Tx.Prefetch(read, store.SQLPartedOf, u.A.Account, all, first[history.ContactNoun]); err != nil {
+		if err := u.Prefetch(read, store.SQLPartedOf, u.Number, all, first[history.ContactNoun]); err != nil {
 			return err
 		}
 	}
@@ -334,19 +333,19 @@ func (u *Undoing) look(changes []store.Change) error {
 			u.made[r.Int(0)] = true
 			return nil
 		}
-		if err := u.T.Tx.Prefetch(read, sqlCreatedBy, u.A.Account, int64(history.GiftNoun), ids[history.GiftNoun], int64(history.DidCreate), u.Of.ID); err != nil {
+		if err := u.Prefetch(read, sqlCreatedBy, u.Number, int64(history.GiftNoun), ids[history.GiftNoun], int64(history.DidCreate), u.Of.ID); err != nil {
 			return err
 		}
 	}
-	clear(u.A.Merges.Rows)
-	if err := u.A.Merges.Prefetch(u.T, u.A.Account, merged); err != nil {
+	clear(u.Merges.Rows)
+	if err := u.Merges.Prefetch(u.Tx, u.Number, merged); err != nil {
 		return err
 	}
-	if err := db.First(func() error { return u.lookForCampaigns(ids) }, u.T.Fetch); err != nil {
+	if err := db.First(func() error { return u.lookForCampaigns(ids) }, u.Fetch); err != nil {
 		return err
 	}
 	for _, others := range all {
-		if err := others.forgetMoves(u.T.Conn, u.A.Account); err != nil {
+		if err := others.forgetMoves(u.Conn, u.Number); err != nil {
 			return err
 		}
 	}
@@ -384,11 +383,11 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 	if !c.Kind.CanUndo() {
 		return false, nil
 	}
-	row, err := store.Row(u.T, u.A, c.ID)
+	row, err := store.Row(u.Unit, c.ID)
 	if err != nil || row == nil || row.Contact.Erased() {
 		return false, err // the change may have been read before
 	}
-	u.A.Contacts[c.ID] = row
+	u.Contacts[c.ID] = row
 	if row.Damage != nil || !u.ours(&c, row) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
@@ -398,7 +397,7 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 		return true, nil
 	}
 	var refused *doc.Invalid
-	_, _, err = store.Undo(u.T, row, c, u.parted, u.Region, u.Now)
+	_, _, err = store.Undo(u.Tx, row, c, u.parted, u.Region, u.Now)
 	if errors.As(err, &refused) {
 		u.keep(doc.IDSeq(c.ID), c.ID, Kept{})
 		return false, nil
@@ -436,9 +435,9 @@ func (u *Undoing) note() (added int64, err error) {
 	if len(numbers) == 0 {
 		return 0, nil
 	}
-	known, err := db.List(u.T.Conn, store.Number, sqlKnownRows, u.A.Account, u.Job.ID, numbers)
+	known, err := db.List(u.Conn, store.Number, sqlKnownRows, u.Number, u.Job.ID, numbers)
 	for _, row := range u.kept {
-		NoteRow(u.T, u.Job, row)
+		NoteRow(u.Tx, u.Job, row)
 	}
 	return int64(len(numbers) - len(known)), err
 }

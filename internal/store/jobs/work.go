@@ -213,7 +213,7 @@ func (j *Job) Trouble() (found Trouble) {
 
 // noteTrouble notes that a step has failed, and lets the job fail where it was tried often enough.
 func (w *JobWorker) noteTrouble(ctx context.Context, of JobOf, cause error) error {
-	_, err := w.ChangeJob(ctx, of.Account, of.ID, func(t *store.Tx, _ *store.Account, j *Job) error {
+	_, err := w.ChangeJob(ctx, of.Account, of.ID, func(u store.Unit, j *Job) error {
 		var progress map[string]json.RawMessage
 		if err := json.Unmarshal(j.Progress, &progress); err != nil || !j.Working() {
 			return err
@@ -223,7 +223,7 @@ func (w *JobWorker) noteTrouble(ctx context.Context, of JobOf, cause error) erro
 		if j.Progress = JSONOf(progress); tries < JobTries {
 			return nil
 		}
-		return EndJob(t, j, JobFailed)
+		return EndJob(u.Tx, j, JobFailed)
 	})
 	return err
 }
@@ -248,7 +248,7 @@ func (j *Job) Retryable() bool {
 
 // RetryJob lets a job that has failed go on where it was.
 func (s *JobStore) RetryJob(ctx context.Context, account, id int64) (Job, error) {
-	j, err := s.ChangeJob(ctx, account, id, func(_ *store.Tx, _ *store.Account, j *Job) error {
+	j, err := s.ChangeJob(ctx, account, id, func(_ store.Unit, j *Job) error {
 		if !j.Retryable() {
 			return crm.ErrChanged
 		}

@@ -34,11 +34,11 @@ func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.
 		n.More = []store.Needs{store.MoveNeeds(in.Contact)}
 	}
 	begun := false
-	made, err := store.Answered(ctx, s.base, account, n, func(t *store.Tx, a *store.Account) (made store.ContactDocument, err error) {
-		m := newMerging(t, a, region, now)
+	made, err := store.Answered(ctx, s.base, account, n, func(u store.Unit) (made store.ContactDocument, err error) {
+		m := newMerging(u, region, now)
 		into, err := m.load(survivor)
 		if err == nil && into.ID != 0 && !into.Contact.Archived() { // which is told first
-			err = into.Matches(ctx, a)
+			err = into.Matches(ctx, u.Account)
 		}
 		if err == nil {
 			made, err = m.merge(survivor, in, nil)
@@ -58,8 +58,8 @@ func (s *MergeStore) wake(begun bool) {
 }
 
 // MergeAll merges contacts into another one, in a unit of work.
-func MergeAll(t *store.Tx, a *store.Account, survivor int64, others []int64, region string, now time.Time) error {
-	m := newMerging(t, a, region, now)
+func MergeAll(u store.Unit, survivor int64, others []int64, region string, now time.Time) error {
+	m := newMerging(u, region, now)
 	for _, other := range others {
 		if _, err := m.merge(survivor, crm.MergeInput{Contact: other}, nil); err != nil {
 			return err
@@ -120,28 +120,27 @@ func check(survivor, other *crm.Contact) error {
 
 // merging is a unit of work that merges contacts or takes merges apart.
 type merging struct {
-	t      *store.Tx
-	a      *store.Account
+	store.Unit
 	region string
 	now    time.Time
 	atOnce *int  // gifts and plans that the unit may still move
 	before int64 // jobs that there were before it
 }
 
-func newMerging(t *store.Tx, a *store.Account, region string, now time.Time) merging {
+func newMerging(u store.Unit, region string, now time.Time) merging {
 	atOnce := MovedAtOnce
-	return merging{t, a, region, now, &atOnce, a.JobSeq}
+	return merging{u, region, now, &atOnce, u.JobSeq}
 }
 
 // begun tells whether a job goes on with what the unit has begun.
-func (m merging) begun() bool { return m.a.JobSeq > m.before }
+func (m merging) begun() bool { return m.JobSeq > m.before }
 
 // load reads a contact, and notes it for what the unit does next. One that is not there has no id.
 func (m merging) load(id int64) (*store.StoredContact, error) {
-	if store.Foreign(m.a.Account, id) {
+	if store.Foreign(m.Number, id) {
 		return &store.StoredContact{}, nil
 	}
-	row, err := store.Load(m.t, m.a.Account, id)
+	row, err := store.Load(m.Tx, m.Number, id)
 	if errors.Is(err, crm.ErrNotFound) {
 		return &store.StoredContact{}, nil
 	}
@@ -150,9 +149,9 @@ func (m merging) load(id int64) (*store.StoredContact, error) {
 
 // record writes what becomes of a contact, as a change that takes another one back; 0 is none.
 func (m merging) record(row *store.StoredContact, kind history.Kind, undoes int64, more doc.Differences, is crm.Contact) (store.ContactDocument, error) {
-	m.t.Author.Undoes = undoes
-	defer func() { m.t.Author.Undoes = 0 }()
-	return store.Record(m.t, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
+	m.Author.Undoes = undoes
+	defer func() { m.Author.Undoes = 0 }()
+	return store.Record(m.Tx, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
 }
 
 // merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. again is a merge that was undone and is brought back, or nil.
@@ -191,12 +190,12 @@ func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (m
 	if made, err = m.record(into, history.DidMerge, undone, told, merged); err != nil {
 		return made, err
 	}
-	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.t.Author.At), Choice: in.Text(survivor), Place: cmp.Or(place, made.Tag.Revision)}
+	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.Author.At), Choice: in.Text(survivor), Place: cmp.Or(place, made.Tag.Revision)}
 	if err = m.move(&row, func() (int64, error) { return m.leftBehind(&row) }); err != nil {
 		return made, err
 	}
-	m.t.Insert(store.MergeTable, row.Values(m.a.Account)...)
-	made, err = store.Current(m.t, m.a, survivor)
+	m.Insert(store.MergeTable, row.Values(m.Number)...)
+	made, err = store.Current(m.Unit, survivor)
 	made.Merge = row.ID
 	return made, err
 }
@@ -206,7 +205,7 @@ func (m merging) choiceOf(row *store.Merge, other *crm.Contact) (choice crm.Merg
 	if row.Choice != "" {
 		return crm.ReadMergeChoice(row.Choice, row.Survivor, other.ID)
 	}
-	change, err := store.FindIn(m.t.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, store.SQLChange, m.a.Account, row.ID)
+	change, err := store.FindIn(m.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, store.SQLChange, m.Number, row.ID)
 	if err != nil {
 		return choice, err
 	}
@@ -216,5 +215,5 @@ func (m merging) choiceOf(row *store.Merge, other *crm.Contact) (choice crm.Merg
 
 // rebuilding does what has happened to a survivor again.
 func (m merging) rebuilding() store.Rebuilding {
-	return store.Rebuilding{T: m.t, A: m.a, Region: m.region, Now: m.now}
+	return store.Rebuilding{Unit: m.Unit, Region: m.region, Now: m.now}
 }

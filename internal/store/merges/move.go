@@ -62,30 +62,30 @@ func moveStep(ctx context.Context, w *jobs.JobWorker, j *jobs.Job) error {
 		return err
 	}
 	now, limit := w.Now(), w.UnitSize(j)
-	return w.Advance(ctx, j, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
-		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
+	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
+		row, err := store.FindIn(u.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, u.Number, id)
 		if err != nil && !errors.Is(err, crm.ErrNotFound) {
 			return err
 		}
 		if row.Moving != next.ID { // an erasure has moved the rest, or another job does
-			return jobs.EndJob(t, next, jobs.JobDone)
+			return jobs.EndJob(u.Tx, next, jobs.JobDone)
 		}
 		at, err := progressOf(next, &row)
 		if err != nil {
 			return err
 		}
-		m := merging{t: t, a: a, now: now}
+		m := merging{Unit: u, now: now}
 		moved, err := m.moveSome(&row, limit)
 		if err != nil {
 			return err
 		}
-		t.Save(store.MergeTable, row.Values(a.Account)...)
+		u.Save(store.MergeTable, row.Values(u.Number)...)
 		at.Moved += int64(moved)
 		if row.Moving == 0 {
 			if at.Left, err = m.leftBehind(&row); err != nil {
 				return err
 			}
-			err = jobs.EndJob(t, next, jobs.JobDone)
+			err = jobs.EndJob(u.Tx, next, jobs.JobDone)
 		}
 		next.Progress = jobs.JSONOf(at)
 		return err
@@ -105,14 +105,14 @@ func (m merging) leftBehind(row *store.Merge) (int64, error) {
 	if row.Undone != 0 {
 		return 0, nil
 	}
-	given, plans, err := store.GiftsAndPlansOf(m.t.Conn, m.a.Account, row.Other)
+	given, plans, err := store.GiftsAndPlansOf(m.Conn, m.Number, row.Other)
 	return given + plans, err
 }
 
 // move moves what a merge or its undo has to move: some at once, and the rest by a job. total is about how many there are.
 func (m merging) move(row *store.Merge, total func() (int64, error)) error {
 	if row.Moving != 0 {
-		if busy, err := m.t.Exists(sqlOpenJob, m.a.Account, row.Moving); busy || err != nil {
+		if busy, err := m.Exists(sqlOpenJob, m.Number, row.Moving); busy || err != nil {
 			return err // the job turns around
 		}
 	}
@@ -132,9 +132,9 @@ const sqlOpenJob = `SELECT 1 FROM job WHERE account_id = $1 AND id = $2 AND stat
 
 // begin makes the job that moves what is left.
 func (m merging) begin(row *store.Merge, at MoveProgress) {
-	j := jobs.NewJob(m.t, m.a, jobs.MoveJob, jobs.JobWaiting, moveSpec{row.ID})
+	j := jobs.NewJob(m.Unit, jobs.MoveJob, jobs.JobWaiting, moveSpec{row.ID})
 	j.Progress = jobs.JSONOf(at)
-	jobs.SaveJob(m.t, j)
+	jobs.SaveJob(m.Tx, j)
 	row.Moving = j.ID
 }
 
@@ -145,13 +145,13 @@ func (m merging) moveSome(row *store.Merge, limit int) (moved int, err error) {
 	}
 	to, move := row.Survivor, m.moveIn
 	if row.Undone != 0 {
-		first, err := db.List(m.t.Conn, store.ScanMerge, sqlReturning, m.a.Account, row.Survivor)
+		first, err := db.List(m.Conn, store.ScanMerge, sqlReturning, m.Number, row.Survivor)
 		if err != nil {
 			return 0, err
 		}
 		if len(first) > 0 { // what is still on its way back to the survivor goes back to the other contact after that
 			if moved, err = m.moveSome(&first[0], limit); err == nil {
-				m.t.Save(store.MergeTable, first[0].Values(m.a.Account)...)
+				m.Save(store.MergeTable, first[0].Values(m.Number)...)
 			}
 			return moved, err
 		}
@@ -167,7 +167,7 @@ func (m merging) moveSome(row *store.Merge, limit int) (moved int, err error) {
 
 // moveOn moves what has come to a contact further on, where that was merged into another one meanwhile.
 func (m merging) moveOn(contact int64) error {
-	away, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.a.Account, contact)
+	away, err := store.FindIn(m.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.Number, contact)
 	if errors.Is(err, crm.ErrNotFound) || err == nil && away.Moving != 0 {
 		return nil
 	}
@@ -177,19 +177,19 @@ func (m merging) moveOn(contact int64) error {
 	left, err := m.leftBehind(&away)
 	if err == nil && left > 0 {
 		m.begin(&away, MoveProgress{Total: left})
-		m.t.Save(store.MergeTable, away.Values(m.a.Account)...)
+		m.Save(store.MergeTable, away.Values(m.Number)...)
 	}
 	return err
 }
 
 // moveIn moves gifts and plans to the survivor.
 func (m merging) moveIn(row *store.Merge, limit int) (moved int, ended bool, err error) {
-	given, plans, err := store.NextGiven(m.t, m.a, row.Other, limit)
+	given, plans, err := store.NextGiven(m.Unit, row.Other, limit)
 	if moved = len(given) + len(plans); err != nil || moved == 0 {
 		return 0, err == nil, err
 	}
-	if err = store.Reassign(m.t, m.a, given, plans, row.Survivor, nil); err == nil {
-		row.Last = m.a.Revision
+	if err = store.Reassign(m.Unit, given, plans, row.Survivor, nil); err == nil {
+		row.Last = m.Revision
 	}
 	return moved, moved < limit, err
 }
@@ -197,9 +197,9 @@ func (m merging) moveIn(row *store.Merge, limit int) (moved int, ended bool, err
 // moveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still the survivor's, from the last one to the first. A gift that a plan has brought since
 // goes with the plan.
 func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, err error) {
-	first := max(row.ID, m.a.Oldest-1) // what is older is forgotten
+	first := max(row.ID, m.Oldest-1) // what is older is forgotten
 	from := max(first, row.Last-moveRange)
-	changes, err := db.List(m.t.Conn, store.ScanChange, sqlMovedBy, m.a.Account, from, row.Last, int64(history.GiftNoun), int64(history.PlanNoun), int64(limit))
+	changes, err := db.List(m.Conn, store.ScanChange, sqlMovedBy, m.Number, from, row.Last, int64(history.GiftNoun), int64(history.PlanNoun), int64(limit))
 	if err != nil {
 		return 0, false, err
 	}
@@ -214,18 +214,18 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 		undoes[c.Noun][c.ID] = c.Revision
 		ids[c.Noun] = append(ids[c.Noun], c.ID)
 	}
-	if err := db.First(func() error { return m.a.Gifts.Load(m.t, m.a.Account, ids[history.GiftNoun]) }, func() error { return m.a.Plans.Load(m.t, m.a.Account, ids[history.PlanNoun]) }); err != nil {
+	if err := db.First(func() error { return m.Gifts.Load(m.Tx, m.Number, ids[history.GiftNoun]) }, func() error { return m.Plans.Load(m.Tx, m.Number, ids[history.PlanNoun]) }); err != nil {
 		return 0, false, err
 	}
 	given := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool {
-		g := m.a.Gifts.Rows[id]
+		g := m.Gifts.Rows[id]
 		return g == nil || g.Damage != nil || g.Contact != row.Survivor
 	})
 	plans := slices.DeleteFunc(slices.Clone(ids[history.PlanNoun]), func(id int64) bool {
-		p := m.a.Plans.Rows[id]
+		p := m.Plans.Rows[id]
 		return p == nil || p.Damage != nil || p.Contact != row.Survivor
 	})
-	if err = store.Reassign(m.t, m.a, given, plans, row.Other, undoes); err != nil {
+	if err = store.Reassign(m.Unit, given, plans, row.Other, undoes); err != nil {
 		return 0, false, err
 	}
 	brought, err := m.bringWithPlans(row, changes, limit)
@@ -235,10 +235,10 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 // bringWithPlans moves gifts that plans have brought to the survivor, once the plans are the other contact's again. Where there are more than a limit, the change of the plan is looked at again.
 func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit int) (moved int, err error) {
 	for _, c := range changes {
-		if c.Noun != history.PlanNoun || m.a.Plans.Rows[c.ID] == nil || m.a.Plans.Rows[c.ID].Contact != row.Other {
+		if c.Noun != history.PlanNoun || m.Plans.Rows[c.ID] == nil || m.Plans.Rows[c.ID].Contact != row.Other {
 			continue
 		}
-		since, err := db.List(m.t.Conn, store.Number, sqlOfPlan, m.a.Account, row.Survivor, c.ID, int64(limit-moved+1))
+		since, err := db.List(m.Conn, store.Number, sqlOfPlan, m.Number, row.Survivor, c.ID, int64(limit-moved+1))
 		if err != nil {
 			return moved, err
 		}
@@ -247,11 +247,11 @@ func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit 
 			since = since[:limit-moved]
 			row.Last = c.Revision
 		}
-		if err := m.a.Gifts.Load(m.t, m.a.Account, since); err != nil {
+		if err := m.Gifts.Load(m.Tx, m.Number, since); err != nil {
 			return moved, err
 		}
-		since = slices.DeleteFunc(since, func(id int64) bool { return m.a.Gifts.Rows[id].Damage != nil })
-		if err := store.Reassign(m.t, m.a, since, nil, row.Other, nil); err != nil {
+		since = slices.DeleteFunc(since, func(id int64) bool { return m.Gifts.Rows[id].Damage != nil })
+		if err := store.Reassign(m.Unit, since, nil, row.Other, nil); err != nil {
 			return moved, err
 		}
 		if moved += len(since); more && len(since) > 0 {
@@ -270,14 +270,14 @@ func movedBetween(c *store.Change, from, to int64) bool {
 }
 
 // Settle moves a few more gifts and plans of merges of some contacts that still move any, for work that must find them where they belong. It tells whether there were such merges.
-func Settle(t *store.Tx, a *store.Account, of []int64, limit int) (moving bool, err error) {
-	all, err := db.List(t.Conn, store.ScanMerge, sqlMoving, a.Account)
+func Settle(u store.Unit, of []int64, limit int) (moving bool, err error) {
+	all, err := db.List(u.Conn, store.ScanMerge, sqlMoving, u.Number)
 	for _, row := range all {
 		if !slices.Contains(of, row.Survivor) && !slices.Contains(of, row.Other) {
 			continue
 		}
-		if _, err = (merging{t: t, a: a}).moveSome(&row, limit); err == nil {
-			t.Save(store.MergeTable, row.Values(a.Account)...)
+		if _, err = (merging{Unit: u}).moveSome(&row, limit); err == nil {
+			u.Save(store.MergeTable, row.Values(u.Number)...)
 		}
 		return true, err
 	}
@@ -285,10 +285,10 @@ func Settle(t *store.Tx, a *store.Account, of []int64, limit int) (moving bool, 
 }
 
 // Resume makes jobs for merges that had not moved everything when their account was written to files.
-func Resume(t *store.Tx, a *store.Account) error {
-	all, err := db.List(t.Conn, store.ScanMerge, sqlMoving, a.Account)
+func Resume(u store.Unit) error {
+	all, err := db.List(u.Conn, store.ScanMerge, sqlMoving, u.Number)
 	for _, row := range all {
-		m := merging{t: t, a: a}
+		m := merging{Unit: u}
 		left := row.Last - row.ID
 		if row.Undone == 0 {
 			if left, err = m.leftBehind(&row); err != nil {
@@ -296,7 +296,7 @@ func Resume(t *store.Tx, a *store.Account) error {
 			}
 		}
 		m.begin(&row, MoveProgress{Total: left, Undo: row.Undone != 0})
-		t.Save(store.MergeTable, row.Values(a.Account)...)
+		u.Save(store.MergeTable, row.Values(u.Number)...)
 	}
 	return err
 }

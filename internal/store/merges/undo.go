@@ -16,9 +16,9 @@ import (
 // What a create or an import had sent becomes a contact of its own. The id may be that of an undo: then both are merged again.
 func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (store.Undone, error) {
 	now, begun := s.base.Now(), false
-	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(t *store.Tx, a *store.Account) (made store.Undone, err error) {
-		m := newMerging(t, a, region, now)
-		row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, id)
+	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(u store.Unit) (made store.Undone, err error) {
+		m := newMerging(u, region, now)
+		row, err := store.FindIn(u.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, account, id)
 		if errors.Is(err, crm.ErrNotFound) {
 			made, err = m.redo(id)
 		} else if err == nil {
@@ -32,25 +32,25 @@ func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region st
 }
 
 // Unmerge is UndoMerge of a merge in a unit of work. Nothing is done where it was undone before.
-func Unmerge(t *store.Tx, a *store.Account, id int64, region string, now time.Time) error {
-	row, err := store.FindIn(t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, a.Account, id)
+func Unmerge(u store.Unit, id int64, region string, now time.Time) error {
+	row, err := store.FindIn(u.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, u.Number, id)
 	if err != nil || row.Undone != 0 {
 		return err
 	}
-	_, err = newMerging(t, a, region, now).undo(row)
+	_, err = newMerging(u, region, now).undo(row)
 	return err
 }
 
 // redo undoes an undo: the merge has happened after all, where it did, with what the other contact says now.
 func (m merging) redo(id int64) (u store.Undone, err error) {
-	parted, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.a.Account, id)
+	parted, err := store.FindIn(m.Conn, crm.ErrNotFound, store.ScanChange, store.SQLChange, m.Number, id)
 	if err == nil && (parted.Noun != history.ContactNoun || parted.Kind != history.DidPart) {
 		err = crm.ErrNotFound
 	}
 	if err != nil {
 		return u, err
 	}
-	row, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, m.a.Account, parted.Undoes)
+	row, err := store.FindIn(m.Conn, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, m.Number, parted.Undoes)
 	if err == nil {
 		u.Survivor, err = m.merge(row.Survivor, crm.MergeInput{Contact: row.Other}, &row)
 		u.Of = u.Survivor.Merge
@@ -68,12 +68,12 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 	switch {
 	case row.Undone != 0:
 		return store.Fault("", doc.UndoneMerge)
-	case row.ID < m.a.Oldest:
+	case row.ID < m.Oldest:
 		return store.Fault("", doc.MergeTooOld)
 	case survivor.Erased() || other.Erased() || row.Forgotten(): // what was sent named a person who was erased
 		return store.Fault("", doc.ErasedMerge)
 	case survivor.MergedInto != 0:
-		away, err := store.FindIn(m.t.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.a.Account, survivor.ID)
+		away, err := store.FindIn(m.Conn, crm.ErrNotFound, store.ScanMerge, sqlMergeAway, m.Number, survivor.ID)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (m merging) undo(row store.Merge) (u store.Undone, err error) {
 		return u, err
 	}
 	if row.Sent != "" {
-		row.Other, err = store.InsertContact(m.t, m.a.Account, part)
+		row.Other, err = store.InsertContact(m.Tx, m.Number, part)
 	} else {
 		_, err = m.record(other, history.DidRestore, joined, nil, part)
 	}
@@ -134,9 +134,9 @@ func (m merging) undo(row store.Merge) (u store.Undone, err error) {
 	if err != nil {
 		return u, err
 	}
-	m.t.Save(store.MergeTable, row.Values(m.a.Account)...)
-	if u.Survivor, err = store.Current(m.t, m.a, row.Survivor); err == nil {
-		u.Other, err = store.Current(m.t, m.a, row.Other)
+	m.Save(store.MergeTable, row.Values(m.Number)...)
+	if u.Survivor, err = store.Current(m.Unit, row.Survivor); err == nil {
+		u.Other, err = store.Current(m.Unit, row.Other)
 	}
 	return u, err
 }
@@ -147,7 +147,7 @@ func (m merging) apart(row *store.Merge, other *store.StoredContact) (joined int
 		part, err = store.SentContact(row.Sent, m.now)
 		return 0, part, err
 	}
-	change, err := store.FindIn(m.t.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, sqlJoined, m.a.Account, int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
+	change, err := store.FindIn(m.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, sqlJoined, m.Number, int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
 	if err != nil {
 		return 0, part, err
 	}
@@ -163,7 +163,7 @@ func (m merging) withFreeIDs(c crm.Contact, u *store.Undone) (_ crm.Contact, err
 	const field = "external_ids"
 	c = c.WithoutExternalIDs(func(key string) bool {
 		var taken *doc.Invalid
-		switch failed := store.CheckIDs(m.t, m.a, c.ID, []string{key}); {
+		switch failed := store.CheckIDs(m.Unit, c.ID, []string{key}); {
 		case failed == nil:
 			return false
 		case !errors.As(failed, &taken):

@@ -109,10 +109,10 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 	return func(w *accountWriter) error {
 		made := c.WithDerivedKeys() // the file may be of an earlier release
 		made.ID, made.MergedInto = w.id(c.ID), w.id(c.MergedInto)
-		rows := find.ContactRows(&made, w.a.Account)
+		rows := find.ContactRows(&made, w.Number)
 		w.stage(made.ID, rows, func() error {
 			w.done.Contacts++
-			return store.PlaceContact(w.Tx, w.a, store.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
+			return store.PlaceContact(w.Unit, store.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
 		})
 		return nil
 	}, err
@@ -192,8 +192,8 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 		if string(l.Data) != "null" {
 			c.Data = string(w.data(json.RawMessage(l.Data)))
 		}
-		w.a.Revision = c.Revision
-		w.Insert(store.ChangeTable, store.ChangeValues(&c, w.a.Account)...)
+		w.Revision = c.Revision
+		w.Insert(store.ChangeTable, store.ChangeValues(&c, w.Number)...)
 		return nil
 	}, nil
 }
@@ -243,7 +243,7 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 		made.ID, made.Last, made.Undone, made.Place = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone), w.revision(m.Place) // one that the history has forgotten keeps its number, too
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
 		made.Moving = -store.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
-		w.Insert(store.MergeTable, made.Values(w.a.Account)...)
+		w.Insert(store.MergeTable, made.Values(w.Number)...)
 		return nil
 	}, err
 }
@@ -267,7 +267,7 @@ func readDismissed(r *accountReader, l *dismissedLine) (importLine, error) {
 		r.dismissed = pair
 	}
 	return func(w *accountWriter) error {
-		w.Insert(store.DuplicateTable, w.a.Account, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
+		w.Insert(store.DuplicateTable, w.Number, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
 		return nil
 	}, err
 }

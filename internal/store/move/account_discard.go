@@ -35,7 +35,7 @@ func (s *MoveStore) DiscardAccount(ctx context.Context, id string) (found Unfini
 func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more bool, err error) {
 	account := u.Job.Account
 	err = s.Update(u.Job.By(ctx), account, store.Needs{}, func(t *store.Tx) error {
-		a, err := t.LockAccount(account)
+		unit, err := t.LockAccount(account)
 		if err != nil {
 			return err
 		}
@@ -47,17 +47,17 @@ func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more
 		if err != nil {
 			return err
 		}
-		a.Touch(t)
+		unit.Touch()
 		for _, n := range nouns {
 			if n.seq != nil {
-				*n.seq(&a.Tally) = 0 // from the first step on the account reads as an empty one
+				*n.seq(&unit.Tally) = 0 // from the first step on the account reads as an empty one
 			}
 		}
-		a.ContactActive = 0
-		a.SetRevision++
-		if more, err = discardRows(t, a, spec.Revision); err != nil || !more {
+		unit.ContactActive = 0
+		unit.SetRevision++
+		if more, err = discardRows(unit, spec.Revision); err != nil || !more {
 			if err == nil {
-				err = endDiscard(t, a, &j, &spec)
+				err = endDiscard(unit, &j, &spec)
 			}
 			return err
 		}
@@ -70,13 +70,13 @@ func (s *MoveStore) discardStep(ctx context.Context, u *UnfinishedAccount) (more
 }
 
 // discardRows removes some rows of one table. It reports whether there were any.
-func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err error) {
+func discardRows(u store.Unit, revision int64) (more bool, err error) {
 	for _, n := range nouns {
 		for _, table := range n.tables {
-			keys, err := t.FirstKeys(table, a.Account, doc.MakeID(a.Account, 0), ImportedAtOnce)
+			keys, err := u.FirstKeys(table, u.Number, doc.MakeID(u.Number, 0), ImportedAtOnce)
 			for _, key := range keys {
-				if t.Delete(table, key...); table.Words != nil {
-					t.Delete(table.Words, key...)
+				if u.Delete(table, key...); table.Words != nil {
+					u.Delete(table.Words, key...)
 				}
 			}
 			if err != nil || len(keys) > 0 {
@@ -84,18 +84,18 @@ func discardRows(t *store.Tx, a *store.Account, revision int64) (more bool, err 
 			}
 		}
 	}
-	campaigns, err := db.List(t.Conn, store.Number, sqlImportedCampaigns, a.Account, int64(ImportedAtOnce))
+	campaigns, err := db.List(u.Conn, store.Number, sqlImportedCampaigns, u.Number, int64(ImportedAtOnce))
 	for _, id := range campaigns {
 		if err == nil {
-			err = discardCampaign(t, id)
+			err = discardCampaign(u.Tx, id)
 		}
 	}
 	if err != nil || len(campaigns) > 0 {
 		return true, err
 	}
-	changes, err := db.List(t.Conn, store.Number, sqlImportedChanges, a.Account, revision, int64(ImportedAtOnce))
+	changes, err := db.List(u.Conn, store.Number, sqlImportedChanges, u.Number, revision, int64(ImportedAtOnce))
 	for _, change := range changes {
-		t.Delete(store.ChangeTable, a.Account, change)
+		u.Delete(store.ChangeTable, u.Number, change)
 	}
 	return len(changes) > 0, err
 }
@@ -113,15 +113,15 @@ func discardCampaign(t *store.Tx, id int64) error {
 }
 
 // endDiscard makes an account that was there before empty, and takes the number of any other back.
-func endDiscard(t *store.Tx, a *store.Account, j *jobs.Job, spec *accountSpec) error {
+func endDiscard(u store.Unit, j *jobs.Job, spec *accountSpec) error {
 	if !spec.Into {
-		a.Dirty = false
-		t.Delete(store.TallyTable, a.Account)
-		return jobs.RemoveJob(t, j)
+		u.Dirty = false
+		u.Delete(store.TallyTable, u.Number)
+		return jobs.RemoveJob(u.Tx, j)
 	}
-	a.Touch(t)
-	a.FieldSeq++ // what nodes remember of the definitions is read again, and of sets
-	a.SetRevision++
-	a.LastCreated, a.Revision, a.Importing, a.Timezone = 0, spec.Revision, 0, spec.Timezone
-	return jobs.RemoveJob(t, j)
+	u.Touch()
+	u.FieldSeq++ // what nodes remember of the definitions is read again, and of sets
+	u.SetRevision++
+	u.LastCreated, u.Revision, u.Importing, u.Timezone = 0, spec.Revision, 0, spec.Timezone
+	return jobs.RemoveJob(u.Tx, j)
 }

@@ -36,9 +36,9 @@ func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (imp
 	return func(w *accountWriter) error {
 		made := p
 		made.ID, made.Contact, made.Campaign = w.id(p.ID), w.id(p.Contact), w.campaigns[p.Campaign]
-		w.a.PlanSeq = doc.IDSeq(made.ID)
+		w.PlanSeq = doc.IDSeq(made.ID)
 		w.done.Plans++
-		return store.PutPlan(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+		return store.PutPlan(w.Unit, &made, w.revision(h.Kept.Revision))
 	}, err
 }
 
@@ -70,11 +70,11 @@ func readGift(r *accountReader, h *head[string, documentKept], body []byte) (imp
 	return func(w *accountWriter) error {
 		made := g
 		made.ID, made.Contact, made.Campaign = w.id(g.ID), w.id(g.Contact), w.campaigns[g.Campaign]
-		made.Local = giving.GiftClock(g.At, w.a.Location())
+		made.Local = giving.GiftClock(g.At, w.Location())
 		w.stage(made.ID, find.GiftRows(&made), func() error {
-			w.a.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
+			w.GiftSeq, w.givers[made.Contact] = doc.IDSeq(made.ID), true
 			w.done.Gifts++
-			return store.PutGift(w.Tx, w.a, &made, w.revision(h.Kept.Revision))
+			return store.PutGift(w.Unit, &made, w.revision(h.Kept.Revision))
 		})
 		return nil
 	}, err

@@ -162,9 +162,9 @@ func (s *MoveStore) beginAccount(ctx context.Context, line *AccountLine, was int
 			return j, err
 		}
 		err = s.Update(ctx, spec.Account.Number, store.Needs{}, func(t *store.Tx) error {
-			a, err := t.Hold(spec.Account.Number)
+			u, err := t.Hold(spec.Account.Number)
 			if err == nil {
-				j, err = fillAccount(t, a, line, spec)
+				j, err = fillAccount(u, line, spec)
 			}
 			return err
 		})
@@ -180,26 +180,26 @@ func (s *MoveStore) beginAccount(ctx context.Context, line *AccountLine, was int
 }
 
 // fillAccount begins an import into an account that is there, or goes on with it.
-func fillAccount(t *store.Tx, a *store.Account, line *AccountLine, spec accountSpec) (jobs.Job, error) {
-	if a.Importing != 0 {
-		j, err := store.FindIn(t.Conn, ErrOtherFiles, jobs.ScanJob, jobs.SQLJob, a.Account, a.Importing)
+func fillAccount(u store.Unit, line *AccountLine, spec accountSpec) (jobs.Job, error) {
+	if u.Importing != 0 {
+		j, err := store.FindIn(u.Conn, ErrOtherFiles, jobs.ScanJob, jobs.SQLJob, u.Number, u.Importing)
 		if known, _, broken := readAccountJob(&j); err == nil && (broken != nil || known.Manifest != spec.Manifest) {
 			err = ErrOtherFiles
 		}
 		return j, err
 	}
-	fields, err := db.List(t.Conn, store.Number, store.SQLFieldIDs, a.Account)
+	fields, err := db.List(u.Conn, store.Number, store.SQLFieldIDs, u.Number)
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if len(fields) > 0 || a.JobSeq > 0 || slices.ContainsFunc(nouns, func(n *noun) bool { return n.seq != nil && *n.seq(&a.Tally) > 0 }) {
+	if len(fields) > 0 || u.JobSeq > 0 || slices.ContainsFunc(nouns, func(n *noun) bool { return n.seq != nil && *n.seq(&u.Tally) > 0 }) {
 		return jobs.Job{}, ErrAccountNotEmpty
 	}
 	if line.Sequences.Oldest > 1 {
 		return jobs.Job{}, &FileProblem{File: HistoryFile, Reason: "no longer begins with the first change: import into a new account"}
 	}
-	spec.Timezone, a.Timezone = a.Timezone, cmp.Or(line.Timezone, text.DefaultTimezone)
-	return beginImport(t, a, spec), nil
+	spec.Timezone, u.Timezone = u.Timezone, cmp.Or(line.Timezone, text.DefaultTimezone)
+	return beginImport(u, spec), nil
 }
 
 // newAccount begins an import into a new account, or goes on with it. It has the number and the public id that it had, where both are free; a
@@ -243,17 +243,17 @@ func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j 
 	}
 	a := store.AddTally(t, spec.Account.Number, line.Timezone)
 	a.Oldest, a.Revision = line.Sequences.Oldest, line.Sequences.Oldest-1
-	return beginImport(t, a, spec), nil
+	return beginImport(t.With(a), spec), nil
 }
 
 // beginImport marks an account as one that is being imported.
-func beginImport(t *store.Tx, a *store.Account, spec accountSpec) jobs.Job {
-	a.Touch(t)
-	a.Importing, spec.Revision = accountJobID, a.Revision
-	at := store.Moment(t.Author.At)
-	j := jobs.Job{Account: a.Account, ID: a.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: t.Author.Who, Channel: t.Author.Channel, CreatedAt: at, UpdatedAt: at,
+func beginImport(u store.Unit, spec accountSpec) jobs.Job {
+	u.Touch()
+	u.Importing, spec.Revision = accountJobID, u.Revision
+	at := store.Moment(u.Author.At)
+	j := jobs.Job{Account: u.Number, ID: u.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: u.Author.Who, Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at,
 		Spec: jobs.JSONOf(spec), Progress: jobs.JSONOf(accountProgress{})}
-	jobs.SaveJob(t, &j)
+	jobs.SaveJob(u.Tx, &j)
 	return j
 }
 
@@ -317,10 +317,10 @@ func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, w
 	if of.file == CampaignFile {
 		n.Also = r.above
 	}
-	err := r.store.Advance(ctx, &r.job, n, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+	err := r.store.Advance(ctx, &r.job, n, func(u store.Unit, next *jobs.Job) error {
 		clear(moved)
-		a.Touch(t)
-		w := &accountWriter{Tx: t, accountRun: r, a: a, moved: moved, done: r.progress, givers: make(map[int64]bool)}
+		u.Touch()
+		w := &accountWriter{Unit: u, accountRun: r, moved: moved, done: r.progress, givers: make(map[int64]bool)}
 		w.done.File, w.done.Lines = of.file, line
 		for _, write := range r.unit {
 			if err := write(w); err != nil {
@@ -331,7 +331,7 @@ func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, w
 			return err
 		}
 		if len(moved) > 0 {
-			t.Save(store.JobPartTable, a.Account, next.ID, line, []byte(jobs.JSONOf(moved)))
+			u.Save(store.JobPartTable, u.Number, next.ID, line, []byte(jobs.JSONOf(moved)))
 		}
 		next.Progress = jobs.JSONOf(w.done)
 		return nil
@@ -350,7 +350,7 @@ func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, w
 func (r *accountRun) end(ctx context.Context) error {
 	account := &r.spec.Account
 	return r.store.Update(r.job.By(ctx), account.Number, store.Needs{}, func(t *store.Tx) error {
-		a, err := t.LockAccount(account.Number)
+		u, err := t.LockAccount(account.Number)
 		if err != nil {
 			return err
 		}
@@ -364,14 +364,14 @@ func (r *accountRun) end(ctx context.Context) error {
 		if !r.spec.Into {
 			t.Insert(store.AccountTable, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro())
 		}
-		for _, c := range r.line.Sequences.counters(&a.Tally) {
+		for _, c := range r.line.Sequences.counters(&u.Tally) {
 			*c.counted = max(*c.counted, *c.kept)
 		}
-		a.Currency, a.Importing, t.Author.Job = r.line.Currency, 0, 0
-		store.SaveSettings(t, a.Account, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
+		u.Currency, u.Importing, t.Author.Job = r.line.Currency, 0, 0
+		store.SaveSettings(t, u.Number, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
-		t.Record(a, history.SettingNoun, 0, history.DidImport, "")
-		if err := merges.Resume(t, a); err != nil {
+		u.Record(history.SettingNoun, 0, history.DidImport, "")
+		if err := merges.Resume(u); err != nil {
 			return err
 		}
 		return jobs.RemoveJob(t, &j)

@@ -14,9 +14,8 @@ import (
 
 // accountWriter is one unit of work of an import: it writes lines that were checked, with the ids that they have from now on.
 type accountWriter struct {
-	*store.Tx
+	store.Unit
 	*accountRun
-	a     *store.Account
 	moved map[int64]int64 // campaigns of this unit: ids, as they were and as they are
 	done  accountProgress
 
@@ -32,7 +31,7 @@ func (w *accountWriter) stage(id int64, rows *find.Rows, write func() error) {
 
 // place writes what was staged.
 func (w *accountWriter) place() error {
-	if err := store.LookUpDerived(w.Tx, w.a, w.changes); err != nil {
+	if err := store.LookUpDerived(w.Unit, w.changes); err != nil {
 		return err
 	}
 	for _, write := range w.staged {
@@ -48,17 +47,17 @@ const sqlSetGiven = `UPDATE contact SET given = $3 WHERE account_id = $1 AND id 
 // settleGiven notes the totals of the contacts whose gifts the unit has written. Files have them in whole units alone.
 func (w *accountWriter) settleGiven() error {
 	for contact := range w.givers {
-		sums, err := w.a.Giving.Get(w.Tx, w.a.Account, giving.Cell(0, 0, w.a.Currency, contact))
+		sums, err := w.Giving.Get(w.Tx, w.Number, giving.Cell(0, 0, w.Currency, contact))
 		if err != nil {
 			return err
 		}
-		row := w.a.Contacts[contact]
+		row := w.Contacts[contact]
 		if row == nil {
-			err = w.Tx.Tx.Prefetch(nil, sqlSetGiven, w.a.Account, contact, store.GivenOf(sums))
+			err = w.Prefetch(nil, sqlSetGiven, w.Number, contact, store.GivenOf(sums))
 		} else { // of this unit, and not written yet
 			at := row.Trace
 			at.Given = store.GivenOf(sums)
-			store.PutColumns(w.Tx, w.a, row, row.Contact.Stats, at)
+			store.PutColumns(w.Unit, row, row.Contact.Stats, at)
 		}
 		if err != nil {
 			return err
@@ -72,7 +71,7 @@ func (w *accountWriter) id(id int64) int64 {
 	if id == 0 {
 		return 0
 	}
-	return doc.MakeID(w.a.Account, doc.IDSeq(id))
+	return doc.MakeID(w.Number, doc.IDSeq(id))
 }
 
 // revision is a revision of the files as it is from now on; 0 is none.

@@ -150,8 +150,8 @@ func readField(r *accountReader, l *fieldLine) (importLine, error) {
 	}
 	r.fields = custom.NewFields(0, append(r.fields.All, f))
 	return func(w *accountWriter) error {
-		w.a.FieldSeq = max(w.a.FieldSeq, l.ID)
-		w.Insert(store.FieldTable, w.a.Account, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
+		w.FieldSeq = max(w.FieldSeq, l.ID)
+		w.Insert(store.FieldTable, w.Number, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
 		return nil
 	}, nil
 }
@@ -180,7 +180,7 @@ func readPicture(r *accountReader, l *pictureLine) (importLine, error) {
 	}
 	delete(r.pictures, l.Name)
 	return func(w *accountWriter) error {
-		w.Insert(store.PictureTable, w.a.Account, l.Name, w.campaigns[l.Campaign], l.Body, store.Checksum(l.Body))
+		w.Insert(store.PictureTable, w.Number, l.Name, w.campaigns[l.Campaign], l.Body, store.Checksum(l.Body))
 		return nil
 	}, picture.File{Name: l.Name, Body: l.Body}.Check()
 }

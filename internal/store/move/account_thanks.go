@@ -30,7 +30,7 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 	}
 	r.occasion = l.Occasion
 	return func(w *accountWriter) error {
-		w.Insert(store.TemplateTable, w.a.Account, l.Occasion, l.Subject, l.Body, l.Amount)
+		w.Insert(store.TemplateTable, w.Number, l.Occasion, l.Subject, l.Body, l.Amount)
 		return nil
 	}, nil
 }
@@ -67,8 +67,8 @@ func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err err
 	for _, m := range some {
 		e.at.ID = m.id
 		if e.naming(crm.SaidBy(m.to)) || m.said != "" && e.naming(crm.SaidIn(m.said)) {
-			p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-				return func() error { t.Delete(store.MailTable, a.Account, m.id); return nil }, nil
+			p.decide(func(u store.Unit) (func() error, error) {
+				return func() error { u.Delete(store.MailTable, u.Number, m.id); return nil }, nil
 			})
 		}
 	}

@@ -103,28 +103,28 @@ func (w *accountWriter) placeCampaign(was int64, c campaign.Campaign, k campaign
 	w.moved[was] = c.ID
 	w.done.Campaigns++
 	stored, urlAt := c.AppendBody(nil)
-	w.Insert(store.CampaignTable, c.ID, w.a.Account, c.Slug, int64(urlAt), stored, store.Checksum(stored), giving.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
+	w.Insert(store.CampaignTable, c.ID, w.Number, c.Slug, int64(urlAt), stored, store.Checksum(stored), giving.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
 	return errors.Join(w.oldSlugs(c.ID, k.OldSlugs), w.listCampaign(c.ID))
 }
 
 // campaignID is the id under which a campaign is found from now on. An older one, whose id is a time, keeps it where it is free.
 func (w *accountWriter) campaignID(id int64) (int64, error) {
 	if doc.IDAccount(id) == w.was {
-		id = doc.MakeID(w.a.Account, doc.IDSeq(id))
+		id = doc.MakeID(w.Number, doc.IDSeq(id))
 	}
 	for {
 		taken, err := w.Exists(store.SQLCampaignByID, id)
 		if err != nil {
 			return 0, err
 		}
-		if doc.IDAccount(id) == w.a.Account {
-			w.a.CampaignSeq = max(w.a.CampaignSeq, doc.IDSeq(id))
+		if doc.IDAccount(id) == w.Number {
+			w.CampaignSeq = max(w.CampaignSeq, doc.IDSeq(id))
 		}
 		if !taken {
 			return id, nil
 		}
-		w.a.CampaignSeq = max(w.a.CampaignSeq, w.line.Sequences.Campaigns) + 1
-		id = doc.MakeID(w.a.Account, w.a.CampaignSeq)
+		w.CampaignSeq = max(w.CampaignSeq, w.line.Sequences.Campaigns) + 1
+		id = doc.MakeID(w.Number, w.CampaignSeq)
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *accountWriter) oldSlugs(id int64, slugs []oldSlug) error {
 }
 
 func (w *accountWriter) listCampaign(id int64) error {
-	readers := map[int64]campaign.Relation{w.a.Account: campaign.Own}
+	readers := map[int64]campaign.Relation{w.Number: campaign.Own}
 	for _, account := range w.above {
 		readers[account] = campaign.Chapter
 	}

@@ -59,10 +59,10 @@ func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job in
 		if err != nil {
 			return err
 		}
-		if a := t.Account(account); found.Contact.Erased() {
-			job, err = erasureOf(t, a, id)
+		if u := t.Account(account); found.Contact.Erased() {
+			job, err = erasureOf(u, id)
 		} else if err = mayErase(found); err == nil {
-			job, err = eraseIn(t, a, []*store.StoredContact{found}, now)
+			job, err = eraseIn(u, []*store.StoredContact{found}, now)
 		}
 		return err
 	})
@@ -81,7 +81,7 @@ func mayErase(one *store.StoredContact) error {
 }
 
 // EraseAll is EraseContact of many in a unit of work. Those who cannot be erased stay.
-func EraseAll(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (refused []int64, err error) {
+func EraseAll(u store.Unit, found []*store.StoredContact, now time.Time) (refused []int64, err error) {
 	var all []*store.StoredContact
 	for _, one := range found {
 		if mayErase(one) != nil {
@@ -90,34 +90,34 @@ func EraseAll(t *store.Tx, a *store.Account, found []*store.StoredContact, now t
 			all = append(all, one)
 		}
 	}
-	_, err = eraseIn(t, a, all, now)
+	_, err = eraseIn(u, all, now)
 	return refused, err
 }
 
 // eraseIn makes stubs of contacts, and notes who is to be removed everywhere else. job is that of the last one.
-func eraseIn(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (job int64, err error) {
-	people, err := makeStubs(t, a, found, now)
+func eraseIn(u store.Unit, found []*store.StoredContact, now time.Time) (job int64, err error) {
+	people, err := makeStubs(u, found, now)
 	if err != nil || len(people) == 0 {
 		return 0, err
 	}
-	return noteErasures(t, a, people)
+	return noteErasures(u, people)
 }
 
 // makeStubs makes stubs of contacts, unless they are, and tells what these people were known by.
-func makeStubs(t *store.Tx, a *store.Account, found []*store.StoredContact, now time.Time) (people []crm.Identity, err error) {
+func makeStubs(u store.Unit, found []*store.StoredContact, now time.Time) (people []crm.Identity, err error) {
 	for _, one := range found {
 		if one.Contact.Erased() {
 			continue
 		}
 		people = append(people, one.Contact.Identity())
-		if _, err = store.ChangeContact(t, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
+		if _, err = store.ChangeContact(u.Tx, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
 			return nil, err
 		}
 	}
 	ids := contactsOf(people)
 	for _, forget := range []string{store.SQLForgetPairsA, store.SQLForgetPairsB} {
 		if err == nil && len(ids) > 0 {
-			err = t.Run(forget, a.Account, ids)
+			err = u.Run(forget, u.Number, ids)
 		}
 	}
 	return people, err
@@ -127,18 +127,18 @@ func makeStubs(t *store.Tx, a *store.Account, found []*store.StoredContact, now 
 // by way of others, are the same person: they become stubs, too, and are part of the job. It turns to those it has no room for when it is done with the others.
 func (e *eraser) begin(ctx context.Context) error {
 	now := e.Now()
-	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+	return e.Advance(ctx, e.job, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
 		e.spec, e.at = Erasure{}, erasureProgress{}
 		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &e.at)); err != nil { // someone may have been added
 			return err
 		}
-		if moving, err := merges.Settle(t, a, e.spec.Contacts, e.unit); moving || err != nil {
+		if moving, err := merges.Settle(u, e.spec.Contacts, e.unit); moving || err != nil {
 			return err
 		}
-		people, err := e.eraseMerged(t, a, now)
+		people, err := e.eraseMerged(u, now)
 		if rest := e.spec.add(people); len(rest) > 0 {
 			e.at.Parts++
-			t.Save(store.JobPartTable, a.Account, e.job.ID, e.at.Parts, []byte(jobs.JSONOf(rest)))
+			u.Save(store.JobPartTable, u.Number, e.job.ID, e.at.Parts, []byte(jobs.JSONOf(rest)))
 		}
 		if len(people) == 0 {
 			e.next()
@@ -149,10 +149,10 @@ func (e *eraser) begin(ctx context.Context) error {
 }
 
 // eraseMerged makes stubs of some contacts that were merged into those of the job and are none yet.
-func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (people []crm.Identity, err error) {
+func (e *eraser) eraseMerged(u store.Unit, now time.Time) (people []crm.Identity, err error) {
 	var found []*store.StoredContact
 	for e.at.Person < len(e.spec.Contacts) && len(found) < e.unit {
-		some, err := db.List(t.Conn, store.ScanMerge, store.SQLMergedAfter, a.Account, e.spec.Contacts[e.at.Person], e.at.At, int64(e.unit-len(found)))
+		some, err := db.List(u.Conn, store.ScanMerge, store.SQLMergedAfter, u.Number, e.spec.Contacts[e.at.Person], e.at.At, int64(e.unit-len(found)))
 		if err != nil {
 			return nil, err
 		}
@@ -160,15 +160,15 @@ func (e *eraser) eraseMerged(t *store.Tx, a *store.Account, now time.Time) (peop
 			e.at.Person, e.at.At = e.at.Person+1, 0
 		}
 		for _, m := range some {
-			row, err := store.Load(t, a.Account, m.Other)
+			row, err := store.Load(u.Tx, u.Number, m.Other)
 			if e.at.At = m.ID; err == nil && !row.Contact.Erased() {
-				a.Contacts[m.Other], found = row, append(found, row)
+				u.Contacts[m.Other], found = row, append(found, row)
 			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
 				return nil, err
 			}
 		}
 	}
-	return makeStubs(t, a, found, now)
+	return makeStubs(u, found, now)
 }
 
 const (
@@ -202,8 +202,8 @@ func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 }
 
 // erasureOf is the open job that erases a contact, 0 for none.
-func erasureOf(t *store.Tx, a *store.Account, contact int64) (int64, error) {
-	open, err := db.List(t.Conn, jobs.ScanJob, sqlOpenErasures, a.Account)
+func erasureOf(u store.Unit, contact int64) (int64, error) {
+	open, err := db.List(u.Conn, jobs.ScanJob, sqlOpenErasures, u.Number)
 	for _, j := range open {
 		var spec Erasure
 		_ = json.Unmarshal(j.Spec, &spec) // what cannot be read is of no one
@@ -215,25 +215,25 @@ func erasureOf(t *store.Tx, a *store.Account, contact int64) (int64, error) {
 }
 
 // noteErasures adds people to a job of the same author that has not begun, and to new ones. job is the last of them.
-func noteErasures(t *store.Tx, a *store.Account, people []crm.Identity) (job int64, err error) {
-	j, spec, err := openErasure(t, a)
+func noteErasures(u store.Unit, people []crm.Identity) (job int64, err error) {
+	j, spec, err := openErasure(u)
 	for len(people) > 0 && err == nil {
 		if j == nil {
-			j, spec = jobs.NewJob(t, a, jobs.EraseJob, jobs.JobWaiting, Erasure{}), Erasure{}
+			j, spec = jobs.NewJob(u, jobs.EraseJob, jobs.JobWaiting, Erasure{}), Erasure{}
 		}
 		people = spec.add(people)
 		j.Spec = jobs.JSONOf(spec)
-		jobs.SaveJob(t, j)
+		jobs.SaveJob(u.Tx, j)
 		job, j = j.ID, nil
 	}
 	return job, err
 }
 
 // openErasure is a job of the same author that has not begun and has room, nil for none.
-func openErasure(t *store.Tx, a *store.Account) (*jobs.Job, Erasure, error) {
+func openErasure(u store.Unit) (*jobs.Job, Erasure, error) {
 	var spec Erasure
-	waiting, err := db.List(t.Conn, jobs.ScanJob, sqlNextErasure, a.Account)
-	if err != nil || len(waiting) == 0 || waiting[0].Actor != t.Author.Who || waiting[0].Channel != t.Author.Channel {
+	waiting, err := db.List(u.Conn, jobs.ScanJob, sqlNextErasure, u.Number)
+	if err != nil || len(waiting) == 0 || waiting[0].Actor != u.Author.Who || waiting[0].Channel != u.Author.Channel {
 		return nil, spec, err
 	}
 	if err := json.Unmarshal(waiting[0].Spec, &spec); err != nil || len(spec.Contacts) >= erasureLimit {

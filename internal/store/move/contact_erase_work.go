@@ -90,9 +90,9 @@ func (e *eraser) next() {
 
 // note forgets what was found, and notes how far the erasure has come.
 func (e *eraser) note(ctx context.Context, p *erasedPiece) error {
-	return e.Advance(ctx, e.job, p.needs, func(t *store.Tx, a *store.Account, next *jobs.Job) error {
+	return e.Advance(ctx, e.job, p.needs, func(u store.Unit, next *jobs.Job) error {
 		next.Spec, next.Progress = jobs.JSONOf(e.spec), jobs.JSONOf(e.at)
-		return p.forget(t, a)
+		return p.forget(u)
 	})
 }
 
@@ -119,14 +119,14 @@ type erasedPiece struct {
 }
 
 // decision decides about a record in the unit of work, before anything is written.
-type decision = func(t *store.Tx, a *store.Account) (write func() error, err error)
+type decision = func(u store.Unit) (write func() error, err error)
 
 func (p *erasedPiece) decide(d decision) { p.decisions = append(p.decisions, d) }
 
 // write adds a statement to the piece. Its first argument is the account.
 func (p *erasedPiece) write(sql string, args ...any) {
-	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-		return func() error { return t.Run(sql, append([]any{a.Account}, args...)...) }, nil
+	p.decide(func(u store.Unit) (func() error, error) {
+		return func() error { return u.Run(sql, append([]any{u.Number}, args...)...) }, nil
 	})
 }
 
@@ -142,10 +142,10 @@ func (p *erasedPiece) answer(kind string, id int64) {
 const sqlEmptyChanges = `UPDATE change SET data = '' WHERE account_id = $1 AND revision = ANY($2)`
 
 // forget writes the piece, unless a record was changed meanwhile: then all is read again.
-func (p *erasedPiece) forget(t *store.Tx, a *store.Account) error {
+func (p *erasedPiece) forget(u store.Unit) error {
 	var writes []func() error
 	for _, decide := range p.decisions {
-		write, err := decide(t, a)
+		write, err := decide(u)
 		if err != nil {
 			return err
 		}
@@ -156,10 +156,10 @@ func (p *erasedPiece) forget(t *store.Tx, a *store.Account) error {
 			return err
 		}
 	}
-	if err := t.Run(sqlEmptyChanges, a.Account, p.changes); err != nil {
+	if err := u.Run(sqlEmptyChanges, u.Number, p.changes); err != nil {
 		return err
 	}
-	return t.EmptyAnswers(a, p.answers)
+	return u.EmptyAnswers(p.answers)
 }
 
 // searching is a step that looks for people in texts, to which nothing leads by an index.
@@ -344,5 +344,5 @@ func (e *eraser) log(ctx context.Context) error {
 	if !done {
 		return jobs.ErrNotOurs // yet: someone reads an earlier state
 	}
-	return e.Advance(ctx, e.job, store.Needs{}, func(t *store.Tx, _ *store.Account, next *jobs.Job) error { return jobs.EndJob(t, next, jobs.JobDone) })
+	return e.Advance(ctx, e.job, store.Needs{}, func(u store.Unit, next *jobs.Job) error { return jobs.EndJob(u.Tx, next, jobs.JobDone) })
 }

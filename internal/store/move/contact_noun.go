@@ -174,14 +174,14 @@ func unchanged(head, revision int64, damage error) error {
 // erasePlan takes out of a plan what tells of a person.
 func (p *erasedPiece) erasePlan(r heldRecord, erase func(giving.Plan) giving.Plan) {
 	p.needs.More = append(p.needs.More, store.Needs{Plan: r.id})
-	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-		plan, err := a.Plans.Get(t, a.Account, r.id)
+	p.decide(func(u store.Unit) (func() error, error) {
+		plan, err := u.Plans.Get(u.Tx, u.Number, r.id)
 		if err == nil {
 			err = unchanged(r.head, plan.Revision, plan.Damage)
 		}
 		return func() error {
 			erased := erase(plan.Plan)
-			return store.PutPlan(t, a, &erased, t.Record(a, history.PlanNoun, r.id, history.DidErase, ""))
+			return store.PutPlan(u, &erased, u.Record(history.PlanNoun, r.id, history.DidErase, ""))
 		}, err
 	})
 }
@@ -190,8 +190,8 @@ func (p *erasedPiece) erasePlan(r heldRecord, erase func(giving.Plan) giving.Pla
 func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gift) {
 	p.write(sqlForgetMails, store.AboutGift(r.id), store.AboutRefund(r.id))
 	p.needs.Gifts = append(p.needs.Gifts, r.id)
-	p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
-		g, err := a.Gifts.Get(t, a.Account, r.id)
+	p.decide(func(u store.Unit) (func() error, error) {
+		g, err := u.Gifts.Get(u.Tx, u.Number, r.id)
 		if err == nil {
 			err = unchanged(r.head, g.Revision, g.Damage)
 		}
@@ -200,7 +200,7 @@ func (p *erasedPiece) eraseGift(r heldRecord, erase func(giving.Gift) giving.Gif
 			if g.Contact != r.contact && erased.Version() == g.Version() {
 				return nil
 			}
-			return store.PutGift(t, a, &erased, t.Record(a, history.GiftNoun, r.id, history.DidErase, ""))
+			return store.PutGift(u, &erased, u.Record(history.GiftNoun, r.id, history.DidErase, ""))
 		}, err
 	})
 }

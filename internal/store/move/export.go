@@ -120,7 +120,7 @@ func (s *MoveStore) recordExport(ctx context.Context, account int64, e Exported)
 		return err
 	}
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		t.Record(t.Account(account), history.SettingNoun, 0, history.DidExport, string(data))
+		t.Account(account).Record(history.SettingNoun, 0, history.DidExport, string(data))
 		return nil
 	})
 }

@@ -55,7 +55,7 @@ func readReceipt(r *accountReader, l *receiptLine) (importLine, error) {
 		r.receipts ^= thanks.Mark(l.Gift, l.ID, l.Amount)
 	}
 	return func(w *accountWriter) error {
-		w.Insert(store.ReceiptTable, w.a.Account, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt, l.Replaced, l.Said)
+		w.Insert(store.ReceiptTable, w.Number, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt, l.Replaced, l.Said)
 		return nil
 	}, nil
 }

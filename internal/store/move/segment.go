@@ -42,8 +42,8 @@ func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
 	}
 	return func(w *accountWriter) error {
 		id := w.id(l.ID)
-		w.a.SegmentSeq = max(w.a.SegmentSeq, doc.IDSeq(id))
-		w.Insert(store.SegmentTable, w.a.Account, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		w.SegmentSeq = max(w.SegmentSeq, doc.IDSeq(id))
+		w.Insert(store.SegmentTable, w.Number, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
 		return nil
 	}, err
 }
@@ -54,10 +54,10 @@ func (e *eraser) segments(ctx context.Context, p *erasedPiece) (ended bool, err 
 	for _, s := range slices.DeleteFunc(all, func(s find.Segment) bool {
 		return !e.naming(crm.SaidInQuery(s.Query)) && !e.naming(crm.SaidBy(s.Name))
 	}) {
-		p.decide(func(t *store.Tx, a *store.Account) (func() error, error) {
+		p.decide(func(u store.Unit) (func() error, error) {
 			return func() error {
-				t.Record(a, history.SegmentNoun, s.ID, history.DidDelete, "")
-				t.Delete(store.SegmentTable, a.Account, s.ID)
+				u.Record(history.SegmentNoun, s.ID, history.DidDelete, "")
+				u.Delete(store.SegmentTable, u.Number, s.ID)
 				return nil
 			}, nil
 		})

@@ -61,7 +61,7 @@ func noteInvitation(t *store.Tx, i access.Invitation, kind history.Kind) {
 	if kind == history.DidDelete {
 		before, after, was, is = after, before, is, was
 	}
-	t.Record(t.Account(i.Account.Number), history.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
+	t.Account(i.Account.Number).Record(history.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
 }
 
 func addInvitation(t *store.Tx, i access.Invitation, by int64) {

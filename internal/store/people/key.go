@@ -40,12 +40,12 @@ func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.Ke
 		if err := t.CheckLimit(access.KeyLimit, 1, sqlActiveKeys, account, store.Seconds(now)); err != nil {
 			return err
 		}
-		row.Touch(t)
+		row.Touch()
 		row.KeySeq++
 		if err := t.Run(sqlForgetKeys, account, doc.MakeID(account, row.KeySeq-access.KeptKeys), store.Seconds(now)); err != nil {
 			return err
 		}
-		t.Record(row, history.KeyNoun, key.ID, history.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
+		row.Record(history.KeyNoun, key.ID, history.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
 			doc.TextsDifference("permissions", nil, key.Permissions.Names())}.Text())
 		hash := access.HashSecret(secret)
 		t.Insert(store.KeyTable, account, key.ID, key.Name, key.Hint, hash[:], int64(key.Permissions),
@@ -85,7 +85,7 @@ func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 		if err != nil || !key.RevokedAt.IsZero() {
 			return err
 		}
-		t.Record(t.Account(account), history.KeyNoun, id, history.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
+		t.Account(account).Record(history.KeyNoun, id, history.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
 		return t.Run(sqlRevokeKey, account, id, store.Seconds(s.Now()))
 	})
 	s.revoked.Add(1)

@@ -135,7 +135,7 @@ func loadUser(t *store.Tx, id int64) (user access.User, err error) {
 
 // noteMember notes what becomes of a user's role in an account; 0 is none.
 func noteMember(t *store.Tx, account int64, user access.User, was, role access.Role) error {
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func noteMember(t *store.Tx, account int64, user access.User, was, role access.R
 	case role == 0:
 		kind, after = history.DidDelete, ""
 	}
-	t.Record(a, history.UserNoun, user.ID, kind, doc.Differences{doc.TextDifference("email", before, after), roleDifference(was, role)}.Text())
+	u.Record(history.UserNoun, user.ID, kind, doc.Differences{doc.TextDifference("email", before, after), roleDifference(was, role)}.Text())
 	return nil
 }
 

@@ -270,9 +270,9 @@ func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func
 }
 
 func noteProfile(t *store.Tx, account int64, user access.User, d doc.Difference) error {
-	a, err := t.LockAccount(account)
+	u, err := t.LockAccount(account)
 	if err == nil {
-		t.Record(a, history.UserNoun, user.ID, history.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
+		u.Record(history.UserNoun, user.ID, history.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
 	}
 	return err
 }
