@@ -219,7 +219,7 @@ func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		u := jobs.Undoing{T: t, A: unit.Account, Job: &j, Of: &j, Region: "US", Now: s.Now()}
+		u := jobs.Undoing{Unit: unit, Job: &j, Of: &j, Region: "US", Now: s.Now()}
 		before := unit.Revision
 		if err := u.TakeAll(changes); err != nil {
 			return err
