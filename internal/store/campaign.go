@@ -492,11 +492,6 @@ func MoveReaders(t *Tx, campaign int64, accounts []int64, readers map[int64]camp
 	return nil
 }
 
-// campaignUnit is what a batch knows of the campaigns of an account.
-type campaignUnit struct {
-	Campaigns Lookup[int64, *OwnCampaign]
-}
-
 const campaignResource = "campaign"
 
 // Resource names the campaign for an answer that shows it.
