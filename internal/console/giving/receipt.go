@@ -40,9 +40,10 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	if err := page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf"); err != nil {
+	if err := r.HoldDownload(); err != nil {
 		return err
 	}
+	page.BeginDownload(r.W, gifts.ReceiptName(&receipt), "pdf")
 	return gifts.WriteReceipt(r.W, gifts.PaperOf(r.Currency()), &receipt)
 }
 

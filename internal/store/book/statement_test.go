@@ -113,7 +113,11 @@ var allowed = []struct{ part, step string }{
 	// the pairs of an account, up to a limit
 	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},
 	// the groups of an account, in their turn
-	{"GROUP BY person) AS g", "SCAN g"},
+	{"WITH RECURSIVE g (person)", "SCAN g"},
+	// the next group, and its likeliest pair, by its index
+	{"WITH RECURSIVE g (person)", "CORRELATED SCALAR SUBQUERY"},
+	// the three levels
+	{"WITH RECURSIVE g (person)", "USE TEMP B-TREE FOR GROUP BY"},
 	// the likeliest pair of each group, by its index
 	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},
 	// one row of each, every hour

@@ -160,6 +160,7 @@ func (s *GiftStore) CampaignNames(ctx context.Context, account int64, ids []int6
 	if len(ids) == 0 {
 		return names, nil
 	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // many gifts have the same one, which may be long
 	all, err := store.List(ctx, s.Base, scanCampaignName, campaigns.SQLOwnCampaigns, account, ids)
 	for _, name := range all {
 		names[name.ID] = name
