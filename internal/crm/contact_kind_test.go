@@ -118,17 +118,17 @@ func TestFaultsOfExternalIDs(t *testing.T) {
 
 func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 	acme, ana := made(t, `{"type":"company","company":"Acme"}`), made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
-	for _, test := range []struct {
-		body        string
-		acme, other bool
-	}{
-		{`{"first_name":"Ana","last_name":"Lopez"}`, true, false},
-		{`{"type":"company","company":"Acme"}`, false, true},
-		{`{"email":"a@x.org"}`, false, false},
-	} {
-		in := valid(t, test.body)
-		assert.Equal(t, in.OtherKind(&acme), test.acme, "%s: of another kind than the company", test.body)
-		assert.Equal(t, in.OtherKind(&ana), test.other, "%s: of another kind than the company", test.body)
+	for _, test := range rows.Of[struct {
+		Body        string
+		Acme, Other bool
+	}](`
+		{"first_name":"Ana","last_name":"Lopez"}  true   false
+		{"type":"company","company":"Acme"}       false  true
+		{"email":"a@x.org"}                       false  false
+	`) {
+		in := valid(t, test.Body)
+		assert.Equal(t, in.OtherKind(&acme), test.Acme, "%s: of another kind than the company", test.Body)
+		assert.Equal(t, in.OtherKind(&ana), test.Other, "%s: of another kind than the company", test.Body)
 	}
 }
 

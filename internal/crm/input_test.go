@@ -65,21 +65,21 @@ func TestCreateTakesEveryField(t *testing.T) {
 		Addresses: []Address{{Line1: "12 St James's Square", Line2: "Flat 1", City: "London", State: "LN", Zipcode: "SW1Y", Country: "GBR",
 			CreatedAt: noon, UpdatedAt: noon}},
 		Tags: []string{"Major donor", "major donor"}, CreatedAt: noon, UpdatedAt: noon,
-		MatchKeys: []string{"e:ada@example.org", "e:ada@work.example", "p:+12125550100", "p:+12125550101", "p:+442079460958"},
+		MatchKeys: rows.All(`
+			e:ada@example.org  e:ada@work.example  p:+12125550100  p:+12125550101  p:+442079460958
+		`),
 	}
 	assert.Same(t, want, got, sameContact...)
 }
 
 func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 	want := Contact{FirstName: "A", LastName: "B", CreatedAt: noon, UpdatedAt: noon}
-	for _, rest := range []string{
-		``,
-		`,"middle_name":null,"dob":null,"company":null,"title":null,"twitter_url":null,"linkedin_url":null,"facebook_url":null,
-			"emails":null,"phones":null,"addresses":null,"tags":null`,
-		`,"middle_name":"","dob":"","company":" ","title":"\t\n","twitter_url":"","linkedin_url":"","facebook_url":" ",
-			"emails":[],"phones":[],"addresses":[],"tags":[]`,
-		`,"addresses":[{},{"city":null,"state":""},{"is_primary":1,"type":"work"}]`,
-	} {
+	for _, rest := range rows.All(`
+		""
+		",\"middle_name\":null,\"dob\":null,\"company\":null,\"title\":null,\"twitter_url\":null,\"linkedin_url\":null,\"facebook_url\":null,\n\t\t\t\"emails\":null,\"phones\":null,\"addresses\":null,\"tags\":null"
+		",\"middle_name\":\"\",\"dob\":\"\",\"company\":\" \",\"title\":\"\\t\\n\",\"twitter_url\":\"\",\"linkedin_url\":\"\",\"facebook_url\":\" \",\n\t\t\t\"emails\":[],\"phones\":[],\"addresses\":[],\"tags\":[]"
+		,"addresses":[{},{"city":null,"state":""},{"is_primary":1,"type":"work"}]
+	`) {
 		in, err := read(`{"first_name":"A","last_name":"B"`+rest+`}`, true)
 		if err != nil {
 			t.Errorf("%s: %v", rest, err)
@@ -93,10 +93,14 @@ func TestCreateTakesWhatIsMissingAsUnset(t *testing.T) {
 }
 
 func TestARequestSetsTheNote(t *testing.T) {
-	for sent, want := range map[string]string{`" x\ny "`: "x\ny", `""`: "", `null`: ""} {
+	for sent, want := range rows.Pairs(`
+		"\" x\\ny \""  "x\ny"
+		"\"\""         ""
+		null           ""
+	`) {
 		assert.Equal(t, made(t, `{"first_name":"A","last_name":"B","note":`+sent+`}`).Note, want, "%s: the note", sent)
 	}
-	for _, sent := range []string{`7`, `{"a":[1]}`, `["x"]`, `false`} {
+	for _, sent := range rows.All(`7  {"a":[1]}  ["x"]  false`) {
 		refused(t, `{"note":`+sent+`}`, "The note field must be a string.")
 	}
 }

@@ -112,7 +112,7 @@ func TestParseContactScope(t *testing.T) {
 			t.Errorf("%q: got %v, %v", value, got, err)
 		}
 	}
-	for _, value := range []string{"Active", "NULL", "deleted", "active,archived", " "} {
+	for _, value := range rows.All(`Active  NULL  deleted  active,archived  " "`) {
 		_, err := ParseContactScope(value)
 		crmtest.WantFaults(t, value, err, "The scope field must be one of active, archived, all.")
 	}

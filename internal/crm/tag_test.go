@@ -100,7 +100,9 @@ func TestAContactHasAtMost500Tags(t *testing.T) {
 }
 
 func FuzzDecodeTags(f *testing.F) {
-	for _, body := range []string{`{"tags":["a","a"," b "]}`, `{"tags":[]}`, `{"tags":[1,"",null]}`, `{"tags":"a"}`, `[]`, `{"tags":["\u0000"]}`} {
+	for _, body := range rows.All(`
+		{"tags":["a","a"," b "]}  {"tags":[]}  {"tags":[1,"",null]}  {"tags":"a"}  []  {"tags":["\u0000"]}
+	`) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -98,17 +98,17 @@ func TestTextsHaveALimitInCharacters(t *testing.T) {
 		max                int
 	}
 	limits := []limit{{`{"tags":["a",%s]}`, "tags.1", "", 64}}
-	for _, field := range []string{"first_name", "middle_name", "last_name", "company", "title"} {
+	for _, field := range rows.All(`first_name  middle_name  last_name  company  title`) {
 		limits = append(limits, limit{`{"` + field + `":%s}`, field, "", 255})
 	}
-	for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
+	for _, part := range rows.All(`address_1  address_2  city  zipcode`) {
 		limits = append(limits, limit{`{"addresses":[{"` + part + `":%s}]}`, "addresses.0." + part, "", 255})
 	}
 	for _, field := range []string{"twitter_url", "linkedin_url", "facebook_url"} {
 		limits = append(limits, limit{`{"` + field + `":%s}`, field, "https://e.org/", 2048})
 	}
 	for _, l := range limits {
-		for _, letter := range []string{"x", "é", "語", "😀"} {
+		for _, letter := range rows.All(`x  é  語  😀`) {
 			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
 			valid(t, fmt.Sprintf(l.body, crmtest.Quoted("  "+text+"  "))) // trimmed characters do not count
 			refused(t, fmt.Sprintf(l.body, crmtest.Quoted(text+letter)),
@@ -242,7 +242,9 @@ func TestTheMessageCountsTheOtherFaults(t *testing.T) {
 	if v.Err() != nil {
 		t.Error("no fault is an error")
 	}
-	for _, want := range []string{"One.", "One. (and 1 more error)", "One. (and 2 more errors)", "One. (and 3 more errors)"} {
+	for _, want := range rows.All(`
+		One.  One. (and 1 more error)  One. (and 2 more errors)  One. (and 3 more errors)
+	`) {
 		v.Add("field", "One.")
 		assert.Equal(t, v.Err().Error(), want, "%d faults", len(v.Faults))
 	}
@@ -283,7 +285,11 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {
 		t.Error("there is no end to it")
 	}
-	for field, element := range map[string]string{"emails": `{"value":"a@x.org"}`, "phones": `{"value":"312-555-0123"}`, "addresses": `{"city":"Rome"}`} {
+	for field, element := range rows.Pairs(`
+		emails     {"value":"a@x.org"}
+		phones     {"value":"312-555-0123"}
+		addresses  {"city":"Rome"}
+	`) {
 		refused(t, `{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, "The "+field+" field must not have more than 1000 elements.")
 	}
 }

@@ -132,7 +132,10 @@ func TestPermissions(t *testing.T) {
 		shown   []string
 	}{
 		{nil, 0, nil},
-		{[]string{"all"}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
+		{[]string{"all"}, AllPermissions, rows.All(`
+			contacts:read  contacts:write  campaigns:read  transactions:read  transactions:write
+			campaigns:write
+		`)},
 		{[]string{"contacts:read"}, ContactsRead, []string{"contacts:read"}},
 		{[]string{"campaigns:read", "contacts:write"}, ContactsWrite | CampaignsRead, []string{"contacts:write", "campaigns:read"}},
 		{[]string{"transactions:write", "transactions:read"}, TransactionsRead | TransactionsWrite, []string{"transactions:read", "transactions:write"}},
@@ -143,7 +146,7 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("%q: got %v, %v\n%s", test.Strings, got, err, diff)
 		}
 	}
-	for _, name := range []string{"", "All", "contacts", "Contacts:read", "campaigns:delete"} {
+	for _, name := range rows.All(`""  All  contacts  Contacts:read  campaigns:delete`) {
 		p, err := ParsePermissions([]string{"contacts:read", name})
 		if faults := crmtest.FaultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field() != "permission" ||
 			!strings.Contains(faults[0].Message(), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.") {

@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 func TestANewUserIsToldEveryFaultAtOnce(t *testing.T) {
@@ -123,7 +124,7 @@ func TestRolesAreReadAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%s is %v, %v", role, got, err)
 		}
 	}
-	for _, wrong := range []string{"", "Owner", "admin", "none", "0"} {
+	for _, wrong := range rows.All(`""  Owner  admin  none  0`) {
 		if _, err := ParseRole(wrong); err == nil || err.Error() != "The role field must be one of owner, editor, viewer." {
 			t.Errorf("%q: %v", wrong, err)
 		}
@@ -165,9 +166,9 @@ func TestTokensAreLongAndNeverTheSame(t *testing.T) {
 
 func TestNamesAreOrderedAsPeopleLookForThem(t *testing.T) {
 	t.Parallel()
-	names := []string{"zoe", "Émile", "ada", "Ada", "Ella", "Eduard"}
+	names := rows.All(`zoe  Émile  ada  Ada  Ella  Eduard`)
 	slices.SortFunc(names, CompareNames)
-	if want := []string{"Ada", "ada", "Eduard", "Ella", "Émile", "zoe"}; !slices.Equal(names, want) {
+	if want := rows.All(`Ada  ada  Eduard  Ella  Émile  zoe`); !slices.Equal(names, want) {
 		t.Errorf("the order is %q", names)
 	}
 }

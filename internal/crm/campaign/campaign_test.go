@@ -266,7 +266,7 @@ func TestCampaignScope(t *testing.T) {
 		assert.Succeed(t, err)
 		assert.Equal(t, scope.Mask(), test.mask, "%q", test.scope)
 	}
-	for _, scope := range []string{"own", "ALL", " all", "Chapter", "NULL"} {
+	for _, scope := range rows.All(`own  ALL  " all"  Chapter  NULL`) {
 		_, err := ParseScope(scope)
 		crmtest.WantFaults(t, scope, err, "The scope field must be one of benefiting, chapters, all.")
 	}

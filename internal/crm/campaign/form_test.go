@@ -113,7 +113,9 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 }
 
 func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
-	zones := []string{"", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca"}
+	zones := rows.All(`
+		""  America/New_York  Europe/Berlin  Asia/Kolkata  Pacific/Apia  Africa/Casablanca
+	`)
 	rapid.Check(t, func(t *rapid.T) {
 		c := New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")

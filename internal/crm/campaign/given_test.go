@@ -40,7 +40,7 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 func TestTheWireFormAndThePageHaveTheSameTotals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCampaign(t)
-		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
+		c.Currency = rapid.SampledFrom(rows.All(`EUR  JPY  BHD  USD`)).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)
 		got := Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status)
@@ -141,7 +141,7 @@ func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}},"status":"draft","payment_link":"https://pay.example.org"}`), rose, 5, "gala", noon)
 		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
 		c.OpeningDonors, c.EndAt, c.Event.StartAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end"), drawTime(t, "start")
-		c.Currency = rapid.SampledFrom([]string{"EUR", "JPY", "BHD", "USD"}).Draw(t, "currency")
+		c.Currency = rapid.SampledFrom(rows.All(`EUR  JPY  BHD  USD`)).Draw(t, "currency")
 		c.Given = Given{rapid.Int64Range(0, 1e14).Draw(t, "amount"), rapid.Int64Range(0, 1e9).Draw(t, "givers")}
 		body, urlAt := c.AppendBody(nil)
 		in, faults, err := Decode(doc.NewBody(Append(nil, c.ID, body, urlAt, "https://x.org", c.Given, c.Status)))

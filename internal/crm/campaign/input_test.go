@@ -88,14 +88,13 @@ func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
 func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
 	_, err := DecodeAll([]byte(`[{"event":{"private":0,"title":1},"currency":"x","goal":null},{"title":"ok","slug":"a"},
 		{"slug":"a","title":"again"},"x"]`))
-	want := strings.Join([]string{
-		"row 1: title: The title field is required.",
-		"row 1: currency: The currency field must be an ISO 4217 currency code in capital letters.",
-		"row 1: event.title: The event.title field must be a string.",
-		"row 1: event.private: The event.private field must be true or false.",
-		"row 3: slug: The slug field is the same as in row 2.",
-		"row 4: The row must be a JSON object.",
-	}, "\n")
+	want := strings.Join(rows.All(`
+		row 1: title: The title field is required.
+		row 1: currency: The currency field must be an ISO 4217 currency code in capital letters.
+		row 1: event.title: The event.title field must be a string.
+		row 1: event.private: The event.private field must be true or false.
+		row 3: slug: The slug field is the same as in row 2.  row 4: The row must be a JSON object.
+	`), "\n")
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
@@ -162,7 +161,9 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 }
 
 func TestIsTimezone(t *testing.T) {
-	for _, name := range []string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
+	for _, name := range rows.All(`
+		UTC  America/New_York  Europe/Berlin  Asia/Kolkata  America/Argentina/Buenos_Aires  Etc/GMT+5
+	`) {
 		if !text.IsTimezone(name) {
 			t.Errorf("%s is a time zone", name)
 		}
@@ -216,16 +217,16 @@ func TestSlugCandidates(t *testing.T) {
 		}
 		return list
 	}
-	for _, test := range []struct {
-		row  string
-		want []string
-	}{
-		{`{"title":"Gala"}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
-		{`{"title":"Gala","slug":""}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
-		{`{"title":"Gala","slug":"the-gala"}`, []string{"the-gala"}},
-	} {
-		if got := first(oneCampaign(t, test.row), 4); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q", test.row, got)
+	for _, test := range rows.Of[struct {
+		Row  string
+		Want []string
+	}](`
+		{"title":"Gala"}                    gala gala-2 gala-3 gala-4
+		{"title":"Gala","slug":""}          gala gala-2 gala-3 gala-4
+		{"title":"Gala","slug":"the-gala"}  the-gala
+	`) {
+		if got := first(oneCampaign(t, test.Row), 4); !slices.Equal(got, test.Want) {
+			t.Errorf("%s: %q", test.Row, got)
 		}
 	}
 	if got := first(Input{}, 1); !slices.Equal(got, []string{"campaign"}) {
@@ -280,7 +281,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 }
 
 func FuzzSlug(f *testing.F) {
-	for _, title := range []string{"Spring Gala", "Żółć", "--", "李"} {
+	for _, title := range rows.All(`Spring Gala  Żółć  --  李`) {
 		f.Add(title)
 	}
 	f.Fuzz(func(t *testing.T, title string) {

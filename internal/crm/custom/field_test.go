@@ -10,6 +10,7 @@ import (
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -33,7 +34,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		want string
 	}{
 		{FieldInput{Title: " Shirt \n size ", Type: TextField}, ""},
-		{FieldInput{Title: "Shirt", Type: SelectField, Options: []string{" S ", "", "S", "M"}}, ""},
+		{FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, ""},
 		{FieldInput{Type: TextField}, "The title field is required."},
 		{FieldInput{Title: "TEXT", Type: TextField}, "The title field is taken: choose another one."},
 		{FieldInput{Title: "old", Type: TextField}, "The title field belongs to an archived custom field: restore that field, or choose another title."},
@@ -51,7 +52,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 			t.Errorf("%+v became %+v", c.in, f)
 		}
 	}
-	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: []string{" S ", "", "S", "M"}}, 8, fields, fieldNow)
+	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, 8, fields, fieldNow)
 	if diff := cmp.Diff([]string{"S", "M"}, f.Options); err != nil || diff != "" {
 		t.Errorf("%v: options: %s", err, diff)
 	}

@@ -5,6 +5,7 @@ import (
 
 	. "donorbook/internal/crm/donate"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 // The charity never gets less than the gift, and at most one cent more, at rates that are common.
@@ -23,7 +24,16 @@ func TestCoverMakesTheGiftArriveInFull(t *testing.T) {
 }
 
 func TestAmountsFitTheCurrency(t *testing.T) {
-	for currency, least := range map[string]int64{"USD": 5_00, "EUR": 5_00, "JPY": 500, "SEK": 50_00, "KRW": 5000, "KWD": 5_000, "VND": 50_000, "HUF": 500_00} {
+	for currency, least := range rows.Each[int64](`
+		USD  5_00
+		EUR  5_00
+		JPY  500
+		SEK  50_00
+		KRW  5000
+		KWD  5_000
+		VND  50_000
+		HUF  500_00
+	`) {
 		l := DefaultLimits(currency)
 		assert.Equal(t, l.Min, least, "the least in %s", currency)
 		for _, frequency := range []string{Once, "monthly"} {

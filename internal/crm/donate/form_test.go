@@ -135,7 +135,9 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 	if _, err := offered("USD").Read(map[string][]string{}); !wrong(err, "way", "frequency", "first_name", "last_name", "email") {
 		t.Errorf("nothing: %v", err)
 	}
-	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王", "علی\u200cرضا"} {
+	for _, name := range rows.All(`
+		St.John  Dr. Lee  Mary-Ann O’Neil  J.R. Smith  Ł  王  "علی\u200cرضا"
+	`) {
 		assert.Equal(t, assert.Must(offered("USD").Read(filled("last_name", name)))(t).LastName, name)
 	}
 }
@@ -204,7 +206,7 @@ func TestWhatIsChargedFollowsFromTheWish(t *testing.T) {
 func FuzzForm(f *testing.F) {
 	f.Add("50", "12,50", "Ana", "ana@example.org", "once")
 	f.Fuzz(func(t *testing.T, preset, other, name, email, frequency string) {
-		for _, currency := range []string{"USD", "EUR", "JPY", "KWD"} {
+		for _, currency := range rows.All(`USD  EUR  JPY  KWD`) {
 			o := offered(currency)
 			w, err := o.Read(filled("once", preset, "monthly", preset, "other_amount", other, "first_name", name, "email", email, "frequency", frequency, "cover", "yes"))
 			charged, covered := o.Price(&w)

@@ -6,6 +6,7 @@ import (
 
 	. "donorbook/internal/crm/donate"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 func TestReferencesAreFoundInStatements(t *testing.T) {
@@ -33,10 +34,17 @@ func TestReferencesAreFoundInStatements(t *testing.T) {
 }
 
 func TestIBAN(t *testing.T) {
-	for iban, want := range map[string]bool{
-		"DE89 3704 0044 0532 0130 00": true, "gb82west12345698765432": true, "NO9386011117947": true,
-		"DE88 3704 0044 0532 0130 00": false, "": false, "DE89": false, "DE89370400440532013000DE89370400440532013000": false, "1234567890123456": false, "DE89 3704 0044 0532 0130 0ß": false,
-	} {
+	for iban, want := range rows.Each[bool](`
+		DE89 3704 0044 0532 0130 00                   true
+		gb82west12345698765432                        true
+		NO9386011117947                               true
+		DE88 3704 0044 0532 0130 00                   false
+		""                                            false
+		DE89                                          false
+		DE89370400440532013000DE89370400440532013000  false
+		1234567890123456                              false
+		DE89 3704 0044 0532 0130 0ß                   false
+	`) {
 		if IsIBAN(iban) != want {
 			t.Errorf("IsIBAN(%q) is %v", iban, !want)
 		}

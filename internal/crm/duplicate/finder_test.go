@@ -58,10 +58,13 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 func TestFinderGroupsTheContactsOfAPerson(t *testing.T) {
 	f, who, _ := account(5, 1000)
 	n := int64(len(who))
-	for i, line := range []string{
-		"Ilse|Habermann||ilse.h@x.example||1 Dock St, Salem, 97301", "Ilse|Habermann||ilse.h@x.example|212 555 7201", "Ilsa|Habermann|||212 555 7201|77 Quay Rd, Austin, 78701",
-		"Johannes|Tverberg|||212 555 7202|2 Dock St, Salem, 97301", "J.|Tverberg|||212 555 7202|2 Dock St, Salem, 97301", "Jorunn|Tverberg|||212 555 7202|2 Dock St, Salem, 97301",
-	} {
+	for i, line := range rows.All(`
+		Ilse|Habermann||ilse.h@x.example||1 Dock St, Salem, 97301  Ilse|Habermann||ilse.h@x.example|212 555 7201
+		Ilsa|Habermann|||212 555 7201|77 Quay Rd, Austin, 78701
+		Johannes|Tverberg|||212 555 7202|2 Dock St, Salem, 97301
+		J.|Tverberg|||212 555 7202|2 Dock St, Salem, 97301
+		Jorunn|Tverberg|||212 555 7202|2 Dock St, Salem, 97301
+	`) {
 		r := contactOf(t, line)
 		f.Add(n+int64(i), &r)
 	}
@@ -124,7 +127,7 @@ func TestFinderNeedsNoContacts(t *testing.T) {
 // In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two people one.
 func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 	var f Finder
-	firsts, lasts := []string{"Anna", "Ben", "Chloe", "Dan", "Eva"}, rows.All(`
+	firsts, lasts := rows.All(`Anna  Ben  Chloe  Dan  Eva`), rows.All(`
 		Abbott  Brooks  Castillo  Dawson  Ellery  Fontaine  Grant  Hale
 	`)
 	for i := range 160 {

@@ -37,15 +37,20 @@ func TestNamesDifferByOneLetter(t *testing.T) {
 }
 
 func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want float64
-	}{
-		{"martha", "marhta", 0.961}, {"dwayne", "duane", 0.840}, {"dixon", "dicksonx", 0.813}, {"same", "same", 1}, {"abc", "xyz", 0}, {"", "abc", 0},
-		{"мартха", "мархта", 0.961},
-	} {
-		if got := similarity(test.a, test.b); math.Abs(got-test.want) > 0.001 || math.Abs(similarity(test.b, test.a)-got) > 0.001 {
-			t.Errorf("%s and %s: %.3f, want %.3f", test.a, test.b, got, test.want)
+	for _, test := range rows.Of[struct {
+		A, B string
+		Want float64
+	}](`
+		martha  marhta    0.961
+		dwayne  duane     0.840
+		dixon   dicksonx  0.813
+		same    same      1
+		abc     xyz       0
+		""      abc       0
+		мартха  мархта    0.961
+	`) {
+		if got := similarity(test.A, test.B); math.Abs(got-test.Want) > 0.001 || math.Abs(similarity(test.B, test.A)-got) > 0.001 {
+			t.Errorf("%s and %s: %.3f, want %.3f", test.A, test.B, got, test.Want)
 		}
 	}
 }

@@ -66,25 +66,67 @@ func TestFiltersOfContacts(t *testing.T) {
 		Custom:    []custom.Value{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
 	}
 	gift := giving.Gift{Status: giving.Succeeded, Campaign: 7, Local: at("2026-05-05"), Entries: []giving.Entry{{Amount: 500}}}
-	for query, want := range map[string]bool{
-		"tag=vip&tag=board": true, "tag=vip&tag=press": false, "tag_any=press&tag_any=vip": true, "tag_any=press": false, "tagAny=vip": true,
-		"tag_none=press": true, "tag_none=press&tag_none=vip": false, "tag_none=": true, "tag_any[]=vip": true, "tag_none[0]=vip": false,
-		"city=san+jose": true, "city=San": false, "city=BOSTON": true, "city=bos": false, "city=%21": false,
-		"zip=95112": true, "zip=951120001": true, "zip=95112-0001": true, "zip=9511": true, "zip=5112": false, "zip=sw1a1": true, "zipcode=sw1a+1aa": true, "zip=-": false,
-		"field_3=CAFE+au+lait": true, "field_3=cafe": false, "field_3=*": true, "field_4=true": true, "field_4=Yes": true, "field_4=no": false, "field_5=12.5": true,
-		"field_6=*": false, "field_3=*&field_5=12": false, "field_3=": true, "field_03=*": true, // which is no custom field
-		"has=email": true, "has=phone": false, "lacks=phone": true, "lacks=email": false, "has=email&lacks=phone": true, "has=email&lacks=email": false,
-		"campaign_id=7": true, "campaign_id=8": false, "campaignId=7&gave_after=2026-05-05": true, "campaign_id=7&gave_after=2026-05-06": false,
-		"gave_after=2026-05-05&gave_before=2026-05-06": true, "gave_before=2026-05-05": false, "gave_after=2026-05-06": false,
-		"created_after=2026-03-01": true, "updated_before=2026-03-02": false, "city=boston&zip=95112&tag=vip&has=email": true,
-	} {
+	for query, want := range rows.Each[bool](`
+		tag=vip&tag=board                             true
+		tag=vip&tag=press                             false
+		tag_any=press&tag_any=vip                     true
+		tag_any=press                                 false
+		tagAny=vip                                    true
+		tag_none=press                                true
+		tag_none=press&tag_none=vip                   false
+		tag_none=                                     true
+		tag_any[]=vip                                 true
+		tag_none[0]=vip                               false
+		city=san+jose                                 true
+		city=San                                      false
+		city=BOSTON                                   true
+		city=bos                                      false
+		city=%21                                      false
+		zip=95112                                     true
+		zip=951120001                                 true
+		zip=95112-0001                                true
+		zip=9511                                      true
+		zip=5112                                      false
+		zip=sw1a1                                     true
+		zipcode=sw1a+1aa                              true
+		zip=-                                         false
+		field_3=CAFE+au+lait                          true
+		field_3=cafe                                  false
+		field_3=*                                     true
+		field_4=true                                  true
+		field_4=Yes                                   true
+		field_4=no                                    false
+		field_5=12.5                                  true
+		field_6=*                                     false
+		field_3=*&field_5=12                          false
+		field_3=                                      true
+		field_03=*                                    true  // which is no custom field
+		has=email                                     true
+		has=phone                                     false
+		lacks=phone                                   true
+		lacks=email                                   false
+		has=email&lacks=phone                         true
+		has=email&lacks=email                         false
+		campaign_id=7                                 true
+		campaign_id=8                                 false
+		campaignId=7&gave_after=2026-05-05            true
+		campaign_id=7&gave_after=2026-05-06           false
+		gave_after=2026-05-05&gave_before=2026-05-06  true
+		gave_before=2026-05-05                        false
+		gave_after=2026-05-06                         false
+		created_after=2026-03-01                      true
+		updated_before=2026-03-02                     false
+		city=boston&zip=95112&tag=vip&has=email       true
+	`) {
 		_, f, err := ParseQuery(query, "US")
 		assert.Equal(t, err == nil && f.Matches(&ann, f.Gave.Has(&gift)), want, "%s passes", query)
 	}
 }
 
 func TestAFilterWithoutAValueCountsAsAbsent(t *testing.T) {
-	for _, query := range []string{"city=", "email=%20&phone=&tag=&q=", "field_3=", "tag_any=", "sortByDesc=", "scope=&has=&company="} {
+	for _, query := range rows.All(`
+		city=  email=%20&phone=&tag=&q=  field_3=  tag_any=  sortByDesc=  scope=&has=&company=
+	`) {
 		if scope, f, err := ParseQuery(query, "US"); err != nil || scope != crm.Active || !f.IsEmpty() {
 			t.Errorf("%s: %v, %s, %+v", query, err, scope, f)
 		}
@@ -135,7 +177,12 @@ func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
-	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
+	for query, want := range rows.Each[int](`
+		tag=vip                                              0
+		city=Boston&zip=021&field_3=blue                     0
+		zip=0210                                             1
+		q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31  4
+	`) {
 		_, f := assert.Must2(ParseQuery(query, "US"))(t)
 		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
 			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
@@ -170,7 +217,7 @@ func TestCommonWords(t *testing.T) {
 	`)
 	assert.Same(t, want, CommonWords(&c))
 	words := strings.Join(SearchWords(&c), " ")
-	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
+	for _, other := range rows.All(`.f4=20191  .f5=2019-01-31  ".f7=box\uf82012"  .z100012345`) {
 		assert.Contains(t, words, other, "the search words")
 	}
 	for word, want := range rows.Pairs(`

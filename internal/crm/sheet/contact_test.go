@@ -245,8 +245,8 @@ func said(c crm.Contact, target string, err error) string {
 // TestARowThatIsWrongNamesItsColumn: the reason calls a field as the file does, also where cells before it are empty.
 func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	t.Parallel()
-	m := Contacts.Recognize([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil, nil)
-	in := Contacts.Rows(m, "DE").Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"})
+	m := Contacts.Recognize(rows.All(`Vorname  Nachname  E-Mail  E-Mail 2  Telefon  Homepage`), nil, nil)
+	in := Contacts.Rows(m, "DE").Input(rows.All(`""  Weiß  ""  broken  +49 30 1234567  x`))
 	err := in.Validate(nil, true, "DE", today)
 	var faults *doc.Invalid
 	if !errors.As(err, &faults) || faults.AllFaults() != "The E-Mail 2 field must be a valid email address." {
@@ -256,7 +256,7 @@ func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
 		t.Errorf("of an empty full name: %v", err)
 	}
-	m = Contacts.Recognize([]string{"First", "Last", "City", "Home City"}, nil, nil)
+	m = Contacts.Recognize(rows.All(`First  Last  City  Home City`), nil, nil)
 	in = Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", "", strings.Repeat("x", 300)})
 	if err := in.Validate(nil, true, "US", today); !errors.As(err, &faults) || faults.AllFaults() != "The Home City field must not be longer than 255 characters." {
 		t.Errorf("of an address after an empty one: %v", err)
@@ -290,7 +290,11 @@ func TestCustomFieldsOfARow(t *testing.T) {
 	t.Parallel()
 	fields := customFields()
 	m := Contacts.Recognize([]string{"Name", "SHIRT size", "Position"}, fields, nil)
-	for cell, want := range map[string]string{" 1,044 ": `[{"field_id":3,"value":1044}]`, "": `[]`, "large": "must be a number"} {
+	for cell, want := range rows.Pairs(`
+		" 1,044 "  [{"field_id":3,"value":1044}]
+		""         []
+		large      must be a number
+	`) {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana Lopez", cell, ""})
 		err := errors.Join(in.Validate(nil, true, "US", today), in.CheckCustom(fields))
 		contact, created := crm.NewContact(in, today)
@@ -304,8 +308,12 @@ func TestCustomFieldsOfARow(t *testing.T) {
 
 func TestPhonesOfAnotherCountry(t *testing.T) {
 	t.Parallel()
-	m := Contacts.Recognize([]string{"first name", "last name", "phone", "city", "country"}, nil, nil)
-	for phone, want := range map[string]string{"0664 1234567890": "+43 664 1234567890", "212-555-0100": "212-555-0100", "+1 212 555 0100": "+1 212 555 0100"} {
+	m := Contacts.Recognize(rows.All(`first name  last name  phone  city  country`), nil, nil)
+	for phone, want := range rows.Pairs(`
+		0664 1234567890  +43 664 1234567890
+		212-555-0100     212-555-0100
+		+1 212 555 0100  +1 212 555 0100
+	`) {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"})
 		assert.Equal(t, (*in.Phones)[0].Value, want, "%s became", phone)
 	}
@@ -313,7 +321,7 @@ func TestPhonesOfAnotherCountry(t *testing.T) {
 
 func TestMappingByHand(t *testing.T) {
 	t.Parallel()
-	guessed := Contacts.Recognize([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, nil, nil)
+	guessed := Contacts.Recognize(rows.All(`Spalte  Name, ganz  email  Note  x=y`), nil, nil)
 	for text, want := range rows.Pairs(`
 		""                                      skip|skip|emails.0.value|note|skip
 		spalte=first_name, EMAIL = skip         first_name|skip|skip|note|skip

@@ -15,6 +15,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 	tables "donorbook/internal/table"
 )
 
@@ -134,12 +135,17 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 		{"days and methods as American spreadsheets have them", "amount,date,method,contact_id\n5,1/31/2026,Check,7\n5,01/31/2026,Credit card,7\n",
 			[]string{"2: 50000 check 2026-01-31 12:00:00 ", "3: 50000 card 2026-01-31 12:00:00 "}},
 		{"times that are none", "amount,date,method,contact_id\n5,2027-01-01,cash,7\n5,1899-12-31,cash,7\n5,31/01/2026,cash,7\n5,,cash,7\n",
-			[]string{"2: The date field must not be in the future.", "3: The date field must not be before 1900.",
-				"4: The date field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.", "5: The date field is required."}},
+			rows.All(`
+				2: The date field must not be in the future.  3: The date field must not be before 1900.
+				4: The date field must be a date such as 2026-01-31, or a time such as 2026-01-31T09:08:07+00:00.
+				5: The date field is required.
+			`)},
 		{"no giver, half a name, a wrong phone, two campaigns", "amount,date,method,contact_id,first_name,phone,campaign,campaign_id\n5,2026-01-31,cash,,,,,\n5,2026-01-31,cash,,Ada,,,\n5,2026-01-31,cash,,,12,,\n5,2026-01-31,cash,x,,,a,5\n",
-			[]string{"2: 50000 cash 2026-01-31 12:00:00  anonymous", "3: 50000 cash 2026-01-31 12:00:00 ",
-				"4: 50000 cash 2026-01-31 12:00:00  anonymous left out: The phone field must be a valid phone number, with a + and the country code unless it is a US number.",
-				"5: The contact_id field must be an id, which is a whole number."}},
+			rows.All(`
+				"2: 50000 cash 2026-01-31 12:00:00 \x20anonymous"  "3: 50000 cash 2026-01-31 12:00:00 "
+				"4: 50000 cash 2026-01-31 12:00:00 \x20anonymous left out: The phone field must be a valid phone number, with a + and the country code unless it is a US number."
+				5: The contact_id field must be an id, which is a whole number.
+			`)},
 		{"parts of an address that are too long", "amount,date,First name,Last name,Ort,Dedicated to\n5,2026-01-31,Ada,Lovelace," + strings.Repeat("x", 300) + ",\n",
 			[]string{"2: 50000 other 2026-01-31 12:00:00  left out: The Ort field must not be longer than 255 characters."}},
 		{"a row without its empty cells at the end, and one that is too long", "amount,date,method,contact_id\n5,2026-01-31,cash\n5,2026-01-31,cash,7,8\n",
@@ -164,11 +170,11 @@ func TestRowsOfAFileOfGifts(t *testing.T) {
 // TestFilesThatAreNotOfGifts: nothing of them is read.
 func TestFilesThatAreNotOfGifts(t *testing.T) {
 	t.Parallel()
-	for file, want := range map[string]string{
-		"50,2026-01-31,check,7\n":   "No column has the amount. The first row of the file must name the columns: choose the one with the amount.",
-		"amount,method\n":           "No column has the date. The first row of the file must name the columns: choose the one with the date.",
-		"amount,date,method,DATE\n": "The DATE field must not become transacted_at, because the column date does.",
-	} {
+	for file, want := range rows.Pairs(`
+		"50,2026-01-31,check,7\n"    No column has the amount. The first row of the file must name the columns: choose the one with the amount.
+		"amount,method\n"            No column has the date. The first row of the file must name the columns: choose the one with the date.
+		"amount,date,method,DATE\n"  The DATE field must not become transacted_at, because the column date does.
+	`) {
 		_, err := readGifts(t, file)
 		var refused *doc.Invalid
 		if !errors.As(err, &refused) || refused.AllFaults() != want {
@@ -237,10 +243,12 @@ func TestWhatLaterFilesSayOtherwise(t *testing.T) {
 			t.Errorf("%s is another gift", same)
 		}
 	}
-	for _, differs := range []string{
-		"2026-01-30,Dot Elm,,,,20,check,Food,,,,", "2026-01-31,Dot Oak,,,,20,check,Food,,,,", "2026-01-31,,dot@example.org,,,20,check,Food,,,,", "2026-01-31,Dot Elm,,,,21,check,Food,,,,",
-		"2026-01-31,Dot Elm,,,,20,cash,Food,,,,", "2026-01-31,Dot Elm,,,,20,check,Shelter,,,,", "2026-01-31,Dot Elm,,,,20,check,Food,Failed,,,",
-	} {
+	for _, differs := range rows.All(`
+		2026-01-30,Dot Elm,,,,20,check,Food,,,,  2026-01-31,Dot Oak,,,,20,check,Food,,,,
+		2026-01-31,,dot@example.org,,,20,check,Food,,,,  2026-01-31,Dot Elm,,,,21,check,Food,,,,
+		2026-01-31,Dot Elm,,,,20,cash,Food,,,,  2026-01-31,Dot Elm,,,,20,check,Shelter,,,,
+		2026-01-31,Dot Elm,,,,20,check,Food,Failed,,,
+	`) {
 		if _, other := firstRow(t, head+differs); other.LastingKey() == row.LastingKey() {
 			t.Errorf("%s is the same gift", differs)
 		}

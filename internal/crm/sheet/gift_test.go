@@ -119,7 +119,7 @@ func TestGiftColumnsAreRecognized(t *testing.T) {
 
 func TestMappingsOfGifts(t *testing.T) {
 	t.Parallel()
-	m := Gifts.Recognize([]string{"Wert", "Tag", "Wer", "amount"}, nil, nil)
+	m := Gifts.Recognize(rows.All(`Wert  Tag  Wer  amount`), nil, nil)
 	got, err := Gifts.With(m, `Wert=amount,Tag=transacted_at,#3=full_name`)
 	if err != nil || Gifts.Check(got) != nil || got[0].Target != "amount" || got[3].Target != Skip {
 		t.Error(got, err, Gifts.Check(got))
@@ -427,7 +427,9 @@ func TestRefundsAreNotLost(t *testing.T) {
 			t.Errorf("%s: %d is left, %v", ledger, g.Net(), err)
 		}
 	}
-	for _, ledger := range []string{`null`, `"x"`, `[null, 7, {"amount": {"x": [1]}, "refunded": false}]`, `[]`} {
+	for _, ledger := range rows.All(`
+		null  "\"x\""  [null, 7, {"amount": {"x": [1]}, "refunded": false}]  []
+	`) {
 		_, row := firstRow(t, `{"amount": 5, "method": "cash", "date": "2026-01-31", "contact_id": 7, "transactions": `+ledger+`}`)
 		if err := row.Validate("US", importDay); err != nil {
 			t.Errorf("%s: %v", ledger, err)

@@ -78,9 +78,11 @@ func isShort(value, region string) bool {
 func TestEveryAreaCodeIsReadAndShownAsByTheLibrary(t *testing.T) {
 	regions, usual := append(regionsOfLibrary(), "ZZ", ""), 1
 	if !drill.On {
-		regions, usual = []string{"US", "CA", "BS", "GB", "ZZ", ""}, 17
+		regions, usual = rows.All(`US  CA  BS  GB  ZZ  ""`), 17
 	}
-	forms := []string{"%03d5550100", "1%03d5550100", "+1%03d5550100", "(%03d) 555-0100", "1-%03d-555-0100", "+1 (%03d) 555.0100"}
+	forms := rows.All(`
+		%03d5550100  1%03d5550100  +1%03d5550100  (%03d) 555-0100  1-%03d-555-0100  +1 (%03d) 555.0100
+	`)
 	for _, region := range regions {
 		step := 499 // another country's plan
 		switch {
@@ -264,7 +266,9 @@ func FuzzPhoneIsReadAsTheLibraryReadsIt(f *testing.F) {
 
 // The cost of a phone number, and what it would be without the short path.
 func BenchmarkPhone(b *testing.B) {
-	for _, value := range []string{"(212) 555-0100", "+1 212-555-0100", "212-555-0100 x42", "+44 20 7946 0958"} {
+	for _, value := range rows.All(`
+		(212) 555-0100  +1 212-555-0100  212-555-0100 x42  +44 20 7946 0958
+	`) {
 		for name, read := range map[string]func(){
 			"read":    func() { NormalPhone(value, "US") },
 			"shown":   func() { FormatPhone(value, "US") },

@@ -101,7 +101,7 @@ func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 
 // Digits of any script count as digits.
 func TestPhonesInOtherScripts(t *testing.T) {
-	for _, value := range []string{"٣١٢ ٥٥٥ ٠١٢٣", "３１２-５５５-０１２３", "＋１ ３１２ ５５５ ０１２３", "۳۱۲ ۵۵۵ ۰۱۲۳"} {
+	for _, value := range rows.All(`٣١٢ ٥٥٥ ٠١٢٣  ３１２-５５５-０１２３  ＋１ ３１２ ５５５ ０１２３  ۳۱۲ ۵۵۵ ۰۱۲۳`) {
 		if key, ok := NormalPhone(value, "US"); !ok || key != "+13125550123" {
 			t.Errorf("normalPhone(%q) = %q, %v", value, key, ok)
 		}
@@ -109,12 +109,12 @@ func TestPhonesInOtherScripts(t *testing.T) {
 }
 
 func TestIsPhoneRegion(t *testing.T) {
-	for _, region := range []string{"US", "GB", "DE", "JP", "KE", "BR"} {
+	for _, region := range rows.All(`US  GB  DE  JP  KE  BR`) {
 		if !IsPhoneRegion(region) {
 			t.Errorf("%s is a region", region)
 		}
 	}
-	for _, region := range []string{"", "us", "USA", "ZZ", "001", "1"} {
+	for _, region := range rows.All(`""  us  USA  ZZ  001  1`) {
 		if IsPhoneRegion(region) {
 			t.Errorf("%q is not a region", region)
 		}
@@ -124,7 +124,9 @@ func TestIsPhoneRegion(t *testing.T) {
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{3,19}(;ext=[0-9]{1,20})?$`)
 
 func FuzzNormalPhone(f *testing.F) {
-	for _, value := range []string{"(312) 555-0123", "+44 20 7946 0958", "1-800-FLOWERS", "312.555.0123 x42", "tel:+1-201-555-0123", "+", "０３"} {
+	for _, value := range rows.All(`
+		(312) 555-0123  +44 20 7946 0958  1-800-FLOWERS  312.555.0123 x42  tel:+1-201-555-0123  +  ０３
+	`) {
 		f.Add(value, "US")
 	}
 	f.Add("020 7946 0958", "GB")

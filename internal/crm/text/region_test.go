@@ -44,7 +44,7 @@ func TestCountriesAgreeWithUnicode(t *testing.T) {
 }
 
 func TestIsCountry(t *testing.T) {
-	for _, code := range []string{"USA", "usa", "Gbr", "DEU", "TWN", "SSD", "CUW"} {
+	for _, code := range rows.All(`USA  usa  Gbr  DEU  TWN  SSD  CUW`) {
 		if !IsCountry(code) {
 			t.Errorf("%s is a country", code)
 		}
@@ -92,7 +92,7 @@ func TestCurrenciesAgreeWithUnicode(t *testing.T) {
 }
 
 func TestIsCurrency(t *testing.T) {
-	for _, code := range []string{"USD", "EUR", "GBP", "JPY", "XOF", "XCG"} {
+	for _, code := range rows.All(`USD  EUR  GBP  JPY  XOF  XCG`) {
 		if !IsCurrency(code) {
 			t.Errorf("%s is a currency", code)
 		}
@@ -105,7 +105,7 @@ func TestIsCurrency(t *testing.T) {
 }
 
 func FuzzIsCountry(f *testing.F) {
-	for _, code := range []string{"USA", "usa", "ANT", "ÜS", ""} {
+	for _, code := range rows.All(`USA  usa  ANT  ÜS  ""`) {
 		f.Add(code)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
@@ -160,7 +160,15 @@ func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 			t.Errorf("%s has %d decimals, and %d in Unicode's table", code, decimals, habit)
 		}
 	}
-	for code, want := range map[string]int{"USD": 2, "PKR": 2, "COP": 2, "JPY": 0, "KWD": 3, "IQD": 3, "CLF": 4} {
+	for code, want := range rows.Each[int](`
+		USD  2
+		PKR  2
+		COP  2
+		JPY  0
+		KWD  3
+		IQD  3
+		CLF  4
+	`) {
 		assert.Equal(t, Decimals(code), want, "%s", code)
 	}
 }

@@ -33,7 +33,9 @@ func TestIsWebURL(t *testing.T) {
 }
 
 func FuzzIsWebURL(f *testing.F) {
-	for _, value := range []string{"https://example.org/a?b#c", "http://a:b@c", "https://[::1]:8/", "javascript:alert(1)"} {
+	for _, value := range rows.All(`
+		https://example.org/a?b#c  http://a:b@c  https://[::1]:8/  javascript:alert(1)
+	`) {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {
