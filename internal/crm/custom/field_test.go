@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
@@ -47,7 +46,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		{FieldInput{Title: "A", Type: SelectField, Options: []string{strings.Repeat("o", 256)}}, "The options field must not be longer than 255 characters."},
 	} {
 		f, err := NewField(c.in, 8, fields, fieldNow)
-		assert.Equal(t, crmtest.ErrorText(err), c.want, "%+v", c.in)
+		assert.Says(t, err, c.want, "%+v", c.in)
 		if err == nil && (f.Title != singleLine(c.in.Title) || f.Place != 11 || f.ID != 8) {
 			t.Errorf("%+v became %+v", c.in, f)
 		}
@@ -75,9 +74,8 @@ func TestAnAccountHasAtMostAHundredCustomFields(t *testing.T) {
 		all = append(all, Field{ID: i + 1, Title: fmt.Sprint("F", i), Type: TextField})
 	}
 	in := FieldInput{Title: "More", Type: TextField}
-	if _, err := NewField(in, 200, NewFields(1, all), fieldNow); crmtest.ErrorText(err) != fieldLimit.Reached {
-		t.Errorf("the 101st: %v", err)
-	}
+	_, err := NewField(in, 200, NewFields(1, all), fieldNow)
+	assert.Says(t, err, fieldLimit.Reached, "the 101st")
 	all[3] = all[3].End(fieldNow)
 	fields := NewFields(1, all)
 	if _, err := NewField(in, 200, fields, fieldNow); err != nil {
