@@ -1,6 +1,8 @@
 package sheet
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"donorbook/internal/rig/assert"
@@ -63,36 +65,30 @@ func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 // TestASystemIsTheSourceOfItsIDs: the files of contacts and of gifts of a system have one source, and those of two systems have two.
 func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		system, person string
-		contacts, gift []string
-	}{
-		{"Bloomerang", "Account Number", []string{"Account Number", "Name", "Envelope Name"}, rows.All(`Account Number  Transaction Number  Name  Amount  Date`)},
-		{"CiviCRM", "Contact ID", []string{"Contact ID", "Sort Name", "Display Name"}, rows.All(`
-			Contact ID  Display Name  Financial Type  Total Amount  Date Received
-		`)},
-		{"Salesforce", "Salesforce ID", []string{"Salesforce ID", "Name"}, rows.All(`Salesforce Contact ID  Name  Amount  Date`)},
-		{"import", "Donor ID", []string{"Donor ID", "Name"}, rows.All(`Donor ID  Name  Amount  Date`)},
-		{"Our own list", "Donor ID", []string{"Donor ID", "Name"}, rows.All(`Donor ID  Name  Amount  Date`)},
-	} {
-		people, gifts := Contacts.Recognize(test.contacts, nil, nil), Gifts.Recognize(test.gift, nil, nil)
-		if test.system == "Our own list" {
-			people, gifts = people.From(test.system), gifts.From(test.system)
+	recognized := func(s *Sheet, header string) Mapping { return s.Recognize(strings.Split(header, "|"), nil, nil) }
+	for _, test := range rows.Of[struct{ System, Contacts, Gifts, Want string }](`
+		""            Account Number|Name|Envelope Name    Account Number|Transaction Number|Name|Amount|Date  [{Bloomerang 1}]
+		""            Contact ID|Sort Name|Display Name    Contact ID|Display Name|Financial Type|Total Amount|Date Received  [{CiviCRM 1}]
+		""            Salesforce ID|Name                   Salesforce Contact ID|Name|Amount|Date              [{Salesforce 1}]
+		""            Donor ID|Name                        Donor ID|Name|Amount|Date                           [{import 1}]
+		Our own list  Donor ID|Name                        Donor ID|Name|Amount|Date                           [{Our own list 1}]
+		""            Contact ID|Contact External ID|Name|Contact Since  Donor ID|Name|Amount|Date             [{Givebutter 1} {import 2}]
+	`) {
+		people, gifts := recognized(Contacts, test.Contacts), recognized(Gifts, test.Gifts)
+		if test.System != "" {
+			people, gifts = people.From(test.System), gifts.From(test.System)
 		}
-		in := Contacts.Rows(people, "US").Input([]string{"77", "Ana Lopez", "Ana"})
-		cells := make([]string, len(test.gift))
-		cells[0] = "77"
-		giver := Gifts.Rows(gifts, "US").Gift(2, cells).Giver
-		if len(in.AddedIDs) != 1 || in.AddedIDs[0].Source != test.system || len(giver.AddedIDs) != 1 || giver.AddedIDs[0] != in.AddedIDs[0] {
-			t.Errorf("%s: %v, %v", test.system, in.AddedIDs, giver.AddedIDs)
+		cells := strings.Split("1|2|Ana Lopez|||", "|")
+		in := Contacts.Rows(people, "US").Input(cells[:len(people)])
+		giver := Gifts.Rows(gifts, "US").Gift(2, append(cells[:1:1], make([]string, len(gifts)-1)...)).Giver
+		assert.Equal(t, fmt.Sprint(in.AddedIDs), test.Want)
+		if len(in.AddedIDs) == 1 {
+			assert.Equal(t, giver.AddedIDs, in.AddedIDs)
 		}
 	}
-	nxt := Gifts.Rows(Gifts.Recognize(rows.All(`Lookup ID  Gift ID  Gift lookup ID  Gift date  Gift amount`), nil, nil), "US").Gift(2, rows.All(`40012  G-1  L-1  3/4/2026  5`))
-	if len(nxt.Giver.AddedIDs) != 1 || nxt.Giver.AddedIDs[0].Value != "40012" || *nxt.ExternalID == "40012" {
-		t.Errorf("a lookup id is %+v of a contact", nxt.Giver.AddedIDs)
-	}
-	in := Contacts.Rows(Contacts.Recognize(rows.All(`Contact ID  Contact External ID  Name  Contact Since`), nil, nil), "US").Input(rows.All(`1  2  Ana Lopez  ""`))
-	if len(in.AddedIDs) != 2 || in.AddedIDs[0].Source != "Givebutter" || in.AddedIDs[1].Source != "import" {
-		t.Error(in.AddedIDs)
-	}
+	nxt := Gifts.Rows(recognized(Gifts, "Lookup ID|Gift ID|Gift lookup ID|Gift date|Gift amount"), "US").
+		Gift(2, rows.All(`40012  G-1  L-1  3/4/2026  5`))
+	assert.Equal(t, len(nxt.Giver.AddedIDs), 1)
+	assert.Equal(t, nxt.Giver.AddedIDs[0].Value, "40012")
+	assert.Equal(t, *nxt.ExternalID != "40012", true, "a lookup id is one of a gift")
 }

@@ -57,13 +57,14 @@ func personSaid(c *crm.Contact) string {
 func TestARemarkBelowATableIsNoPerson(t *testing.T) {
 	t.Parallel()
 	people := Contacts.Rows(Contacts.Recognize(rows.All(`Contact ID  First Name  Last Name  Email  Total Gifts`), nil, nil), "US")
-	for _, test := range []struct {
-		cells []string
-		want  bool
-	}{
-		{rows.All(`Grand Totals (4 records)  ""  ""  ""  $1,345.00`), true}, {rows.All(`Confidential - do not distribute  ""  ""  ""  ""`), true}, {rows.All(`""  Total members: 5  ""  ""  ""`), true},
-		{rows.All(`0035f00000AAA1AAAT  ""  ""  ""  ""`), false}, {rows.All(`""  Total  Wine  info@example.org  ""`), false}, {rows.All(`""  Cher  ""  ""  ""`), false},
-	} {
-		assert.Equal(t, people.IsRemark(test.cells), test.want, "%q is a remark", test.cells)
+	for cells, want := range rows.Each[bool](`
+		Grand Totals (4 records)||||$1,345.00   true
+		Confidential - do not distribute||||    true
+		|Total members: 5|||                    true
+		0035f00000AAA1AAAT||||                  false
+		|Total|Wine|info@example.org|           false
+		|Cher|||                                false
+	`) {
+		assert.Equal(t, people.IsRemark(strings.Split(cells, "|")), want, "%q is a remark", cells)
 	}
 }
