@@ -56,21 +56,32 @@ func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
 }
 
 func TestNamesThatSoundAlikeAreLookedAtTogether(t *testing.T) {
-	for _, test := range [][2]string{{"meyer", "maier"}, {"schmidt", "schmitt"}, {"philips", "phillips"}, {"catherine", "kathrin"}, {"иванов", "иванов"}} {
-		assert.Equal(t, sound(test[0]), sound(test[1]), "%s sounds like (%v)", test[0], test[1])
+	for a, b := range rows.Pairs(`
+		meyer      maier
+		schmidt    schmitt
+		philips    phillips
+		catherine  kathrin
+		иванов     иванов
+	`) {
+		assert.Equal(t, sound(a), sound(b), "%s sounds like (%v)", a, b)
 	}
-	if sound("miller") == sound("wagner") {
-		t.Error("Miller sounds like Wagner")
-	}
+	assert.Equal(t, sound("miller") == sound("wagner"), false, "Miller sounds like Wagner")
 }
 
 func TestShortFormsAreKnown(t *testing.T) {
-	for _, test := range [][2]string{{"tom", "thomas"}, {"peggy", "margaret"}, {"bob", "robert"}, {"liz", "elisabeth"}, {"kate", "kathryn"}, {"jenn", "jennifer"}} {
-		if !isShortFor(test[0], test[1]) {
-			t.Errorf("%s is not short for %s", test[0], test[1])
-		}
-	}
-	if isShortFor("tom", "robert") || isShortFor("thomas", "tom") {
-		t.Error("a name is short for one that it is not short for")
+	for _, test := range rows.Of[struct {
+		Short, Long string
+		Want        bool
+	}](`
+		tom     thomas     true
+		peggy   margaret   true
+		bob     robert     true
+		liz     elisabeth  true
+		kate    kathryn    true
+		jenn    jennifer   true
+		tom     robert     false
+		thomas  tom        false
+	`) {
+		assert.Equal(t, isShortFor(test.Short, test.Long), test.Want, "%+v", test)
 	}
 }
