@@ -13,7 +13,8 @@ import (
 func TestChangesSayWhatAMergeDid(t *testing.T) {
 	before := made(t, `{"first_name":"Amelia","last_name":"Okafor","dob":"1/2/1980","company":"Acme","tags":["a","c"],
 		"emails":[{"value":"amelia@x.org","type":"work"}],"phones":[{"value":"212-555-0199","type":"cell"}],"addresses":[{"city":"Oslo"}]}`)
-	after := assert.Must(before.Merge(valid(t, `{"first_name":"Amelia","middle_name":"N","last_name":"Okafor-Reyes","dob":"1/3/1980",
+	after := assert.Must(before.Merge(valid(t,
+		`{"first_name":"Amelia","middle_name":"N","last_name":"Okafor-Reyes","dob":"1/3/1980",
 		"title":"Dr","twitter_url":"https://t.example","linkedin_url":"https://l.example","facebook_url":"https://f.example",
 		"emails":[{"value":"new@x.org","type":"work"},{"value":"AMELIA@x.org","type":"personal"}],"note":"Met in Rome.",
 		"phones":["+1 212 555 0199","212-555-0100"],"company":null,"tags":["b","a"],
@@ -32,7 +33,8 @@ Address added:  > 1 Main St, Rome, ITA
 Tag added:  > b
 `, told(Changes(before, after)))
 	assert.Equal(t, after.UpdatedAt, hourLater)
-	again := assert.Must(after.Merge(valid(t, `{"middle_name":null,"dob":"","company":"","title":" ","twitter_url":null,"note":"",
+	again := assert.Must(after.Merge(valid(t,
+		`{"middle_name":null,"dob":"","company":"","title":" ","twitter_url":null,"note":"",
 		"emails":[],"phones":null,"tags":[]}`), hourLater))(t)
 	assert.Equal(t, bodyOf(again), bodyOf(after), "what is empty clears nothing")
 }

@@ -17,11 +17,13 @@ import (
 func TestPrimaryValuesSentBackChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		email, phone, first := append(c.Emails, Email{})[0], append(c.Phones, Phone{})[0], append(c.Addresses, Address{})[0]
+		email, phone, first := append(c.Emails, Email{})[0], append(c.Phones, Phone{})[0],
+			append(c.Addresses, Address{})[0]
 		key := rapid.SampledFrom([]string{"", "primary_"}).Draw(t, "key")
 		got := assert.Must(c.Patch(assert.Must(read(fmt.Sprintf(
 			`{"%semail":%q,"%sphone":%q,"address_line1":%q,"city":%q,"state":%q,"country":%q}`,
-			key, email.Value, key, phone.Value, first.Line1, first.City, first.State, first.Country), false))(t), hourLater))(t)
+			key, email.Value, key, phone.Value, first.Line1, first.City, first.State, first.Country), false))(t),
+			hourLater))(t)
 		assert.Equal(t, bodyOf(got), bodyOf(c))
 		assert.Equal(t, got.MatchKeys, c.MatchKeys)
 	})

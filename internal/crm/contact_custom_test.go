@@ -132,7 +132,8 @@ func TestCustomValuesChangeOneByOne(t *testing.T) {
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
 	assert.Succeed(t, in.CheckCustom(fields))
 	rest := `{"field_id":5,"value":true},{"field_id":6,"value":"M"}]`
-	assert.Equal(t, of(assert.Must(start.Merge(in, fieldNow))(t)), `[{"field_id":1,"value":"a"},{"field_id":3,"value":2},`+rest, "merged")
+	assert.Equal(t, of(assert.Must(start.Merge(in, fieldNow))(t)),
+		`[{"field_id":1,"value":"a"},{"field_id":3,"value":2},`+rest, "merged")
 	kept := assert.Must(sendCustom(t, start, fewer, `{"field_6":"M","field_3":7}`))(t)
 	assert.Equal(t, of(kept), `[{"field_id":1,"value":"a"},{"field_id":3,"value":7},`+rest, "sent back")
 	_, err := sendCustom(t, Contact{}, fewer, `{"field_6":"M"}`)
@@ -183,7 +184,8 @@ func TestAContactIsShownWithItsCustomFields(t *testing.T) {
 	body := c.AppendBody(nil)
 	const shown = `[{"id":5,"field_id":5,"title":"Yes or no","description":null,"type":"boolean","value":true},` +
 		`{"id":1,"field_id":1,"title":"Text","description":"For \"insiders\"","type":"text","value":"],\"archived_at\":"}]`
-	want := strings.Replace(string(AppendContact([]byte("before "), 5, body)), string(custom.AppendValues(nil, c.Custom)), shown, 1)
+	want := strings.Replace(string(AppendContact([]byte("before "), 5, body)),
+		string(custom.AppendValues(nil, c.Custom)), shown, 1)
 	assert.Equal(t, string(assert.Must(AppendCustomized([]byte("before "), 5, body, someFields()))(t)), want)
 	again := assert.Must(ParseContact(5, body, nil))(t)
 	assert.Equal(t, again.Custom, c.Custom)

@@ -81,13 +81,16 @@ func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","external_ids":[{"source":"Bloomerang","value":"7"}],"do_not_mail":true,"prefix":"Dr."}`)
 	says := func(c Contact) string {
-		return fmt.Sprint(c.ExternalIDs, c.DoNotMail, c.Deceased, c.Prefix, " ", strings.ReplaceAll(strings.Join(c.MatchKeys, " "), "\t", "/"))
+		return fmt.Sprint(c.ExternalIDs, c.DoNotMail, c.Deceased, c.Prefix, " ",
+			strings.ReplaceAll(strings.Join(c.MatchKeys, " "), "\t", "/"))
 	}
-	merged := assert.Must(c.Merge(valid(t, `{"external_ids":[{"source":"bloomerang","value":"7"},{"source":"crm","value":"x"}],
+	merged := assert.Must(c.Merge(valid(t,
+		`{"external_ids":[{"source":"bloomerang","value":"7"},{"source":"crm","value":"x"}],
 		"external_id":"9","do_not_mail":false,"deceased":true,"prefix":""}`), hourLater))(t)
 	united := "[{Bloomerang 7} {crm x} {other 9}] true trueDr. x:7/bloomerang x:9/other x:x/crm"
 	assert.Equal(t, says(merged), united)
-	patched := assert.Must(merged.Patch(valid(t, `{"external_ids":[{"source":"crm","value":"y"}],"external_id":{"source":"crm","value":"z"},
+	patched := assert.Must(merged.Patch(valid(t,
+		`{"external_ids":[{"source":"crm","value":"y"}],"external_id":{"source":"crm","value":"z"},
 		"do_not_mail":false}`), hourLater))(t)
 	assert.Equal(t, says(patched), "[{crm y} {crm z}] false trueDr. x:y/crm x:z/crm")
 	back, left := assert.Must2(patched.TakeBack(merged.Differences(&patched), "US", hourLater))(t)
@@ -150,7 +153,8 @@ func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
 	`) {
 		c := Contact{FirstName: "Ana", DoNotEmail: test.Before}
 		got := assert.Must(c.Patch(valid(t, test.Body), hourLater))(t)
-		assert.Equal(t, []bool{got.DoNotEmail, got.DoNotMail, got.DoNotCall}, []bool{test.Want, false, false}, "%+v", test)
+		assert.Equal(t, []bool{got.DoNotEmail, got.DoNotMail, got.DoNotCall}, []bool{test.Want, false, false}, "%+v",
+			test)
 	}
 	for body, want := range rows.Pairs(`
 		{"is_email_subscribed":false}                        "\"is_email_subscribed\":false,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
@@ -161,6 +165,7 @@ func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
 		c := made(t, `{"first_name":"Ana",`+body[1:])
 		assert.Contains(t, string(AppendContact(nil, 1, c.AppendBody(nil))), want, "%s is answered", body)
 	}
-	merged := assert.Must(made(t, `{"first_name":"Ana","do_not_email":true}`).Merge(valid(t, `{"is_email_subscribed":true}`), hourLater))(t)
+	merged := assert.Must(made(t, `{"first_name":"Ana","do_not_email":true}`).Merge(valid(t,
+		`{"is_email_subscribed":true}`), hourLater))(t)
 	assert.Equal(t, merged.DoNotEmail, true, "a merge keeps the mark")
 }

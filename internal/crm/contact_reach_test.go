@@ -21,7 +21,8 @@ func TestGreetings(t *testing.T) {
 		""            ada@example.org  ""        ""               ""                Dear friend
 		""            ""               Lovelace  ""               ""                Dear Lovelace
 	`) {
-		person := Contact{Prefix: c.Prefix, FirstName: c.First, LastName: c.Last, Company: c.Company, Salutation: c.Salutation}
+		person := Contact{Prefix: c.Prefix, FirstName: c.First, LastName: c.Last, Company: c.Company,
+			Salutation: c.Salutation}
 		person.IsCompany = c.Company != ""
 		assert.Equal(t, person.Greeting(), c.Want)
 	}

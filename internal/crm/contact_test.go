@@ -45,7 +45,8 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"external_ids":[{"source":"Bloomerang","value":"7"},{"source":"other","value":"8"}],"do_not_mail":true,"do_not_email":false,"do_not_call":false,"deceased":true,"bounced_email":null,` +
 		`"is_email_subscribed":true,"is_phone_subscribed":true,"is_address_subscribed":false}`
 	assert.Same(t, want, string(AppendContact(nil, c.ID, c.AppendBody(nil))))
-	assert.Equal(t, strings.Join(c.MatchKeys, " "), "e:ada@example.org e:b@c.de p:+12125550100 p:+442079460958 x:7\tbloomerang x:8\tother")
+	assert.Equal(t, strings.Join(c.MatchKeys, " "),
+		"e:ada@example.org e:b@c.de p:+12125550100 p:+442079460958 x:7\tbloomerang x:8\tother")
 }
 
 func TestWireFormOfAnEmptyContact(t *testing.T) {
@@ -197,7 +198,8 @@ func TestAnAddressOnAnEnvelope(t *testing.T) {
 		""         ""               ""           IL  62701  ""   IL 62701
 		""         ""               ""           ""  ""     ""   ""
 	`) {
-		address := Address{Line1: a.Line1, Line2: a.Line2, City: a.City, State: a.State, Zipcode: a.Zipcode, Country: a.Country}
+		address := Address{Line1: a.Line1, Line2: a.Line2, City: a.City, State: a.State, Zipcode: a.Zipcode,
+			Country: a.Country}
 		assert.Equal(t, strings.Join(address.Lines("USA"), "|"), a.Want)
 	}
 }

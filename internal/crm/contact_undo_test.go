@@ -75,9 +75,11 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 // What others have changed since is left alone and named.
 func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 	before := made(t, `{"first_name":"Ana","last_name":"Smith","emails":["a@x.org"],"phones":["212-555-0100"],"tags":["a"]}`)
-	after := assert.Must(before.Patch(valid(t, `{"last_name":"Jones","company":"Acme","emails":[{"value":"a@x.org","type":"work"},"b@x.org"],
+	after := assert.Must(before.Patch(valid(t,
+		`{"last_name":"Jones","company":"Acme","emails":[{"value":"a@x.org","type":"work"},"b@x.org"],
 		"phones":[],"tags":["b"]}`), hourLater))(t)
-	since := assert.Must(after.Patch(valid(t, `{"last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"},"b@x.org"],
+	since := assert.Must(after.Patch(valid(t,
+		`{"last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"},"b@x.org"],
 		"tags":["b","c"]}`), hourLater))(t)
 	d := keptOf(t, before, after)
 	undone, left := assert.Must2(since.TakeBack(d, "US", hourLater))(t)

@@ -124,7 +124,8 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 	}
 }
 
-// A body may say the same in other ways: with one email, phone or address, with what counts as unset, with keys that are not read, and with
+// A body may say the same in other ways: with one email, phone or address, with what counts as unset, with keys that
+// are not read, and with
 // repetitions.
 func TestBodiesThatSayTheSame(t *testing.T) {
 	for body, plain := range rows.Pairs(`
@@ -151,8 +152,10 @@ func TestBodiesThatSayTheSame(t *testing.T) {
 		{"first\u005fname":"A\u006ena \"\\\" \ud83d\ude00","emails":[{"v\u0061lue":"a\u0040example.org"}]}  {"first_name":"Anna \"\\\" 😀","emails":["a@example.org"]}
 	`) {
 		const address = `"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"`
-		long := strings.NewReplacer("LISTS", `{"emails":[{"value":"Ana@x.org"}],"phones":[{"value":"212-555-0100"}],"addresses":[{`+address+`}]}`,
-			"FLAT", strings.Replace(address, "New York", " New York ", 1), "DEEP", strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000))
+		long := strings.NewReplacer("LISTS",
+			`{"emails":[{"value":"Ana@x.org"}],"phones":[{"value":"212-555-0100"}],"addresses":[{`+address+`}]}`,
+			"FLAT", strings.Replace(address, "New York", " New York ", 1), "DEEP",
+			strings.Repeat(`[`, 1000)+strings.Repeat(`]`, 1000))
 		got, want := made(t, long.Replace(body)), made(t, long.Replace(plain))
 		assert.Equal(t, bodyOf(got), bodyOf(want), "%s", body)
 		assert.Equal(t, got.MatchKeys, want.MatchKeys, "%s: the match keys", body)

@@ -92,10 +92,11 @@ func TestDerivedKeysHaveExtensions(t *testing.T) {
 }
 
 func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
-	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(rows.All(`""  a  b  c  d  e  ü`)), 0, 8), func(keys []string) []string {
-		slices.Sort(keys)
-		return slices.Compact(keys)
-	})
+	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(rows.All(`""  a  b  c  d  e  ü`)), 0, 8),
+		func(keys []string) []string {
+			slices.Sort(keys)
+			return slices.Compact(keys)
+		})
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
 		gone, added := KeyChange(&Contact{MatchKeys: old}, &Contact{MatchKeys: new})

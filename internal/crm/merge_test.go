@@ -149,7 +149,8 @@ func TestPatchChangesWhatIsSentAndNothingElse(t *testing.T) {
 			test.Keys = c.MatchKeys
 		}
 		assert.Equal(t, got.MatchKeys, test.Keys, "%s: the match keys", test.Body)
-		assert.Equal(t, got.UpdatedAt.Equal(hourLater), test.Differs != "", "%s: updated at %v", test.Body, got.UpdatedAt)
+		assert.Equal(t, got.UpdatedAt.Equal(hourLater), test.Differs != "", "%s: updated at %v", test.Body,
+			got.UpdatedAt)
 	}
 	for body, want := range rows.Pairs(`
 		{"addresses":[]}                                  ""

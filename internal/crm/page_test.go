@@ -12,7 +12,8 @@ import (
 )
 
 func TestParsePage(t *testing.T) {
-	const page, most, size = "The page field must be an integer of at least 1.", "The page field must be an integer from 1 to 9007199254740991.",
+	const page, most, size = "The page field must be an integer of at least 1.",
+		"The page field must be an integer from 1 to 9007199254740991.",
 		"The per_page field must be an integer from 1 to 100."
 	for _, test := range rows.Of[struct{ Page, PerPage, Want string }](`
 		-                 -     {1 20}
@@ -27,7 +28,8 @@ func TestParsePage(t *testing.T) {
 		9223372036854775808   -  most
 		99999999999999999999  -  most
 	`) {
-		checkPage(t, test.Page, test.PerPage, strings.NewReplacer("page", page, "most", most, "size", size).Replace(test.Want))
+		checkPage(t, test.Page, test.PerPage,
+			strings.NewReplacer("page", page, "most", most, "size", size).Replace(test.Want))
 	}
 	for _, value := range rows.All(`
 		""  0  -1  01  +1  1.0  1e1  " 1"  "1 "  x  null  0x1  ١  1_0  -9223372036854775808

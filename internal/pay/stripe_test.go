@@ -36,7 +36,8 @@ func connect(t *testing.T, with donate.Connection) donate.Provider {
 
 func order(n int, frequency string) *donate.Order {
 	return &donate.Order{
-		Donation: fmt.Sprint("d", n), Account: "a1", Key: fmt.Sprint("k", n), At: time.Now(), Amount: 51_80, Covered: 1_80,
+		Donation: fmt.Sprint("d", n), Account: "a1", Key: fmt.Sprint("k", n), At: time.Now(), Amount: 51_80,
+		Covered:  1_80,
 		Currency: "USD", Frequency: frequency, For: "Donation: Clean Water", Email: "ann@example.org",
 		Success: "https://example.org/thanks", Cancel: "https://example.org/give",
 	}
@@ -131,7 +132,8 @@ func TestMonthlyGift(t *testing.T) {
 	is.Session.State, is.Payment = donate.Paid, ann("pi_00000001")
 	is.Payment.State, is.Payment.Fee, is.Payment.FeeKnown, is.Payment.Invoice = donate.Paid, 1_80, true, "in_00000001"
 	is.Plan = &donate.Plan{
-		ID: "sub_00000001", Status: giving.ActivePlan, Amount: 51_80, Covered: 1_80, Currency: "USD", Frequency: "monthly", Method: "card",
+		ID: "sub_00000001", Status: giving.ActivePlan, Amount: 51_80, Covered: 1_80, Currency: "USD",
+		Frequency: "monthly", Method: "card",
 	}
 	check(t, first, is)
 	plan := ref(donate.PlanRef, "sub_00000001")
@@ -182,7 +184,8 @@ func TestMonthlyGift(t *testing.T) {
 	change(donate.Change{Kind: donate.UseCard, Card: card})
 	s.Advance(6 * 24 * time.Hour)
 	paid := look(t, p, plan)
-	if paid.Plan.Status != giving.ActivePlan || paid.Payment.State != donate.Paid || paid.Payment.Amount != is.Plan.Amount {
+	if paid.Plan.Status != giving.ActivePlan || paid.Payment.State != donate.Paid ||
+		paid.Payment.Amount != is.Plan.Amount {
 		t.Errorf("after another card was entered, the plan is %+v, and the payment %+v", paid.Plan, paid.Payment)
 	}
 
@@ -379,7 +382,8 @@ func TestEventsThatAreRefused(t *testing.T) {
 		equal(t, errors.Is(err, donate.ErrForged), !c.OK, "%s: it is forged, %v", c.What, err)
 		equal(t, err == nil, c.OK, "%s: %v", c.What, err)
 		equal(t, h.At.IsZero(), !c.OK && c.Minutes == 0, "%s: it has no time", c.What)
-		if want := ref(donate.SessionRef, "cs_test_00000001"); c.OK && (h.Event != event.Event || h.Ref != want || h.Declined) {
+		if want := ref(donate.SessionRef, "cs_test_00000001"); c.OK &&
+			(h.Event != event.Event || h.Ref != want || h.Declined) {
 			t.Errorf("%s: %+v", c.What, h)
 		}
 	}
@@ -429,7 +433,8 @@ func TestErrorsSayWhatCanBeDone(t *testing.T) {
 	is("an address", looks(ctx, "../charges"), donate.ErrGone, "")
 	is("too small", starts(1, func(o *donate.Order) { o.Amount = 10 }), donate.ErrDefinite, "at least $0.50")
 	is("email", starts(2, func(o *donate.Order) { o.Email = "ann" }), donate.ErrDefinite, "Invalid email")
-	is("old", starts(3, func(o *donate.Order) { o.At = o.At.Add(-40 * time.Minute) }), donate.ErrDefinite, "Start again")
+	is("old", starts(3, func(o *donate.Order) { o.At = o.At.Add(-40 * time.Minute) }), donate.ErrDefinite,
+		"Start again")
 	is("live", starts(4, func(o *donate.Order) { o.Live = true }), donate.ErrDefinite, "")
 
 	o := order(5, donate.Once)

@@ -10,7 +10,8 @@ import (
 )
 
 func TestSettingsOfAnAccountAreChecked(t *testing.T) {
-	long := strings.NewReplacer("LINES", strings.Repeat("a\n", 8)+"a", "LONG", "a\n"+strings.Repeat("ä", 256), "ID", strings.Repeat("1", 65))
+	long := strings.NewReplacer("LINES", strings.Repeat("a\n", 8)+"a", "LONG", "a\n"+strings.Repeat("ä", 256), "ID",
+		strings.Repeat("1", 65))
 	for _, c := range rows.Of[struct{ Currency, Address, TaxID, Want string }](`
 		"eur "  " 12 Harbor Street \r\nBoston, MA 02110\n\n"  " 04-1234567 "  "EUR|12 Harbor Street\nBoston, MA 02110|04-1234567"
 		USD     ""        ""  USD||

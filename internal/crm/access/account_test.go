@@ -19,7 +19,8 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	for range 200 {
 		a := assert.Must(NewAccount("  Red Cross ", parent, noon))(t)
 		assert.Equal(t, a, Account{ID: a.ID, Name: "Red Cross", Parent: 1_234_567, ParentID: "parent", CreatedAt: noon})
-		assert.Equal(t, len(a.ID) == 16 && strings.Trim(a.ID, text.Base62) == "" && IsAccountID(a.ID), true, "the id is %s", a.ID)
+		assert.Equal(t, len(a.ID) == 16 && strings.Trim(a.ID, text.Base62) == "" && IsAccountID(a.ID), true,
+			"the id is %s", a.ID)
 		ids[a.ID] = true
 	}
 	assert.Equal(t, len(ids), 200, "of 200 accounts")
@@ -62,7 +63,8 @@ func TestIDsAreSmallAndTakeApart(t *testing.T) {
 		assert.Equal(t, doc.IDAccount(id), test.Account, "%+v", test)
 		assert.Equal(t, doc.IDSeq(id), test.Seq, "%+v", test)
 	}
-	assert.Equal(t, doc.MakeID(maxAccountNumber, doc.MaxSeq) <= 1<<53-1 && doc.MakeID(1, doc.MaxSeq) <= 1<<31-1, true, "ids fit")
+	assert.Equal(t, doc.MakeID(maxAccountNumber, doc.MaxSeq) <= 1<<53-1 && doc.MakeID(1, doc.MaxSeq) <= 1<<31-1, true,
+		"ids fit")
 	for account := int64(1); account < maxAccountNumber; account += 997 {
 		if doc.MakeID(account, doc.MaxSeq) >= doc.MakeID(account+1, 1) {
 			t.Errorf("the ids of accounts %d and %d overlap", account, account+1)

@@ -17,9 +17,11 @@ func TestADeviceTokenIsForOneUserAndOnePassword(t *testing.T) {
 		_, known := KnownDevice(tokens, hash)
 		return known
 	}
-	assert.Tells(t, func(hash string) bool { return knows(tokens, hash) }, []string{ada}, []string{"$argon2id$bob", ada + "x", NobodysPassword})
+	assert.Tells(t, func(hash string) bool { return knows(tokens, hash) }, []string{ada},
+		[]string{"$argon2id$bob", ada + "x", NobodysPassword})
 	assert.Tells(t, func(tokens string) bool { return knows(tokens, ada) }, []string{tokens}, []string{
-		"", ".", "x", tokens[1:], tokens[:len(tokens)-1], tokens + "A", id, id + deviceMAC("x", ada), strings.Repeat("x.", 100_000),
+		"", ".", "x", tokens[1:], tokens[:len(tokens)-1], tokens + "A", id, id + deviceMAC("x", ada),
+		strings.Repeat("x.", 100_000),
 	})
 	again, _ := KnownDevice(RememberDevice("", ada), ada)
 	assert.Equal(t, again != id, true, "two browsers have two ids")

@@ -49,12 +49,14 @@ func TestSecretsHaveOneForm(t *testing.T) {
 		h := HashSecret(of)
 		return SameHash(hash[:], h[:])
 	}, []string{secret}, []string{secret + "0", ""})
-	assert.Equal(t, SameHash(hash[:], nil) || SameHash(nil, hash[:]) || SameHash(hash[:], hash[:31]), false, "half a hash is the same")
+	assert.Equal(t, SameHash(hash[:], nil) || SameHash(nil, hash[:]) || SameHash(hash[:], hash[:31]), false,
+		"half a hash is the same")
 }
 
 func TestAnySingleChangeOfASecretIsRefused(t *testing.T) {
 	_, secret := newSecret(t, 7_654_321, 1234)
-	wrong := []string{"", "dbk_", secret + "0", " " + secret, secret + "\n", strings.ToUpper(secret), strings.ToLower(secret)}
+	wrong := []string{"", "dbk_", secret + "0", " " + secret, secret + "\n", strings.ToUpper(secret),
+		strings.ToLower(secret)}
 	for i := range len(secret) {
 		for _, c := range []byte(text.Base62 + "_-+ \x00\xff") {
 			wrong = append(wrong, secret[:i]+string([]byte{c})+secret[i+1:])
@@ -127,7 +129,8 @@ func TestPermissions(t *testing.T) {
 		p, err := ParsePermissions([]string{"contacts:read", name})
 		assert.Equal(t, p, 0, "%q", name)
 		assert.Equal(t, crmtest.Fields(err), []string{"permission"}, "%q", name)
-		assert.Contains(t, fmt.Sprint(err), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.")
+		assert.Contains(t, fmt.Sprint(err),
+			"contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.")
 	}
 }
 

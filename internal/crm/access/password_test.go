@@ -23,13 +23,15 @@ func TestAPasswordIsKnownByItsHashAlone(t *testing.T) {
 		rows.All(`höhere Gewalt  "Höhere Gewalt "  Höhere Gewal  ""  "Höhere Gewalt\x00 ab"`))
 }
 
-// The hash says how it was made, so that old hashes stay valid when new ones become more expensive. What is no hash verifies nothing.
+// The hash says how it was made, so that old hashes stay valid when new ones become more expensive. What is no hash
+// verifies nothing.
 func TestAHashOfAnotherCostIsStillVerified(t *testing.T) {
 	t.Parallel()
 	cheap, salt := passwordCost{memory: 64, time: 1, threads: 2}, []byte("somesaltsomesalt")
 	hash := cheap.text(salt, cheap.hash("correct password", salt, 24))
 	assert.Equal(t, strings.HasPrefix(hash, "$argon2id$v=19$m=64,t=1,p=2$"), true, "%s", hash)
-	broken := []string{"", "$", "$$$$$", "password", hash[1:], hash + "$", hash[:len(hash)-32], hash[:len(hash)-32] + "AAAA", hash + "!"}
+	broken := []string{"", "$", "$$$$$", "password", hash[1:], hash + "$", hash[:len(hash)-32],
+		hash[:len(hash)-32] + "AAAA", hash + "!"}
 	for was, is := range rows.Pairs(`
 		argon2id  argon2i
 		v=19      v=16
@@ -42,7 +44,8 @@ func TestAHashOfAnotherCostIsStillVerified(t *testing.T) {
 	}
 	assert.Tells(t, func(hash string) bool { return VerifyPassword(hash, "correct password") }, []string{hash}, broken)
 	assert.Equal(t, VerifyPassword(hash, "wrong password"), false)
-	assert.Tells(t, func(password string) bool { return VerifyPassword(NobodysPassword, password) }, nil, []string{"", strings.Repeat("\x00", 32)})
+	assert.Tells(t, func(password string) bool { return VerifyPassword(NobodysPassword, password) }, nil,
+		[]string{"", strings.Repeat("\x00", 32)})
 }
 
 func TestNobodysPasswordCostsAsMuchAsAnybodys(t *testing.T) {
@@ -85,7 +88,8 @@ func TestWeakPasswordsAreRefused(t *testing.T) {
 func TestEveryCommonPasswordIsLongEnoughToBeListed(t *testing.T) {
 	t.Parallel()
 	for _, password := range commonPasswords {
-		assert.Equal(t, len(password) >= minPassword && password == text.FoldCase(password), true, "%q is compared", password)
+		assert.Equal(t, len(password) >= minPassword && password == text.FoldCase(password), true, "%q is compared",
+			password)
 	}
 }
 

@@ -78,7 +78,8 @@ func TestAnInvitationHasAWeekAndARole(t *testing.T) {
 	invitation, token := assert.Must2(NewInvitation(account, by, Editor, " Bob@Example.org ", noon))(t)
 	end := noon.AddDate(0, 0, 7)
 	assert.Equal(t, invitation, Invitation{
-		ID: HashToken(token), Account: account, Email: "Bob@Example.org", Role: Editor, By: "Ada", CreatedAt: noon, ExpiresAt: end,
+		ID: HashToken(token), Account: account, Email: "Bob@Example.org", Role: Editor, By: "Ada", CreatedAt: noon,
+		ExpiresAt: end,
 	})
 	assert.Equal(t, invitation.Valid(end.Add(-time.Second)), true, "before its end")
 	assert.Equal(t, invitation.Valid(end), false, "at its end")
@@ -138,7 +139,8 @@ func TestTokensAreLongAndNeverTheSame(t *testing.T) {
 	t.Parallel()
 	token, hash := NewToken()
 	other, _ := NewToken()
-	assert.Equal(t, len(token) == 43 && !strings.ContainsAny(token, "+/=") && token != other, true, "%s and %s", token, other)
+	assert.Equal(t, len(token) == 43 && !strings.ContainsAny(token, "+/=") && token != other, true, "%s and %s", token,
+		other)
 	assert.Equal(t, hash, HashToken(token))
 	assert.Tells(t, IsHash, []string{hash}, []string{token, strings.ToUpper(hash), hash + "0", hash[:63] + "\x00"})
 	assert.Equal(t, HashToken("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",

@@ -67,7 +67,8 @@ func TestCampaignWithEverything(t *testing.T) {
 	assert.Same(t, []string{"B1b2C3d4E5f6G7h8"}, *in.Beneficiaries)
 }
 
-// Clients of other services write times in other forms, and call types and states by other names. What is left out has a default.
+// Clients of other services write times in other forms, and call types and states by other names. What is left out
+// has a default.
 func TestCampaignsTakeWhatOtherServicesCallThings(t *testing.T) {
 	for sent, want := range rows.Pairs(`
 		"\"end_at\":\"2026-12-31\""                 "\"end_at\":\"2026-12-31 23:59:59\""
@@ -113,7 +114,8 @@ func TestUpdateCampaign(t *testing.T) {
 	old := New(oneCampaign(t, fullRow), rose, 7, "run-2026", noon)
 	before, later := campaignText(old), noon.Add(time.Hour)
 	update := func(row string) Campaign { return old.Update(oneCampaign(t, `{"slug":"run-2026",`+row+`}`), later) }
-	assert.Equal(t, update(`"title":"Run for \"Rosie\"","goal":12000.50,"donors":3`), old, "an update without any change changed")
+	assert.Equal(t, update(`"title":"Run for \"Rosie\"","goal":12000.50,"donors":3`), old,
+		"an update without any change changed")
 
 	want := old
 	want.OpeningRaised, want.UpdatedAt = 9990, later
@@ -153,11 +155,14 @@ func drawTime(t *rapid.T, label string) time.Time {
 }
 
 func drawEvent(t *rapid.T) *Event {
-	text, at := func(label string) string { return drawText(t, label) }, func(label string) time.Time { return drawTime(t, label) }
+	text, at := func(label string) string { return drawText(t, label) },
+		func(label string) time.Time { return drawTime(t, label) }
 	yes := rapid.Bool()
 	e := &Event{
-		Title: "t" + text("title"), Type: text("type"), LocationName: text("location"), AddressFormatted: text("address"),
-		GooglePlaceID: text("place"), StartAt: at("start"), EndAt: at("end"), Timezone: text("timezone"), Details: text("details"),
+		Title: "t" + text("title"), Type: text("type"), LocationName: text("location"),
+		AddressFormatted: text("address"),
+		GooglePlaceID:    text("place"), StartAt: at("start"), EndAt: at("end"), Timezone: text("timezone"),
+		Details: text("details"),
 		Private: yes.Draw(t, "private"), TicketsRequired: yes.Draw(t, "tickets"), LivestreamStartAt: at("live start"),
 		LivestreamEndAt: at("live end"),
 	}
@@ -173,8 +178,9 @@ func drawEvent(t *rapid.T) *Event {
 func drawCampaign(t *rapid.T) Campaign {
 	c := Campaign{
 		ID: rapid.Int64().Draw(t, "id"), AccountID: rose.ID, Type: "collect", Title: "t" + drawText(t, "title"),
-		Subtitle: drawText(t, "subtitle"), Description: drawText(t, "description"), Slug: Slug(drawText(t, "slug")), Currency: "EUR",
-		Logo: drawText(t, "logo"), CreatedAt: drawTime(t, "created"), UpdatedAt: drawTime(t, "updated"),
+		Subtitle: drawText(t, "subtitle"), Description: drawText(t, "description"), Slug: Slug(drawText(t, "slug")),
+		Currency: "EUR",
+		Logo:     drawText(t, "logo"), CreatedAt: drawTime(t, "created"), UpdatedAt: drawTime(t, "updated"),
 	}
 	drawTotals(t, &c)
 	if rapid.Bool().Draw(t, "cover") {

@@ -53,7 +53,8 @@ func TestLocalTimesThatDoNotExist(t *testing.T) {
 		var v doc.Invalid
 		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
 		crmtest.WantFaults(t, test.Text, v.Err(),
-			strings.Replace(test.Want, "FORM", "The end_at field must be a date and a time, such as 2026-11-15T18:30.", 1))
+			strings.Replace(test.Want, "FORM", "The end_at field must be a date and a time, such as 2026-11-15T18:30.",
+				1))
 		assert.Equal(t, at, time.Time{}, "%s", test.Text)
 		assert.Equal(t, localTimeText(at, test.Zone), "")
 	}
@@ -229,7 +230,8 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 	}
 	for _, path := range campaignFields {
 		label, _ := Table.Label(path)
-		assert.Equal(t, label == "", path == "account_id" || path == "url", "%s has no label", path) // which no client sends
+		assert.Equal(t, label == "", path == "account_id" || path == "url", "%s has no label",
+			path) // which no client sends
 	}
 }
 

@@ -82,10 +82,12 @@ func TestTheStateOfACampaignIsKeptBesideItsDocument(t *testing.T) {
 	want.Status, want.PaymentLink, want.UpdatedAt = Draft, link, later
 	assert.Same(t, want, next)
 	text := campaignText(next)
-	assert.Equal(t, text, strings.NewReplacer("published", "draft", `updated_at":"2026-01-31 12`, `updated_at":"2026-01-31 13`).
+	assert.Equal(t, text, strings.NewReplacer("published", "draft", `updated_at":"2026-01-31 12`,
+		`updated_at":"2026-01-31 13`).
 		Replace(campaignText(c)))
 	linked := update(c, `,"payment_link":"https://pay.example.org/gala"`)
-	assert.Equal(t, campaignText(linked), campaignText(c), "a link that is not shown") // updated_at stays, since what is shown does
+	assert.Equal(t, campaignText(linked), campaignText(c),
+		"a link that is not shown") // updated_at stays, since what is shown does
 	assert.Equal(t, next.Version(nil) == c.Version(nil), false, "a form that has another payment link counts as new")
 	kept(update(next, `,"status":null,"payment_link":null`), "published ")
 	kept(update(next, ""), "draft "+link)
@@ -106,7 +108,8 @@ func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
 			"row 1: payment_link: The payment_link field must be an absolute https URL.")
 	}
 	long := "https://pay.example.org/" + strings.Repeat("a", 2025)
-	refuses(`"payment_link":"`+long+`"`, "row 1: payment_link: The payment_link field must not be longer than 2048 characters.")
+	refuses(`"payment_link":"`+long+`"`,
+		"row 1: payment_link: The payment_link field must not be longer than 2048 characters.")
 	refuses(`"payment_link":"`+long[:2048]+`"`, "")
 	refuses(`"status":"open"`, "row 1: status: The status field must be one of draft, published, closed.")
 }

@@ -147,7 +147,8 @@ func TestIsTimezone(t *testing.T) {
 
 func TestSlug(t *testing.T) {
 	long := strings.NewReplacer("WORDS", strings.TrimSpace(strings.Repeat("word ", 50)),
-		"SLUGS", strings.TrimSuffix(strings.Repeat("word-", 20), "-"), "LONG", strings.Repeat("x", 255), "CUT", strings.Repeat("x", 100))
+		"SLUGS", strings.TrimSuffix(strings.Repeat("word-", 20), "-"), "LONG", strings.Repeat("x", 255), "CUT",
+		strings.Repeat("x", 100))
 	for title, slug := range rows.Pairs(`
 		Spring Gala 2026            spring-gala-2026
 		Rosie’s “Big” Day!          rosies-big-day

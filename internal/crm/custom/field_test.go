@@ -51,7 +51,8 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 			t.Errorf("%+v became %+v", c.in, f)
 		}
 	}
-	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, 8, fields, fieldNow)
+	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, 8, fields,
+		fieldNow)
 	if diff := cmp.Diff([]string{"S", "M"}, f.Options); err != nil || diff != "" {
 		t.Errorf("%v: options: %s", err, diff)
 	}

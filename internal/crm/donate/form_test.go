@@ -35,12 +35,16 @@ func filled(changes ...string) map[string][]string {
 }
 
 func TestAFormBecomesAWish(t *testing.T) {
-	got := reads(t, offered("USD"), "frequency", "monthly", "monthly", "other", "other_amount", "$1,250.50", "cover", "yes",
-		"company", " Blue  Heron ", "dedication", "in_memory_of", "dedicated_to", "Zoë Lee", "anonymous", "yes", "consent", "yes",
+	got := reads(t, offered("USD"), "frequency", "monthly", "monthly", "other", "other_amount", "$1,250.50", "cover",
+		"yes",
+		"company", " Blue  Heron ", "dedication", "in_memory_of", "dedicated_to", "Zoë Lee", "anonymous", "yes",
+		"consent", "yes",
 		"email", " ana@example.org ")
 	assert.Equal(t, got, Wish{
-		Way: Online, Frequency: Monthly, Amount: 125050, Cover: true, FirstName: "Ana", LastName: "Okafor", Email: "ana@example.org",
-		Company: "Blue Heron", Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Zoë Lee"}, Anonymous: true, Consent: true,
+		Way: Online, Frequency: Monthly, Amount: 125050, Cover: true, FirstName: "Ana", LastName: "Okafor",
+		Email:   "ana@example.org",
+		Company: "Blue Heron", Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Zoë Lee"}, Anonymous: true,
+		Consent: true,
 	})
 	o := offered("USD")
 	for _, test := range rows.Of[struct {
@@ -55,7 +59,8 @@ func TestAFormBecomesAWish(t *testing.T) {
 		charged, covered := o.Price(&Wish{Way: test.Way, Amount: 5000, Cover: test.Cover})
 		assert.Equal(t, []int64{charged, covered}, []int64{test.Charged, test.Charged - 5000})
 	}
-	refuses(t, o, filled("once", "other", "other_amount", "999,000", "cover", "yes"), "other_amount") // more than providers take
+	refuses(t, o, filled("once", "other", "other_amount", "999,000", "cover", "yes"),
+		"other_amount") // more than providers take
 }
 
 func TestAmountsAreReadAsThePeopleOfTheCurrencyWriteThem(t *testing.T) {
@@ -143,7 +148,8 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 func TestOnlyWhatIsAskedIsRead(t *testing.T) {
 	o := offered("EUR")
 	o.Cover, o.Consent, o.NoDedication, o.Ways = NoCover, "", true, []Way{ByTransfer}
-	sent := filled("cover", "yes", "consent", "yes", "dedication", "in_honor_of", "dedicated_to", "Zoë", "address_1", "12 Wharf Street",
+	sent := filled("cover", "yes", "consent", "yes", "dedication", "in_honor_of", "dedicated_to", "Zoë", "address_1",
+		"12 Wharf Street",
 		"charged", "1", "amount", "1")
 	delete(sent, "way")
 	delete(sent, "frequency")
@@ -151,10 +157,13 @@ func TestOnlyWhatIsAskedIsRead(t *testing.T) {
 		Way: ByTransfer, Frequency: Once, Amount: 5000, FirstName: "Ana", LastName: "Okafor", Email: "ana@example.org",
 	})
 	o.AskAddress = true
-	refuses(t, o, filled("way", "transfer", "state", "Lost", "country", "Nowhere"), "address_1 city zipcode state country")
-	w := reads(t, o, "way", "transfer", "address_1", "12 Wharf St.", "city", "Boston", "state", "Massachusetts", "zipcode", "02110",
+	refuses(t, o, filled("way", "transfer", "state", "Lost", "country", "Nowhere"),
+		"address_1 city zipcode state country")
+	w := reads(t, o, "way", "transfer", "address_1", "12 Wharf St.", "city", "Boston", "state", "Massachusetts",
+		"zipcode", "02110",
 		"country", "United States")
-	assert.Equal(t, *w.Address, crm.Address{Line1: "12 Wharf St.", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"})
+	assert.Equal(t, *w.Address, crm.Address{Line1: "12 Wharf St.", City: "Boston", State: "MA", Zipcode: "02110",
+		Country: "USA"})
 }
 
 func TestALinkFillsAForm(t *testing.T) {

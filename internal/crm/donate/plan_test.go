@@ -49,7 +49,8 @@ func TestChangesOfAPlanAtItsProvider(t *testing.T) {
 		kinds := ""
 		for _, change := range changes {
 			if kinds += string(change.Kind); change.Kind == NewAmount {
-				assert.Equal(t, []int64{change.CoveredBy(100), change.CoveredBy(3000)}, []int64{100, 0}, "a fee that is all of it")
+				assert.Equal(t, []int64{change.CoveredBy(100), change.CoveredBy(3000)}, []int64{100, 0},
+					"a fee that is all of it")
 			}
 		}
 		assert.Equal(t, kinds, c.Changes, "%s: the changes", c.What)

@@ -15,10 +15,12 @@ func TestSettingsGoThroughTheirForm(t *testing.T) {
 	}
 	for currency, set := range map[string]Settings{
 		"USD": {
-			Once: []int64{20_00, 45_50, 1000_00}, Monthly: []int64{10_00}, Limits: Limits{Min: 10_00, Max: 5000_00}, Cover: TickedCover,
-			Rate: Rate{Points: 225, Fixed: 30}, NoDedication: true, Consent: "Send me news", Notice: "staff@example.org",
-			Bank:  Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000", BIC: "COBADEFFXXX"},
-			Check: "Harbor Light\n48 Wharf Street",
+			Once: []int64{20_00, 45_50, 1000_00}, Monthly: []int64{10_00}, Limits: Limits{Min: 10_00, Max: 5000_00},
+			Cover: TickedCover,
+			Rate:  Rate{Points: 225, Fixed: 30}, NoDedication: true, Consent: "Send me news",
+			Notice: "staff@example.org",
+			Bank:   Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000", BIC: "COBADEFFXXX"},
+			Check:  "Harbor Light\n48 Wharf Street",
 		},
 		"JPY": {Once: []int64{1000, 5000}, Monthly: []int64{500}, Limits: Limits{Min: 500, Max: 1_000_000}, NoMonthly: true, AskAddress: true},
 	} {

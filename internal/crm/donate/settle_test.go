@@ -241,7 +241,8 @@ func TestDebitFromPromiseToFailedRefund(t *testing.T) {
 		t.Helper()
 		g, o = settle(g, order(), s)
 		p := g.Payment()
-		assert.Equal(t, fmt.Sprintf("%s %d, fee %d, covered %d, refunded %v, entries %d%s", g.Status, g.Net(), p.Fee, g.LeftCovered(),
+		assert.Equal(t, fmt.Sprintf("%s %d, fee %d, covered %d, refunded %v, entries %d%s", g.Status, g.Net(), p.Fee,
+			g.LeftCovered(),
 			!p.RefundedAt.IsZero(), len(g.Entries), o.Doubt), want)
 		assert.Equal(t, g.At, day)
 	}

@@ -18,7 +18,8 @@ func TestReferencesAreFoundInStatements(t *testing.T) {
 		}
 		last := len(reference) - 1
 		assert.Tells(t, finds, []string{
-			reference, Groups(reference), strings.ToLower(reference), "SVWZ+" + reference + " DANKE", "gift " + Groups(reference) + " 2026-11-02",
+			reference, Groups(reference), strings.ToLower(reference), "SVWZ+" + reference + " DANKE",
+			"gift " + Groups(reference) + " 2026-11-02",
 			"RF Ann RF00 " + reference,
 		}, []string{reference[:last] + string(reference[last]^1), "rent for November"})
 		_, ok := FindReference(reference[:last] + string(reference[last]^1))
@@ -41,7 +42,8 @@ func TestEPC(t *testing.T) {
 	assert.Equal(t, bank.EPC(25_05, "EUR", "RF18 5390 0754 7034"), head+"25.05\n\nRF18539007547034", "the code")
 	assert.Equal(t, bank.EPC(1_00, "EUR", "Gift of Ann"), head+"1.00\n\n\nGift of Ann", "a plain reference")
 	long := Bank{Name: strings.Repeat("ü", 100), IBAN: bank.IBAN}.EPC(999_999_999_99, "EUR", strings.Repeat("ü", 200))
-	assert.Equal(t, len(long) <= 331 && len(long) >= 329 && strings.Count(long, "ü") >= 100, true, "%d bytes", len(long))
+	assert.Equal(t, len(long) <= 331 && len(long) >= 329 && strings.Count(long, "ü") >= 100, true, "%d bytes",
+		len(long))
 	wide := Bank{Name: strings.Repeat("😀", 100), IBAN: bank.IBAN}.EPC(1, "EUR", "")
 	assert.Equal(t, len(wide) <= 331, true, "%d bytes", len(wide))
 	assert.Equal(t, bank.EPC(25_00, "USD", "x")+bank.EPC(0, "EUR", "x")+Bank{Name: "A", IBAN: "DE00"}.EPC(1, "EUR", "")+

@@ -41,8 +41,10 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 			rightSure, allSure = rightSure+one, allSure+1
 		}
 	})
-	precision, recall, sure, recallSure := right/all, right/float64(truePairs), rightSure/allSure, rightSure/float64(truePairs)
-	t.Logf("%d contacts: precision %.4f, recall %.4f; sure: precision %.4f, recall %.4f", len(who), precision, recall, sure, recallSure)
+	precision, recall, sure, recallSure := right/all, right/float64(truePairs), rightSure/allSure,
+		rightSure/float64(truePairs)
+	t.Logf("%d contacts: precision %.4f, recall %.4f; sure: precision %.4f, recall %.4f", len(who), precision, recall,
+		sure, recallSure)
 	if precision < 0.985 || recall < 0.85 || sure < 0.998 || recallSure < 0.3 {
 		t.Error("want a precision of 0.985, a recall of 0.85, and a precision of 0.998 where it is sure")
 	}
@@ -64,10 +66,12 @@ Jorunn|Tverberg|||212 555 7202|2 Dock St, Salem, 97301`, "\n")...)
 		groups[pair] = x
 	})
 	for _, pair := range [][2]int64{{0, 1}, {1, 2}, {0, 2}} {
-		assert.Equal(t, groups[pair].Level != "" && groups[pair].Group == n, true, "%v of one person: %+v", pair, groups[pair])
+		assert.Equal(t, groups[pair].Level != "" && groups[pair].Group == n, true, "%v of one person: %+v", pair,
+			groups[pair])
 	}
 	ends := groups[[2]int64{0, 2}]
-	assert.Equal(t, slices.Contains(ends.Reasons, "both are like another contact") && ends.Level != Sure, true, "%+v", ends)
+	assert.Equal(t, slices.Contains(ends.Reasons, "both are like another contact") && ends.Level != Sure, true, "%+v",
+		ends)
 	assert.Equal(t, groups[[2]int64{3, 5}], Found{}, "spouses are one person by an initial")
 }
 
@@ -99,10 +103,12 @@ func TestFinderNeedsNoContacts(t *testing.T) {
 // In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two people one.
 func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 	var f Finder
-	firsts, lasts := rows.All(`Anna  Ben  Chloe  Dan  Eva`), rows.All(`Abbott  Brooks  Castillo  Dawson  Ellery  Fontaine  Grant  Hale`)
+	firsts, lasts := rows.All(`Anna  Ben  Chloe  Dan  Eva`),
+		rows.All(`Abbott  Brooks  Castillo  Dawson  Ellery  Fontaine  Grant  Hale`)
 	for i := range 160 {
 		last := lasts[i/len(firsts)%len(lasts)] + strings.Repeat("n", i/40)
-		add(t, &f, i, fmt.Sprintf("%s|%s|||(617) 555-01%02d|%d Main St, Boston, 02110", firsts[i%len(firsts)], last, i%100, i))
+		add(t, &f, i, fmt.Sprintf("%s|%s|||(617) 555-01%02d|%d Main St, Boston, 02110", firsts[i%len(firsts)], last,
+			i%100, i))
 	}
 	run(t, &f, func(x Found) { t.Errorf("%v", x) })
 }
@@ -132,7 +138,8 @@ func TestProbesFindWhomAContactMayBe(t *testing.T) {
 	r := contactOf(t, "Tom|Smith-Jones||tom.sj@x.example||1 Main St, Salem, 97301")
 	probes := fmt.Sprintf("%+v", Probes(&r))
 	for _, want := range []Probe{
-		{Names: []string{"thomas", "smith", "jones"}}, {Names: []string{"smith"}, Zip: "97301"}, {Names: []string{"tom"}, Zip: "97301"},
+		{Names: []string{"thomas", "smith", "jones"}}, {Names: []string{"smith"}, Zip: "97301"},
+		{Names: []string{"tom"}, Zip: "97301"},
 		{Email: "tom.sj@"},
 	} {
 		assert.Contains(t, probes, fmt.Sprintf("%+v", want))

@@ -49,7 +49,8 @@ func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
 		""      abc       0
 		мартха  мархта    0.961
 	`) {
-		if got := similarity(test.A, test.B); math.Abs(got-test.Want) > 0.001 || math.Abs(similarity(test.B, test.A)-got) > 0.001 {
+		if got := similarity(test.A, test.B); math.Abs(got-test.Want) > 0.001 ||
+			math.Abs(similarity(test.B, test.A)-got) > 0.001 {
 			t.Errorf("%s and %s: %.3f, want %.3f", test.A, test.B, got, test.Want)
 		}
 	}

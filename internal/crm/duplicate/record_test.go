@@ -84,7 +84,8 @@ func TestDigestChangesWithWhatIsCompared(t *testing.T) {
 	`) {
 		assert.Equal(t, digest(line) == before, same, "%s", line)
 	}
-	plain, noted := Of(&crm.Contact{FirstName: "Ana"}), Of(&crm.Contact{FirstName: "Ana", Note: "called", Tags: []string{"vip"}})
+	plain, noted := Of(&crm.Contact{FirstName: "Ana"}),
+		Of(&crm.Contact{FirstName: "Ana", Note: "called", Tags: []string{"vip"}})
 	assert.Equal(t, plain.Digest(), noted.Digest(), "a note and a tag")
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 func TestSegments(t *testing.T) {
-	made := assert.Must(NewSegment("  Lapsed donors ", "zip=021&page=3&tag=a&tag=b&utm=x&scope=all&sort=-last_gift", "US"))(t)
+	made := assert.Must(NewSegment("  Lapsed donors ", "zip=021&page=3&tag=a&tag=b&utm=x&scope=all&sort=-last_gift",
+		"US"))(t)
 	assert.Equal(t, made.Name+"|"+made.Query, "Lapsed donors|scope=all&sort=-last_gift&tag=a&tag=b&zip=021")
 	assert.Tells(t, made.IsCalled, []string{"LAPSED donors"}, []string{"lapsed"})
 	long := strings.NewReplacer("LONG", strings.Repeat("a", 4000), "NAME", strings.Repeat("é", 101))

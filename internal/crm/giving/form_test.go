@@ -46,7 +46,8 @@ func TestTheFormOfAPlanChangesOnlyWhatWasTyped(t *testing.T) {
 func TestAFormChangesTheGiftThatItWasFilledFrom(t *testing.T) {
 	at := time.Date(2026, 3, 9, 16, 5, 7, 0, time.UTC)
 	g := Gift{
-		ID: 1, Code: "gift", Contact: 7, Campaign: 3, Status: Succeeded, Method: "check", Currency: "USD", At: at, Local: at,
+		ID: 1, Code: "gift", Contact: 7, Campaign: 3, Status: Succeeded, Method: "check", Currency: "USD", At: at,
+		Local:     at,
 		Deposited: at.Add(time.Hour), Note: "Thanks", Dedication: &Dedication{Type: "in_memory_of", Name: "Zoë"},
 		Entries: []Entry{{Amount: 105_00, Fee: 3_00, FeeCovered: 5_00, CapturedAt: at}},
 	}
@@ -60,7 +61,8 @@ func TestAFormChangesTheGiftThatItWasFilledFrom(t *testing.T) {
 	same := saved(nil)
 	assert.Equal(t, same.Version(), g.Version(), "an untouched form: %v", GiftChanges(&g, &same))
 	is := saved(typedForm{
-		"amount": "1,200", "fee": "", "transacted_at": "2026-03-10", "campaign_id": "", "dedication.type": "", "dedication.name": "",
+		"amount": "1,200", "fee": "", "transacted_at": "2026-03-10", "campaign_id": "", "dedication.type": "",
+		"dedication.name": "",
 	})
 	paid := is.Payment()
 	assert.Equal(t, []int64{paid.Amount, paid.Fee, paid.FeeCovered}, []int64{1200_00, 0, 5_00})

@@ -14,8 +14,9 @@ func TestRowsTellThePartsOfARefund(t *testing.T) {
 	now := formToday
 	back, at := new(int64(99_9900)), now.Add(-time.Hour)
 	g := filed(t, GiftInput{
-		Amount: new(int64(100_0000)), FeeCovered: new(int64(60_0100)), Method: new("card"), Filed: &Filed{Back: &GivenBack{Amount: back}},
-		at: at,
+		Amount: new(int64(100_0000)), FeeCovered: new(int64(60_0100)), Method: new("card"),
+		Filed: &Filed{Back: &GivenBack{Amount: back}},
+		at:    at,
 	}, now)
 	before := g.Net()
 	for i, id := range []string{"a", "b", "c", "b"} { // the last row comes again

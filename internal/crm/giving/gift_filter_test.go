@@ -75,7 +75,8 @@ func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
 }
 
 func TestAFormOfAPlanSavesWhatItSaw(t *testing.T) {
-	plan := Plan{Status: ActivePlan, Frequency: "monthly", Method: "card", Amount: 500, Currency: "USD", StartAt: formToday}
+	plan := Plan{Status: ActivePlan, Frequency: "monthly", Method: "card", Amount: 500, Currency: "USD",
+		StartAt: formToday}
 	in := PlanInput{GiftInput: GiftInput{Method: new("cash"), Seen: plan.Version()}}
 	changed := assert.Must(plan.Change(&in, formToday))(t)
 	assert.Equal(t, changed.Method, "cash")

@@ -27,7 +27,8 @@ func TestARefundThatWasUndoneIsNotTheLastOne(t *testing.T) {
 		a part of the last one was undone      30/3 20/7  5   7
 		all of them were undone                30/3 20/7  50  0
 	`) {
-		g := Gift{Status: Succeeded, Currency: "USD", Entries: []Entry{{ID: "payment", Amount: 100_00, CapturedAt: day(1)}}}
+		g := Gift{Status: Succeeded, Currency: "USD",
+			Entries: []Entry{{ID: "payment", Amount: 100_00, CapturedAt: day(1)}}}
 		for _, refund := range c.Refunds {
 			var dollars int64
 			var n int
@@ -42,6 +43,7 @@ func TestARefundThatWasUndoneIsNotTheLastOne(t *testing.T) {
 			g = assert.Must(g.UndoRefund(new(int64(c.Undo)*1_0000), day(10)))(t)
 		}
 		last := g.RefundedAt()
-		assert.Equal(t, last.Equal(day(c.Last)) || last.IsZero() && c.Last == 0, true, "%s: refunded on %v, %+v", c.What, last, g.Entries)
+		assert.Equal(t, last.Equal(day(c.Last)) || last.IsZero() && c.Last == 0, true, "%s: refunded on %v, %+v",
+			c.What, last, g.Entries)
 	}
 }

@@ -43,7 +43,8 @@ func TestAStatementSaysWhatCoveredFees(t *testing.T) {
 	for _, covered := range []int64{4_94, 0} {
 		s := Statement{Year: 2026, Currency: "USD"}
 		s.Add(&Gift{
-			Status: Succeeded, Currency: "USD", Method: "card", Local: formToday, Entries: []Entry{{ID: "payment", Amount: 529_94, FeeCovered: covered}},
+			Status: Succeeded, Currency: "USD", Method: "card", Local: formToday,
+			Entries: []Entry{{ID: "payment", Amount: 529_94, FeeCovered: covered}},
 		}, "", false)
 		assert.Equal(t, s.Total(), "$529.94", "total")
 		says := strings.Join(s.Says("Harbor", false), "\n")

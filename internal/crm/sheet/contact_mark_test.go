@@ -44,7 +44,8 @@ func TestOnlyYesMarksAPerson(t *testing.T) {
 		Email Subscription Status  no                   true   false
 		Unsubscribed               2024-05-06 07:08:09  true   false
 	`) {
-		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.Column}, nil, nil), "US").Input([]string{"Ana Lopez", test.Cell})
+		in := Contacts.Rows(Contacts.Recognize([]string{"Name", test.Column}, nil, nil),
+			"US").Input([]string{"Ana Lopez", test.Cell})
 		_, marked := in.Marked()
 		if marked != test.Marked || len(in.LeftOut) > 0 != test.Listed {
 			t.Errorf("%q under %s: marked %v, left out %v", test.Cell, test.Column, marked, in.LeftOut)
@@ -58,7 +59,8 @@ func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 	days := NewDays(4)
 	days.See(2, "31/12/2026")
 	days.See(3, "30/11/2020 called")
-	dated := Contacts.Rows(Contacts.Recognize(rows.All(`Name  Birthday  Last contacted  Notes`), nil, nil), "US").Days(days.String())
+	dated := Contacts.Rows(Contacts.Recognize(rows.All(`Name  Birthday  Last contacted  Notes`), nil, nil),
+		"US").Days(days.String())
 	assert.Equal(t, *dated.Input(rows.All(`Ana Lopez  3/4/1980  1/2/2026  ""`)).DOB, "3/4/1980")
 }
 

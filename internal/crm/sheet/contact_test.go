@@ -31,7 +31,8 @@ var today = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 // TestFilesOfOtherSystems: a file of each source system becomes contacts or gifts without any mapping by hand.
 func TestFilesOfOtherSystems(t *testing.T) {
 	t.Parallel()
-	for noun, become := range map[string]func(t *testing.T, name, region string) []byte{"contacts": importFile, "gifts": giftsOf} {
+	for noun, become := range map[string]func(t *testing.T, name, region string) []byte{"contacts": importFile,
+		"gifts": giftsOf} {
 		files := assert.Must(filepath.Glob("testdata/" + noun + "/*.csv"))(t)
 		assert.Equal(t, len(files) > 8, true, "%v", files)
 		for _, name := range files {
@@ -49,7 +50,8 @@ func TestFilesOfOtherSystems(t *testing.T) {
 func importFile(t *testing.T, name, region string) []byte {
 	t.Helper()
 	data := assert.Must(os.ReadFile(name))(t)
-	rows := assert.Must(table.OpenWith(bytes.NewReader(data), int64(len(data)), name, table.Options{Header: FindHeader}))(t)
+	rows := assert.Must(table.OpenWith(bytes.NewReader(data), int64(len(data)), name,
+		table.Options{Header: FindHeader}))(t)
 	mapping := Contacts.Recognize(rows.Header(), nil, lookAt(data, name))
 	assert.Succeed(t, Contacts.Check(mapping))
 	var told bytes.Buffer
@@ -320,7 +322,8 @@ func TestMappingByHand(t *testing.T) {
 	for _, s := range []*Sheet{Contacts, Gifts} {
 		for _, target := range s.Targets() {
 			label := s.Label(target)
-			assert.Equal(t, label != "" && label != target && !strings.Contains(label, "_"), true, "%s is called %q", target, label)
+			assert.Equal(t, label != "" && label != target && !strings.Contains(label, "_"), true, "%s is called %q",
+				target, label)
 		}
 	}
 }

@@ -146,8 +146,10 @@ func firstRow(t testing.TB, file string) (*giftFile, *GiftRow) {
 	return f, assert.Must(f.next())(t)
 }
 
-// TestRowsAreKnownByWhatTheySay: the order of the columns, other columns, spaces around a cell and an old reason make no difference. A
-// gift stays the same when its note, its status, what it cost or where its giver lives is said otherwise in a later file.
+// TestRowsAreKnownByWhatTheySay: the order of the columns, other columns, spaces around a cell and an old reason make
+// no difference. A
+// gift stays the same when its note, its status, what it cost or where its giver lives is said otherwise in a later
+// file.
 func TestRowsAreKnownByWhatTheySay(t *testing.T) {
 	t.Parallel()
 	for _, c := range rows.Of[struct {

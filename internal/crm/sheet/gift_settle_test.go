@@ -100,7 +100,8 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m := assert.Must(Gifts.With(Gifts.Recognize(rows.All(`Amount  Date  Contact ID  Paid by: how`), nil, nil), "Paid by: how=method,Paid by: how:BEADS=other"))(t)
+	m := assert.Must(Gifts.With(Gifts.Recognize(rows.All(`Amount  Date  Contact ID  Paid by: how`), nil, nil),
+		"Paid by: how=method,Paid by: how:BEADS=other"))(t)
 	f := assert.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
 	row, err := f.next()
 	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" || value(row.Note) != "Method: Beads" {

@@ -35,9 +35,11 @@ func giftsOf(t *testing.T, name, region string) []byte {
 		}
 		assert.Succeed(t, err)
 		assert.Succeed(t, row.Validate(region, importDay))
-		gift := assert.Must(giving.NewGift(&row.GiftInput, &crm.Contact{}, cmp.Or(value(row.Currency), "USD"), "", importDay))(t)
+		gift := assert.Must(giving.NewGift(&row.GiftInput, &crm.Contact{}, cmp.Or(value(row.Currency), "USD"), "",
+			importDay))(t)
 		gift.Entries[0].ID = "entry"
-		told.WriteString(indented(t, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName, gift.AppendBody(nil))))
+		told.WriteString(indented(t, giving.AppendGift(nil, 1, "code", gift.Campaign, row.CampaignName,
+			gift.AppendBody(nil))))
 	}
 }
 
@@ -145,7 +147,8 @@ func TestAmountsAsPeopleWriteThem(t *testing.T) {
 		0                       ""   US  must be a number above 0
 		0,00 €                  ""   DE  must be a number above 0
 	`) {
-		row := rowIn(t, fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.Text, c.Currency), c.Region)
+		row := rowIn(t, fmt.Sprintf("amount\tdate\tcurrency\tcontact_id\n%s\t2026-01-31\t%s\t7\n", c.Text, c.Currency),
+			c.Region)
 		got := saidOf(row, c.Region, func() string {
 			if c.Currency == "" && row.Currency != nil {
 				return fmt.Sprint(*row.Amount, " ", *row.Currency)
@@ -320,7 +323,8 @@ func TestRefundsAreNotLost(t *testing.T) {
 	part := assert.Must(whole.Refund(&two, importDay))(t)
 	all := assert.Must(whole.Refund(nil, importDay))(t)
 	undone := assert.Must(part.UndoRefund(nil, importDay))(t)
-	corrected := assert.Must(undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &check}, nil, importDay))(t)
+	corrected := assert.Must(undone.Change(&giving.GiftInput{Correction: true, Amount: &seven, Method: &check}, nil,
+		importDay))(t)
 	again := assert.Must(corrected.Refund(&two, importDay))(t)
 	for i, g := range []giving.Gift{whole, undone, corrected, part, all, again} {
 		_, row := firstRow(t, string(giving.AppendGift(nil, 1, "code", 0, "", g.AppendBody(nil))))

@@ -56,7 +56,8 @@ func personSaid(c *crm.Contact) string {
 // TestARemarkBelowATableIsNoPerson: reports end with sums, and with who may read them.
 func TestARemarkBelowATableIsNoPerson(t *testing.T) {
 	t.Parallel()
-	people := Contacts.Rows(Contacts.Recognize(rows.All(`Contact ID  First Name  Last Name  Email  Total Gifts`), nil, nil), "US")
+	people := Contacts.Rows(Contacts.Recognize(rows.All(`Contact ID  First Name  Last Name  Email  Total Gifts`), nil,
+		nil), "US")
 	for cells, want := range rows.Each[bool](`
 		Grand Totals (4 records)||||$1,345.00   true
 		Confidential - do not distribute||||    true

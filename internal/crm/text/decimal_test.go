@@ -36,7 +36,8 @@ func TestParseDecimal(t *testing.T) {
 		assert.Equal(t, got, cents, "parseDecimal(%q)", text)
 		assert.Equal(t, ok, true, "parseDecimal(%q)", text)
 	}
-	assert.Tells(t, reads(func(text string) (int64, bool) { return ParseDecimal(text, 2, CentDigits) }), nil, append(rows.All(`
+	assert.Tells(t, reads(func(text string) (int64, bool) { return ParseDecimal(text, 2, CentDigits) }), nil,
+		append(rows.All(`
 		-1  -0.01  0.001  12.345  1e-3  10000000000  9999999999.995  1e10  1e400  1e-400  1e999999999999999999999
 		1e-999999999999999999999
 	`), strings.Repeat("9", 1000)))

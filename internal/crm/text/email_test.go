@@ -45,9 +45,11 @@ func TestNormalEmail(t *testing.T) {
 		ann@127.0.0.1  ann@[IPv6:::1]  ann@exam_ple.org  ann@-example.org  ann@example-.org  ann@example.123
 		ann@exa mple.org  ann@example.org/  ann@xn--ü.org  ann@xn--a.example  ann😀@example.org
 		"ann\xff@example.org"  "ann@ex\xffample.org"
-	`), strings.Repeat("a", 65)+"@example.org", strings.Repeat("é", 33)+"@example.org", "ann@"+strings.Repeat("b", 64)+".org",
+	`), strings.Repeat("a", 65)+"@example.org", strings.Repeat("é", 33)+"@example.org",
+		"ann@"+strings.Repeat("b", 64)+".org",
 		"ann@"+strings.Repeat("b.", 130)+"org"))
-	assert.Equal(t, testing.AllocsPerRun(100, func() { NormalEmail("ann.lee@mail.example.org") }), 0, "for a plain address")
+	assert.Equal(t, testing.AllocsPerRun(100, func() { NormalEmail("ann.lee@mail.example.org") }), 0,
+		"for a plain address")
 }
 
 func FuzzNormalEmail(f *testing.F) {

@@ -163,7 +163,8 @@ func spellings(number *phonenumbers.PhoneNumber) []string {
 	significant := phonenumbers.GetNationalSignificantNumber(number)
 	return []string{
 		national, e164, significant, e164[1:], "00" + e164[1:], "011 " + e164[1:], "+00" + e164[1:], "0" + significant, "1" + significant,
-		written(phonenumbers.INTERNATIONAL), written(phonenumbers.RFC3966), national + " ext. 12", national + " x 3", significant[1:],
+		written(phonenumbers.INTERNATIONAL), written(phonenumbers.RFC3966), national + " ext. 12", national + " x 3",
+		significant[1:],
 		significant[:len(significant)-1], significant + "7",
 	}
 }

@@ -181,7 +181,8 @@ func (s *Server) attempt(intent Object, how How) {
 		details = bases["a bank account"]
 	}
 	charge := s.add("charge", "ch", Object{
-		"amount": number(intent, "amount"), "currency": intent["currency"], "metadata": intent["metadata"], "payment_intent": intent["id"],
+		"amount": number(intent, "amount"), "currency": intent["currency"], "metadata": intent["metadata"],
+		"payment_intent":         intent["id"],
 		"payment_method_details": details,
 	})
 	intent["latest_charge"], intent["last_payment_error"] = charge["id"], nil
@@ -230,8 +231,9 @@ func (s *Server) succeed(intent Object) {
 
 func (s *Server) balance(amount, fee int64, currency any, kind string) Object {
 	return s.add("balance_transaction", "txn", Object{
-		"amount": amount, "fee": fee, "net": amount - fee, "currency": currency, "type": kind, "reporting_category": kind,
-		"available_on": s.now().Unix(),
+		"amount": amount, "fee": fee, "net": amount - fee, "currency": currency, "type": kind,
+		"reporting_category": kind,
+		"available_on":       s.now().Unix(),
 	})
 }
 
@@ -300,7 +302,8 @@ func (s *Server) refund(charge Object, amount int64) (Object, error) {
 		return nil, invalid("", "Refund amount is greater than unrefunded amount on charge.")
 	}
 	o := s.add("refund", "re", Object{
-		"amount": amount, "currency": charge["currency"], "charge": charge["id"], "payment_intent": charge["payment_intent"],
+		"amount": amount, "currency": charge["currency"], "charge": charge["id"],
+		"payment_intent":      charge["payment_intent"],
 		"balance_transaction": s.balance(-amount, 0, charge["currency"], "refund")["id"],
 	})
 	charge["amount_refunded"] = number(charge, "amount_refunded") + amount

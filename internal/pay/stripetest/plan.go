@@ -26,18 +26,23 @@ func (s *Server) subscribe(session Object, form url.Values) {
 	price := s.price(product["id"], number(session, "amount_total"), session["currency"], form.Get("line_items[0][price_data][recurring][interval]"), count)
 	now := s.now().Unix()
 	o := s.add("subscription", "sub", Object{
-		"currency": session["currency"], "customer": customer["id"], "default_payment_method": card["id"], "start_date": now,
-		"metadata": kept(form, "subscription_data[metadata]"), "billing_cycle_anchor": now,
+		"currency": session["currency"], "customer": customer["id"], "default_payment_method": card["id"],
+		"start_date": now,
+		"metadata":   kept(form, "subscription_data[metadata]"), "billing_cycle_anchor": now,
 	})
-	item := s.add("subscription_item", "si", Object{"current_period_start": now, "current_period_end": s.after(s.now(), price), "price": price, "subscription": o["id"]})
+	item := s.add("subscription_item", "si",
+		Object{"current_period_start": now, "current_period_end": s.after(s.now(), price), "price": price,
+			"subscription": o["id"]})
 	o["items"] = Object{"object": "list", "data": []any{item}, "has_more": false, "url": "/v1/subscription_items"}
 	session["subscription"], session["customer"], session["invoice"] = o["id"], customer["id"], s.invoice(o)["id"]
 }
 
 func (s *Server) price(product any, amount int64, currency any, interval string, count int64) Object {
 	return s.add("price", "price", Object{
-		"currency": currency, "product": product, "unit_amount": amount, "unit_amount_decimal": strconv.FormatInt(amount, 10),
-		"recurring": Object{"interval": interval, "interval_count": max(1, count), "usage_type": "licensed", "meter": nil},
+		"currency": currency, "product": product, "unit_amount": amount,
+		"unit_amount_decimal": strconv.FormatInt(amount, 10),
+		"recurring": Object{"interval": interval, "interval_count": max(1, count), "usage_type": "licensed",
+			"meter": nil},
 	})
 }
 

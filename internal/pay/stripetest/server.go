@@ -172,16 +172,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch key, _, _ := r.BasicAuth(); {
 	case r.Header.Get("Authorization") != "Bearer "+s.Key && key != s.Key:
-		s.write(w, nil, fails(http.StatusUnauthorized, "api_key_expired", "Expired API Key provided: rk_test_*********cdef"))
+		s.write(w, nil, fails(http.StatusUnauthorized, "api_key_expired",
+			"Expired API Key provided: rk_test_*********cdef"))
 		return
 	case s.forbid != "" && strings.Contains(r.Method+" "+r.URL.Path, s.forbid):
-		s.write(w, nil, fails(http.StatusForbidden, "", "The provided key 'rk_test_*********cdef' does not have the required permissions for this endpoint on account 'acct_1'."))
+		s.write(w, nil, fails(http.StatusForbidden, "",
+			"The provided key 'rk_test_*********cdef' does not have the required permissions for this endpoint on account 'acct_1'."))
 		return
 	}
 	key, asked := r.Header.Get("Idempotency-Key"), r.Method+" "+r.URL.Path+" "+r.PostForm.Encode()
 	if before, known := s.answers[key]; known && key != "" && r.Method == http.MethodPost {
 		if before.asked != asked {
-			s.write(w, nil, &fault{http.StatusBadRequest, "idempotency_error", "", "Keys for idempotent requests can only be used with the same parameters they were first used with."})
+			s.write(w, nil, &fault{http.StatusBadRequest, "idempotency_error", "",
+				"Keys for idempotent requests can only be used with the same parameters they were first used with."})
 			return
 		}
 		w.Header().Set("Idempotent-Replayed", "true")
