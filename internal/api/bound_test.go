@@ -131,7 +131,7 @@ func (s *server) hold(t *testing.T, requests []*http.Request, sent int) (release
 
 func TestClientsThatDoNotReadUseUpTheirOwnShareAlone(t *testing.T) {
 	eachEngine(t, func(t *testing.T, shared *server) {
-		s := newServer(t, shared.store, settings{region: "US"})
+		s := newServer(t, shared.store, settings{})
 		hostile, good := withLargeContacts(t, s, 100), withLargeContacts(t, s, 20)
 		const large = "/v1/contacts?per_page=100"
 		var requests []*http.Request
@@ -148,7 +148,7 @@ func TestClientsThatDoNotReadUseUpTheirOwnShareAlone(t *testing.T) {
 }
 
 func TestBodiesThatArriveSlowlyUseUpTheirOwnShareAlone(t *testing.T) {
-	s := newServer(t, anyServer(t).store, settings{region: "US"})
+	s := newServer(t, anyServer(t).store, settings{})
 	hostile, good := newKey(t, s.store, newAccount(t, s.store, "hostile", "")), newKey(t, s.store, newAccount(t, s.store, "good", ""))
 	large := `{"first_name":"A","last_name":"B","addresses":` + wideAddresses(100) + `,"other":"` + strings.Repeat("x", 500_000) + `"}`
 	const small = `{"first_name":"A","last_name":"B"}`
@@ -191,36 +191,6 @@ func TestNothingIsDoneForAClientThatHasLeft(t *testing.T) {
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, r)
 	equal(t, recorder.Code, http.StatusServiceUnavailable, "%v", recorder.Body)
-}
-
-func TestAContactThatWouldBeTooLargeIsRefused(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		secret := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-		wide := func(field, list string) string {
-			return `{"first_name":"Ana","last_name":"Wide","emails":[{"value":"ana@wide.example"}],"` + field + `":` + list + `}`
-		}
-		var tags []string
-		for i := range 400 {
-			tags = append(tags, fmt.Sprintf(`"%d %s"`, i, strings.Repeat("日", 50)))
-		}
-		many := "[" + strings.Join(tags, ",") + "]"
-		refused := func(a answer, field string) {
-			t.Helper()
-			want := fmt.Sprintf(`{"message":"The %[1]s field is refused: the contact would be larger than 128 KiB.","errors":{"%[1]s":["The %[1]s field is refused: the contact would be larger than 128 KiB."]}}`, field)
-			if a.status != http.StatusUnprocessableEntity || a.body != want {
-				t.Errorf("%d %s", a.status, clip(a.body))
-			}
-		}
-		refused(s.ask(t, "POST", "/v1/contacts", secret, `{"first_name":"Ana","last_name":"Wide","tags":`+many+`,"addresses":`+wideAddresses(100)+`}`), "addresses")
-		made := s.ask(t, "POST", "/v1/contacts", secret, wide("addresses", wideAddresses(90)))
-		path := "/v1/contacts/" + idOf(t, made.body)
-		refused(s.ask(t, "POST", "/v1/contacts", secret, wide("tags", many)), "tags") // a merge
-		refused(s.ask(t, "PATCH", path, secret, `{"title":"Dr","tags":`+many+`}`), "tags")
-		refused(s.ask(t, "POST", path+"/tags/add", secret, `{"tags":`+many+`}`), "tags")
-		refused(s.ask(t, "POST", path+"/tags/sync", secret, `{"tags":`+many+`}`), "tags")
-		equal(t, s.ask(t, "GET", path, secret, "").body, made.body,
-			"a change that was refused has changed the contact")
-	})
 }
 
 func TestAnAnswerIsNotFarLargerThanTheBodyThatIsWrong(t *testing.T) {

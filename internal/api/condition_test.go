@@ -12,9 +12,12 @@ import (
 // its document has, it succeeds, and so the next tag is another one.
 func TestEveryOperationHeedsIfMatch(t *testing.T) {
 	c := must(loadContract())(t)
-	deletes := map[string]struct{ target, body string }{
-		"archiveContact": {"/v1/contacts/{id}", ""}, "deleteCampaign": {"/v1/campaigns/{campaign}", ""}, "deleteTag": {"/v1/tags/c", ""}, "resetTemplate": {"/v1/templates/first", ""},
-	}
+	deletes := samples(`
+		archiveContact  /v1/contacts/{id}          ""
+		deleteCampaign  /v1/campaigns/{campaign}   ""
+		deleteTag       /v1/tags/c                 ""
+		resetTemplate   /v1/templates/first        ""
+	`)
 	eachEngine(t, func(t *testing.T, s *server) {
 		for _, item := range c.document.Paths.Map() {
 			for method, operation := range item.Operations() {
@@ -32,7 +35,7 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 					continue
 				}
 				fill := s.repeatableThings(t, key)
-				target, body := fill.Replace(request.target), fill.Replace(request.body)
+				target, body := fill.Replace(request.Target), fill.Replace(request.Body)
 				before := s.everything(t, key)
 				for _, wrong := range []string{`"nonsense"`, `"1-0", W/"2-ff"`, `"abcdef0123456789"`, ""} {
 					got := s.checked(t, method, target, key, body, "If-Match", wrong)
@@ -115,7 +118,7 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 			equal(t, (got.status == http.StatusOK), document != "/v1/transactions/{gift}",
 				"%s after a gift: %d", document, got.status)
 		}
-		gift := "/v1/transactions/" + codeOf(t, created.body)
+		gift := "/v1/transactions/" + idOf(t, created.body)
 		equal(t, s.checked(t, "GET", gift, key, "").header.Get("ETag"), created.header.Get("ETag"),
 			"the gift was created")
 		s.ask(t, "PATCH", fill.Replace("/v1/campaigns/{campaign}"), key, `{"slug":"another-slug"}`)

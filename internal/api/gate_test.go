@@ -19,7 +19,7 @@ func (n *nowhere) Write(b []byte) (int, error) { return len(b), nil }
 
 // What a request may allocate between the plumbing and the store, all of it counted.
 func TestReadingAContactAllocatesLittle(t *testing.T) {
-	s := newServer(t, openStore(t), settings{region: "US"})
+	s := newServer(t, openStore(t), settings{})
 	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
 	var id string
 	for i := range 20 {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,144 +10,38 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"donorbook/internal/crm"
-	"donorbook/internal/crm/history"
 )
 
-// wireGift is a transaction as a strict client declares it: every key, in its order, with its type.
+// wireMoney are the numbers of a transaction, and of each of its entries.
+type wireMoney struct {
+	Amount, Fee, Donated, Payout json.Number
+	Covered                      json.Number `json:"fee_covered"`
+	Items                        []struct {
+		Type, Subtype          string
+		Quantity               int64
+		Price, Discount, Total json.Number
+	} `json:"line_items"`
+}
+
+// wireGift is what the numbers of a transaction depend on.
 type wireGift struct {
-	ID                 string          `json:"id"`
-	Number             string          `json:"number"`
-	CampaignID         *int64          `json:"campaign_id"`
-	CampaignCode       *string         `json:"campaign_code"`
-	PlanID             *string         `json:"plan_id"`
-	TeamID             null            `json:"team_id"`
-	MemberID           null            `json:"member_id"`
-	FundID             null            `json:"fund_id"`
-	FundCode           null            `json:"fund_code"`
-	GivingSpace        null            `json:"giving_space"`
-	ContactID          int64           `json:"contact_id"`
-	FirstName          *string         `json:"first_name"`
-	LastName           *string         `json:"last_name"`
-	Company            *string         `json:"company"`
-	Email              *string         `json:"email"`
-	Phone              *string         `json:"phone"`
-	Address            *wireAddress    `json:"address"`
-	Status             string          `json:"status"`
-	Method             string          `json:"method"`
-	PaymentMethod      string          `json:"payment_method"`
-	Amount             json.Number     `json:"amount"`
-	Fee                json.Number     `json:"fee"`
-	FeeCovered         json.Number     `json:"fee_covered"`
-	Donated            json.Number     `json:"donated"`
-	Payout             json.Number     `json:"payout"`
-	Currency           string          `json:"currency"`
-	TransactedAt       wireTime        `json:"transacted_at"`
-	CreatedAt          wireTime        `json:"created_at"`
-	Dedication         *wireDedication `json:"dedication"`
-	Transactions       []wireEntry     `json:"transactions"`
-	LineItems          []wireItem      `json:"line_items"`
-	CustomFields       []null          `json:"custom_fields"`
-	UTMParameters      null            `json:"utm_parameters"`
-	AttributionData    null            `json:"attribution_data"`
-	SessionID          null            `json:"session_id"`
-	CommunicationOptIn bool            `json:"communication_opt_in"`
-	ExternalID         *string         `json:"external_id"`
-	CheckNumber        *string         `json:"check_number"`
-	CheckDepositedAt   *wireTime       `json:"check_deposited_at"`
-	Note               *string         `json:"note"`
-	Livemode           bool            `json:"livemode"`
-	IsRecurring        bool            `json:"is_recurring"`
-	RefundedAt         *wireTime       `json:"refunded_at"`
-}
-
-type wireAddress struct {
-	Address1 *string `json:"address_1"`
-	Address2 *string `json:"address_2"`
-	City     *string `json:"city"`
-	State    *string `json:"state"`
-	Zipcode  *string `json:"zipcode"`
-	Country  *string `json:"country"`
-}
-
-type wireDedication struct {
-	Type           string  `json:"type"`
-	Name           *string `json:"name"`
-	RecipientName  *string `json:"recipient_name"`
-	RecipientEmail *string `json:"recipient_email"`
-}
-
-type wireEntry struct {
-	ID         string      `json:"id"`
-	PlanID     *string     `json:"plan_id"`
-	Amount     json.Number `json:"amount"`
-	Fee        json.Number `json:"fee"`
-	FeeCovered json.Number `json:"fee_covered"`
-	Donated    json.Number `json:"donated"`
-	Payout     json.Number `json:"payout"`
-	Captured   bool        `json:"captured"`
-	CapturedAt *wireTime   `json:"captured_at"`
-	Refunded   bool        `json:"refunded"`
-	RefundedAt *wireTime   `json:"refunded_at"`
-	LineItems  []wireItem  `json:"line_items"`
-}
-
-type wireItem struct {
-	Type        string      `json:"type"`
-	Subtype     string      `json:"subtype"`
-	Description string      `json:"description"`
-	Quantity    int64       `json:"quantity"`
-	Price       json.Number `json:"price"`
-	Discount    json.Number `json:"discount"`
-	Total       json.Number `json:"total"`
-}
-
-// null is a key that exists but is not used.
-type null struct{}
-
-func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
-
-func (*null) UnmarshalJSON(text []byte) error {
-	if string(text) != "null" {
-		return errors.New("only null belongs here")
+	wireMoney
+	ID, Number, Status, Method, Currency string
+	PaymentMethod                        string `json:"payment_method"`
+	Livemode                             bool
+	ContactID                            int64   `json:"contact_id"`
+	CampaignID                           *int64  `json:"campaign_id"`
+	CampaignCode                         *string `json:"campaign_code"`
+	PlanID                               *string `json:"plan_id"`
+	Transactions                         []struct {
+		wireMoney
+		Captured, Refunded bool
+		CapturedAt         *string `json:"captured_at"`
+		RefundedAt         *string `json:"refunded_at"`
 	}
-	return nil
 }
 
-// wireTime is a time as the wire form writes it.
-type wireTime struct{ time.Time }
-
-const wireTimeForm = `"2006-01-02T15:04:05+00:00"`
-
-func (w wireTime) MarshalJSON() ([]byte, error) { return []byte(w.Format(wireTimeForm)), nil }
-
-func (w *wireTime) UnmarshalJSON(text []byte) (err error) {
-	if string(text) != "null" {
-		w.Time, err = time.Parse(wireTimeForm, string(text))
-	}
-	return err
-}
-
-// readGift decodes a transaction and encodes it again: a strict client holds exactly what was sent, byte for byte.
-func readGift(body []byte) (g wireGift, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&g); err != nil {
-		return g, err
-	}
-	var again bytes.Buffer
-	encoder := json.NewEncoder(&again)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(g); err != nil {
-		return g, err
-	}
-	if written := bytes.TrimSuffix(again.Bytes(), []byte("\n")); !bytes.Equal(written, body) {
-		return g, fmt.Errorf("it is\n%s\nand decodes as\n%s", body, written)
-	}
-	return g, nil
-}
+func readGift(body string) (g wireGift, err error) { return g, json.Unmarshal([]byte(body), &g) }
 
 var currencyDecimals = map[string]int64{"USD": 100, "EUR": 100, "JPY": 1, "KWD": 1000}
 
@@ -156,53 +49,60 @@ var currencyDecimals = map[string]int64{"USD": 100, "EUR": 100, "JPY": 1, "KWD":
 func (g *wireGift) check() error {
 	scale := currencyDecimals[g.Currency]
 	var broken []error
+	must := func(ok bool, rule string, args ...any) {
+		if !ok {
+			broken = append(broken, fmt.Errorf(rule, args...))
+		}
+	}
 	units := func(n json.Number) int64 { // in the smallest unit of the currency
 		r, ok := new(big.Rat).SetString(n.String())
-		if !ok || strings.ContainsAny(n.String(), "eE+") || !r.Mul(r, new(big.Rat).SetInt64(scale)).IsInt() {
-			broken = append(broken, fmt.Errorf("%s is no amount in %s", n, g.Currency))
+		ok = ok && !strings.ContainsAny(n.String(), "eE+") && r.Mul(r, new(big.Rat).SetInt64(scale)).IsInt()
+		if must(ok, "%s is no amount in %s", n, g.Currency); !ok {
 			return 0
 		}
 		return r.Num().Int64()
 	}
-	must := func(ok bool, rule string) {
-		if !ok {
-			broken = append(broken, errors.New(rule))
-		}
-	}
-	adds := func(amount, fee, covered, donated, payout json.Number, items []wireItem) {
-		must(units(donated) == units(amount)-units(covered), "donated = amount - fee_covered")
-		must(units(payout) == units(amount)-units(fee), "payout = amount - fee")
+	adds := func(m wireMoney) {
+		must(units(m.Donated) == units(m.Amount)-units(m.Covered), "donated = amount - fee_covered")
+		must(units(m.Payout) == units(m.Amount)-units(m.Fee), "payout = amount - fee")
 		sum := int64(0)
-		for _, item := range items {
+		for _, item := range m.Items {
 			sum += units(item.Total)
-			must(item.Quantity == 1 && item.Price == item.Total && item.Discount == "0" && item.Type == "donation", "an item is one donation or fee")
+			must(item.Quantity == 1 && item.Price == item.Total && item.Discount == "0", "an item is one of its kind")
+			must(item.Type == "donation", "an item is a donation or its fee")
 		}
-		must(sum == units(amount) && units(items[0].Total) == units(donated) && items[0].Subtype == "donation", "the items are the amount")
-		must((len(items) == 2) == (units(covered) != 0), "a covered fee is an item")
+		must(sum == units(m.Amount), "the items are the amount")
+		must(units(m.Items[0].Total) == units(m.Donated) && m.Items[0].Subtype == "donation", "the gift comes first")
+		must((len(m.Items) == 2) == (units(m.Covered) != 0), "a covered fee is an item")
 	}
 	payment, amount, donated, covered, reversed := g.Transactions[0], int64(0), int64(0), int64(0), false
-	adds(g.Amount, g.Fee, g.FeeCovered, g.Donated, g.Payout, g.LineItems)
+	adds(g.wireMoney)
 	for i, e := range g.Transactions {
-		adds(e.Amount, e.Fee, e.FeeCovered, e.Donated, e.Payout, e.LineItems)
-		amount, donated, covered = amount+units(e.Amount), donated+units(e.Donated), covered+units(e.FeeCovered)
+		adds(e.wireMoney)
+		of, given, fee := units(e.Amount), units(e.Donated), units(e.Covered)
+		amount, donated, covered = amount+of, donated+given, covered+fee
 		must(e.Captured == (e.CapturedAt != nil) && e.Refunded == (e.RefundedAt != nil), "a time says since when")
 		switch {
 		case i == 0 || reversed:
 			payment = e
 		case e.Refunded:
-			must(!e.Captured && units(e.Amount) < 0 && units(e.Donated) <= 0 && units(e.FeeCovered) <= 0, "a refund is negative")
-		case units(e.Amount) < 0:
-			must(amount == 0 && donated == 0 && covered == 0 && i+1 < len(g.Transactions), "a correction takes all back, and the right payment follows")
+			must(!e.Captured && of < 0 && given <= 0 && fee <= 0, "a refund is negative")
+		case of < 0:
+			must(amount == 0 && donated == 0 && covered == 0, "a correction takes all back")
+			must(i+1 < len(g.Transactions), "the right payment follows a correction")
 		default:
-			must(e.Captured && units(e.Donated) >= 0 && units(e.FeeCovered) >= 0, "the undoing of a refund is positive")
+			must(e.Captured && given >= 0 && fee >= 0, "the undoing of a refund is positive")
 		}
-		reversed = i > 0 && !reversed && !e.Refunded && units(e.Amount) < 0
+		reversed = i > 0 && !reversed && !e.Refunded && of < 0
 	}
-	must(payment.Amount == g.Amount && payment.Fee == g.Fee && payment.FeeCovered == g.FeeCovered && units(g.Amount) > 0 && units(g.Donated) > 0, "the first entry is the payment, or the one after the last correction")
+	isPayment := payment.Amount == g.Amount && payment.Fee == g.Fee && payment.Covered == g.Covered
+	must(isPayment, "the gift has the numbers of its first payment, or of the one after the last correction")
+	must(units(g.Amount) > 0 && units(g.Donated) > 0, "something is given")
 	must(payment.Captured == (g.Status == "succeeded"), "what succeeded was captured")
 	must(payment.Refunded == (amount == 0), "a payment is refunded while all of it is gone")
 	must(amount >= 0 && covered >= 0 && (donated > 0) == (amount > 0), "something is donated while something is left")
-	must(g.PaymentMethod == g.Method && (g.CampaignID == nil) == (g.CampaignCode == nil), "what is said twice is the same")
+	must(g.PaymentMethod == g.Method, "the method is said twice")
+	must((g.CampaignID == nil) == (g.CampaignCode == nil), "the campaign is said twice")
 	return errors.Join(broken...)
 }
 
@@ -287,7 +187,7 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 	if n%50 == 0 {
 		checkContract(t, r, a)
 	}
-	gift, err := readGift([]byte(a.body))
+	gift, err := readGift(a.body)
 	for range random.IntN(6) {
 		if err != nil || gift.Status != "succeeded" {
 			break
@@ -302,7 +202,7 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 		}
 		if b := d.ask(t, method, "/v1/transactions/"+gift.ID+path, d.key, change); b.status == http.StatusOK {
 			a = b
-			gift, err = readGift([]byte(a.body))
+			gift, err = readGift(a.body)
 		}
 		if err == nil {
 			err = gift.check()
@@ -337,9 +237,8 @@ func newDonations(t *testing.T, s *server) *donations {
 	return d
 }
 
-// A client that knows every key and every type, and nothing else, reads 1,000 random gifts. All their numbers add up, the list
-// shows the same bytes, and a contact's numbers are the totals of its gifts.
-func TestAStrictClientReads1000RandomGifts(t *testing.T) {
+// All numbers of 1,000 random gifts add up, the list shows the same bytes, and a contact's numbers are the totals of its gifts.
+func TestTheNumbersOf1000RandomGiftsAddUp(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		const total, workers = 1000, 16
 		d := newDonations(t, s)
@@ -401,7 +300,7 @@ func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 			return statuses, refused
 		}
 		read := func() wireGift {
-			g := must(readGift([]byte(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body)))(t)
+			g := must(readGift(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body))(t)
 			succeed(t, g.check())
 			return g
 		}
@@ -415,22 +314,6 @@ func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 		statuses, _ = many("/refund/undo", "") // two at once that take all back have one effect
 		if g := read(); len(g.Transactions) != 4 || g.net() != 5000 || statuses[200] != 1 || statuses[422] != 15 {
 			t.Errorf("%v, %+v", statuses, g.Transactions)
-		}
-	})
-}
-
-// The history of a gift names the key that changed it.
-func TestTheHistoryOfAGiftNamesTheKey(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		account := newAccount(t, s.store, "main", "")
-		key := newKey(t, s.store, account)
-		gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`).body)
-		s.ask(t, "PATCH", "/v1/transactions/"+gift, key, `{"note":"Thanks"}`)
-		s.ask(t, "POST", "/v1/transactions/"+gift+"/refund", key, "")
-		record := must(s.store.GiftRecord(t.Context(), account.Number, gift))(t)
-		changes, _, err := s.store.Timeline(t.Context(), account.Number, history.GiftNoun, record.ID, crm.PageRequest{Page: 1, PerPage: 9})
-		if err != nil || len(changes) != 3 || changes[0].Who != "API key test" || changes[1].Who != "API key test" {
-			t.Errorf("%v: %+v", err, changes)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/store/book"
 )
 
@@ -44,45 +44,51 @@ func wantReplay(t *testing.T, what string, first, second answer) {
 	}
 }
 
-// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift}, of which a part is refunded, and {plan} are its,
-// {campaign} is a campaign, {other} another contact, and {merge} a merge of a third one.
-var repeatable = map[string]struct{ target, body string }{
-	"createContact":  {"/v1/contacts?force_create=true", `{"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}`},
-	"updateContact":  {"/v1/contacts/{id}", `{"company":"Harbor"}`},
-	"putContact":     {"/v1/contacts/{id}", `{"company":"Pier"}`},
-	"restoreContact": {"/v1/contacts/{id}/restore", ""},
+// sample is a request of an operation.
+type sample struct{ Name, Target, Body string }
 
-	"restoreContactByPost": {"/v1/contacts/{id}/restore", ""},
-
-	"mergeContact": {"/v1/contacts/{id}/merge", `{"contact_id":{other}}`},
-	"undoMerge":    {"/v1/merges/{merge}/undo", ""},
-
-	"addNote": {"/v1/contacts/{id}/activities", `{"note":"Called."}`},
-
-	"addTags":    {"/v1/contacts/{id}/tags/add", `{"tags":["a","b"]}`},
-	"syncTags":   {"/v1/contacts/{id}/tags/sync", `{"tags":["c"]}`},
-	"removeTags": {"/v1/contacts/{id}/tags/remove", `{"tags":["c"]}`},
-
-	"renameTag":      {"/v1/tags/c", `{"name":"e"}`},
-	"putTag":         {"/v1/tags/d", `{"name":"f"}`},
-	"createCampaign": {"/v1/campaigns", `{"title":"Gala"}`},
-	"updateCampaign": {"/v1/campaigns/{campaign}", `{"goal":5}`},
-	"putCampaign":    {"/v1/campaigns/{campaign}", `{"goal":6}`},
-
-	"createTransaction": {"/v1/transactions", `{"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}`},
-	"updateTransaction": {"/v1/transactions/{gift}", `{"note":"a"}`},
-	"putTransaction":    {"/v1/transactions/{gift}", `{"note":"b"}`},
-	"refundTransaction": {"/v1/transactions/{gift}/refund", `{"amount":1}`},
-	"issueReceipt":      {"/v1/transactions/{gift}/receipt", ""},
-	"updateTemplate":    {"/v1/templates/first", `{"subject":"Thanks, {first_name}"}`},
-	"putTemplate":       {"/v1/templates/large", `{"amount":1000}`},
-	"undoRefund":        {"/v1/transactions/{gift}/refund/undo", `{"amount":1}`},
-	"voidTransaction":   {"/v1/transactions/{gift}/void", `{"reason":"Typed twice"}`},
-	"undoVoid":          {"/v1/transactions/{voided}/void/undo", ""},
-	"createPlan":        {"/v1/plans", `{"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}`},
-	"updatePlan":        {"/v1/plans/{plan}", `{"amount":6}`},
-	"putPlan":           {"/v1/plans/{plan}", `{"amount":7}`},
+func samples(table string) map[string]sample {
+	all := map[string]sample{}
+	for _, s := range rows.Of[sample](table) {
+		all[s.Name] = s
+	}
+	return all
 }
+
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift}, of
+// which a part is refunded, and {plan} are its, {campaign} is a campaign, {other} another contact, and {merge} a merge of a
+// third one.
+var repeatable = samples(`
+	createContact         /v1/contacts?force_create=true       {"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}
+	updateContact         /v1/contacts/{id}                    {"company":"Harbor"}
+	putContact            /v1/contacts/{id}                    {"company":"Pier"}
+	restoreContact        /v1/contacts/{id}/restore            ""
+	restoreContactByPost  /v1/contacts/{id}/restore            ""
+	mergeContact          /v1/contacts/{id}/merge              {"contact_id":{other}}
+	undoMerge             /v1/merges/{merge}/undo              ""
+	addNote               /v1/contacts/{id}/activities         {"note":"Called."}
+	addTags               /v1/contacts/{id}/tags/add           {"tags":["a","b"]}
+	syncTags              /v1/contacts/{id}/tags/sync          {"tags":["c"]}
+	removeTags            /v1/contacts/{id}/tags/remove        {"tags":["c"]}
+	renameTag             /v1/tags/c                           {"name":"e"}
+	putTag                /v1/tags/d                           {"name":"f"}
+	createCampaign        /v1/campaigns                        {"title":"Gala"}
+	updateCampaign        /v1/campaigns/{campaign}             {"goal":5}
+	putCampaign           /v1/campaigns/{campaign}             {"goal":6}
+	createTransaction     /v1/transactions                     {"contact_id":{id},"amount":5,"method":"cash","transacted_at":"2026-01-31"}
+	updateTransaction     /v1/transactions/{gift}              {"note":"a"}
+	putTransaction        /v1/transactions/{gift}              {"note":"b"}
+	refundTransaction     /v1/transactions/{gift}/refund       {"amount":1}
+	issueReceipt          /v1/transactions/{gift}/receipt      ""
+	updateTemplate        /v1/templates/first                  {"subject":"Thanks, {first_name}"}
+	putTemplate           /v1/templates/large                  {"amount":1000}
+	undoRefund            /v1/transactions/{gift}/refund/undo  {"amount":1}
+	voidTransaction       /v1/transactions/{gift}/void         {"reason":"Typed twice"}
+	undoVoid              /v1/transactions/{voided}/void/undo  ""
+	createPlan            /v1/plans                            {"contact_id":{id},"amount":5,"method":"card","frequency":"monthly"}
+	updatePlan            /v1/plans/{plan}                     {"amount":6}
+	putPlan               /v1/plans/{plan}                     {"amount":7}
+`)
 
 // Every POST, PATCH and PUT of the document accepts the key and returns its first answer again, whatever has happened to the
 // contact since.
@@ -108,7 +114,7 @@ func TestEveryChangeCanBeSentAgain(t *testing.T) {
 				}
 				fill := s.repeatableThings(t, key)
 				id := fill.Replace("{id}")
-				target, body := fill.Replace(request.target), fill.Replace(request.body)
+				target, body := fill.Replace(request.Target), fill.Replace(request.Body)
 				first := s.sendKeyed(t, name, method, target, key, body)
 				if first.status >= 300 || first.header.Get("Idempotent-Replayed") != "" {
 					t.Errorf("%s: the first answer is %d, %v: %s", name, first.status, first.header, first.body)
@@ -137,10 +143,10 @@ func TestEveryOperationNeedsItsPermission(t *testing.T) {
 				fill := s.repeatableThings(t, main)
 				request, known := repeatable[operation.OperationID]
 				if !known {
-					request.target = ownIDs.Replace(path)
+					request.Target = ownIDs.Replace(path)
 				}
 				status := func(key string) (int, string) {
-					got := s.ask(t, method, fill.Replace(request.target), key, fill.Replace(request.body))
+					got := s.ask(t, method, fill.Replace(request.Target), key, fill.Replace(request.Body))
 					return got.status, got.header.Get("X-Required-Permission")
 				}
 				if got, _ := status(""); got != http.StatusUnauthorized {
@@ -170,15 +176,15 @@ func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 	t.Helper()
 	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
 	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
-	s.ask(t, "POST", "/v1/transactions/"+codeOf(t, gift.body)+"/refund", key, `{"amount":3}`)
+	s.ask(t, "POST", "/v1/transactions/"+idOf(t, gift.body)+"/refund", key, `{"amount":3}`)
 	voided := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":8,"method":"cash","transacted_at":"2026-01-31"}`)
-	s.ask(t, "POST", "/v1/transactions/"+codeOf(t, voided.body)+"/void", key, `{"reason":"Typed twice"}`)
+	s.ask(t, "POST", "/v1/transactions/"+idOf(t, voided.body)+"/void", key, `{"reason":"Typed twice"}`)
 	plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
 	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 	other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
 	merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
-	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", codeOf(t, gift.body), "{voided}", codeOf(t, voided.body), "{plan}", codeOf(t, plan.body), "{campaign}", campaign)
+	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", idOf(t, gift.body), "{voided}", idOf(t, voided.body), "{plan}", idOf(t, plan.body), "{campaign}", campaign)
 }
 
 // openOptions opens a store of the engine that is closed when the test ends.
@@ -307,14 +313,4 @@ func TestALargeAnswerIsReplayedWhole(t *testing.T) {
 		chunked.ContentLength = -1
 		wantReplay(t, "in chunks", first, s.send(t, chunked))
 	})
-}
-
-// codeOf is the id of a transaction or a plan.
-func codeOf(t testing.TB, body string) string {
-	t.Helper()
-	var found struct{ ID string }
-	if err := json.Unmarshal([]byte(body), &found); err != nil || found.ID == "" {
-		t.Fatalf("no id in %s", clip(body))
-	}
-	return found.ID
 }

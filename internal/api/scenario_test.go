@@ -88,7 +88,7 @@ var (
 	requestLine = regexp.MustCompile(`^([A-Z]+) (\S+)(?: as (\S+))?(?: times ([0-9]+))?(?: -> ([a-z0-9_]+))?(?: finds (.+))?$`)
 	headerLine  = regexp.MustCompile(`^([A-Z][A-Za-z-]*):(?: (.*))?$`)
 	statusLine  = regexp.MustCompile(`^--- ([0-9]{3})$`)
-	settingLine = regexp.MustCompile(`^set (base_url|region|rate_limit) (\S+)$`)
+	settingLine = regexp.MustCompile(`^set (base_url|rate_limit) (\S+)$`)
 	wordLine    = regexp.MustCompile(`^(account|import|wait|differ)\b ?(.*)$`)
 )
 
@@ -147,8 +147,6 @@ func (o *settings) set(t *testing.T, name, value string) {
 	switch name {
 	case "base_url":
 		o.baseURL = value
-	case "region":
-		o.region = value
 	case "rate_limit":
 		n := must(strconv.Atoi(value))(t)
 		o.rateLimit = n

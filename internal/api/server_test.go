@@ -51,7 +51,6 @@ var withTables = rig.Template(func(directory, url string) error {
 // settings are what an operator may configure.
 type settings struct {
 	baseURL   string
-	region    string
 	rateLimit int
 }
 
@@ -69,7 +68,7 @@ var clock manual
 
 var noExpiry time.Time
 
-var usual = settings{region: "US", rateLimit: 6000}
+var usual = settings{rateLimit: 6000}
 
 // server is the complete handler, including middleware, behind a real listener.
 type server struct {
@@ -203,7 +202,7 @@ func newServer(t testing.TB, s *book.Book, o settings) *server {
 func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop func()) {
 	t.Helper()
 	proxies := must(web.NewProxies(nil, o.baseURL))(t)
-	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: o.rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies}
 	handler := plumbing.Wrap(rest.Serve)
 	listener := httptest.NewServer(handler)
