@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/api"
 	"donorbook/internal/config"
 	"donorbook/internal/demo"
+	"donorbook/internal/rig/rows"
 )
 
 // demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard output.
@@ -73,11 +74,8 @@ func demoServes(t *testing.T, e engine) {
 	equal(t, p.signIn(password), http.StatusSeeOther, "signing")
 
 	// Starting it twice by mistake gives an error, and the key of the first one continues to work.
-	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", p.addr())
 	want := map[engine]string{sqlite: "another server", postgres: "address already in use"}[e]
-	equal(t, code, exitFailed, "a second demo on the same port: exit code")
-	equal(t, stdout, "", "a second demo on the same port: exit code")
-	contains(t, stderr, want, "a second demo on the same port: exit code")
+	says(t, exitFailed, want, "serve", "--demo", "--data", data, "--listen", p.addr())
 	paste(t, line)
 	before := len(p.contacts(key, "all"))
 	p.stop()
@@ -133,41 +131,34 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 	data := e.data(t)
 	newKey(t, data)
 	before := result(t, "account", "list", "--data", data, "--json")
-	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	equal(t, code, exitUsage, "exit code")
-	equal(t, stdout, "", "exit code")
-	contains(t, stderr, "--demo: needs an empty database, and this one has accounts: use another (--data or --database)",
-		"exit code")
+	const needs = "--demo: needs an empty database, and this one has accounts: use another (--data or --database)"
+	says(t, exitUsage, needs, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 	equal(t, result(t, "account", "list", "--data", data, "--json"), before, "the accounts were changed")
 
 	// A demo that was interrupted halfway is not treated as complete.
 	data = e.data(t)
 	result(t, "account", "create", "--data", data, "--name", demo.Name)
-	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	equal(t, code, exitUsage, "half a demo: exit code")
-	equal(t, stdout, "", "half a demo: exit code")
-	contains(t, stderr, "--demo: an earlier start was interrupted", "half a demo: exit code")
+	const half = "--demo: an earlier start was interrupted"
+	says(t, exitUsage, half, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 }
 
 // TestDemoAddress: the curl command uses an address that works from this machine.
 func TestDemoAddress(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		listen, tls, base, want string
-	}{
-		{"localhost:0", "auto", "", "https://localhost:8443"},
-		{":0", "auto", "", "https://localhost:8443"},
-		{"0.0.0.0:0", "off", "", "http://localhost:8443"},
-		{"[::]:0", "auto", "", "https://localhost:8443"},
-		{"[::1]:0", "auto", "", "https://[::1]:8443"},
-		{"192.0.2.1:0", "auto", "", "https://192.0.2.1:8443"},
-		{"localhost:0", "auto", "https://donors.example.org", "https://localhost:8443"},
-		{"localhost:0", "off", "https://donors.example.org", "http://localhost:8443"},
-		{":0", "files", "https://donors.example.org/", "https://donors.example.org"},
-	} {
-		command := serveCommand{Server: config.Server{Listen: c.listen, TLS: c.tls, BaseURL: c.base}}
-		equal(t, command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")), c.want,
-			"--listen %s --tls %s --base-url %s", c.listen, c.tls, c.base)
+	for _, c := range rows.Of[struct{ Listen, TLS, Base, Want string }](`
+		localhost:0  auto   ""                           https://localhost:8443
+		:0           auto   ""                           https://localhost:8443
+		0.0.0.0:0    off    ""                           http://localhost:8443
+		[::]:0       auto   ""                           https://localhost:8443
+		[::1]:0      auto   ""                           https://[::1]:8443
+		192.0.2.1:0  auto   ""                           https://192.0.2.1:8443
+		localhost:0  auto   https://donors.example.org   https://localhost:8443
+		localhost:0  off    https://donors.example.org   http://localhost:8443
+		:0           files  https://donors.example.org/  https://donors.example.org
+	`) {
+		command := serveCommand{Server: config.Server{Listen: c.Listen, TLS: c.TLS, BaseURL: c.Base}}
+		equal(t, command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")), c.Want,
+			"--listen %s --tls %s --base-url %s", c.Listen, c.TLS, c.Base)
 	}
 }
 

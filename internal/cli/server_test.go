@@ -36,7 +36,7 @@ func TestServeLeavesNothingRunning(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q", &p.stdout, &p.stderr)
 			}
 		}
-		says(t, exitFailed, "cannot listen", "serve", "--data", data, "--listen", "192.0.2.1:8443")
+		says(t, exitFailed, `--listen: cannot listen on "192.0.2.1:8443"`, "serve", "--data", data, "--listen", "192.0.2.1:8443")
 		succeed(t, goleak.Find(before))
 	}
 }
