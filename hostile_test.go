@@ -68,44 +68,27 @@ func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
 	})
 }
 
-// Clients with a key send bodies of a megabyte but for the last byte, and strangers send bodies that are far too large.
+// Clients with a key send bodies of a megabyte but for the last byte, and strangers send bodies that are far too large: to the
+// API and to the address of assistants.
 func TestBodiesThatDoNotEndCostLittleMemory(t *testing.T) {
-	s := startProgram(t)
-	part := strings.Repeat(" ", 64<<10)
-	s.costs(120, func() {
-		s.attack(300, func(w io.Writer, i int) {
-			key, size := s.secret, 16
-			if i%3 == 0 {
-				key, size = "no-key", 160
-			}
-			fmt.Fprintf(w, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-				"Content-Length: %d\r\n\r\n", key, size*len(part))
-			for range size - 1 {
-				_, _ = io.WriteString(w, part)
-			}
-			_, _ = io.WriteString(w, part[1:])
+	for path, strangers := range map[string]int{"/v1/contacts": 1, "/mcp": 2} { // of three
+		s := startProgram(t)
+		part := strings.Repeat(" ", 64<<10)
+		s.costs(120, func() {
+			s.attack(300, func(w io.Writer, i int) {
+				key, size := s.secret, 16
+				if i%3 < strangers {
+					key, size = "no-key", 160
+				}
+				fmt.Fprintf(w, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+					"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", path, key, size*len(part))
+				for range size - 1 {
+					_, _ = io.WriteString(w, part)
+				}
+				_, _ = io.WriteString(w, part[1:])
+			})
 		})
-	})
-}
-
-// Strangers send messages of 10 MB to the address of assistants, and clients with a key send messages that stop before their last byte.
-func TestMessagesOfStrangersCostLittleMemory(t *testing.T) {
-	s := startProgram(t)
-	part := strings.Repeat(" ", 64<<10)
-	s.costs(120, func() {
-		s.attack(300, func(w io.Writer, i int) {
-			key, size := "no-key", 160
-			if i%3 == 0 {
-				key, size = s.secret, 16
-			}
-			fmt.Fprintf(w, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-				"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", key, size*len(part))
-			for range size - 1 {
-				_, _ = io.WriteString(w, part)
-			}
-			_, _ = io.WriteString(w, part[1:])
-		})
-	})
+	}
 }
 
 // Strangers open the form of a gift, send forms of 16 KiB that never end, and events of 256 KiB that never end, and read no answer. Someone who gives is answered meanwhile.
