@@ -26,44 +26,6 @@ func query[T any](t *testing.T, database, sql string, args ...any) []T {
 	return assert.Must(pgx.CollectRows(rows, pgx.RowToStructByPos[T]))(t)
 }
 
-func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
-	t.Parallel()
-	database := rig.Database(t)
-	_, keys := newKeys(t, database, 1)
-	nodes := startNodes(t, 2, database, hasty...)
-	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
-	const posts = 64
-	answers := make([]answer, posts)
-	rig.AtOnce(posts, func(i int) {
-		// An email that all share for half of them, a phone for the other; the first carries both.
-		body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Reyes","emails":[{"value":"ana@example.org"}],
-			"phones":[{"value":"+1 617 555 01%02d"}],"tags":["t%d"]}`, i%4, i)
-		var err error
-		if answers[i], err = clients[i%2].send("POST", "/v1/contacts", body); err != nil {
-			t.Error(err)
-		}
-	})
-	merged := 0
-	for _, a := range answers {
-		if a.status != 201 {
-			t.Fatalf("answered with %s", a)
-		}
-		if a.header.Get("X-Contact-Merged") == "true" {
-			merged++
-		}
-	}
-	assert.Equal(t, merged, posts-1, "%v", posts)
-	id := decode[contact](t, answers[0].body).ID
-	for i, c := range clients {
-		assert.Equal(t, len(c.walk(t, "all", 100)), 1, "node %d", i+1)
-		tags := c.contact(t, id).Tags
-		slices.Sort(tags)
-		if tags = slices.Compact(tags); len(tags) != posts {
-			t.Errorf("node %d shows %d of %d tags", i+1, len(tags), posts)
-		}
-	}
-}
-
 func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
 	t.Parallel()
 	database := rig.Database(t)
