@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -137,7 +136,7 @@ func TestAGiftIsRecordedFromThePageOfGifts(t *testing.T) {
 	p.in(".side").click("Gifts")
 	p.click("Record gift")
 	p.fill("Donor", "Carter", "Amount", "9")
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.in("main").click("Record gift")
 	p.sees("Donor matches 1 contact. Choose one.")
 	p.click("Peter Carter peter@example.org")
@@ -178,7 +177,7 @@ func TestAGiftIsThankedFor(t *testing.T) {
 	p.visit(home + "/settings/thanks")
 	p.click("Another gift")
 	p.fill("Text", "Dear {first_name}, thanks for {amout}.")
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.click("Save text")
 	p.sees("has the unknown field {amout}")
 	p.fill("Text", "Dear {first_name}, thanks for {amount}.")
@@ -220,7 +219,7 @@ func TestAForgottenPasswordIsSetAnew(t *testing.T) {
 	stranger.fill("New password", "quite another phrase")
 	stranger.click("Set password and sign in")
 	stranger.sees("Password changed. You were signed out everywhere else.")
-	stranger.expects(http.StatusGone)
+	stranger.expects(410)
 	stranger.visit(link)
 	stranger.sees("It was already used")
 	p.visit("/console/profile")
@@ -257,7 +256,7 @@ func TestAVisitorGivesOnThePageOfACampaign(t *testing.T) {
 	p.holds("other_amount", "12.5")
 	p.fits(320)
 	p.fill("Other amount", "1", "First name", "Otto", "Last name", "Ohne", "Email", "otto@example.org")
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.click("Give now")
 	p.sees("One thing needs your attention.", "The smallest gift here is $5.")
 	if at := p.focused(); at == "nothing" {

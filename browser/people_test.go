@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
@@ -27,8 +26,8 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.click("Create key")
 	p.sees("Copy the key now", "shown only once")
 	secret, example := p.text("#secret"), p.text("#example")
-	status, answer := s.call(secret, http.MethodPost, "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace"}`)
-	if status != http.StatusCreated {
+	status, answer := s.call(secret, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Lovelace"}`)
+	if status != 201 {
 		t.Errorf("a contact: %d %s", status, answer)
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", example).Output()
@@ -38,7 +37,7 @@ func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	p.back()
 	p.doesNotSee(secret)
 	stranger := s.open()
-	stranger.expects(http.StatusGone)
+	stranger.expects(410)
 	stranger.visit(link)
 	stranger.sees("This link no longer works")
 }

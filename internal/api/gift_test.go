@@ -180,7 +180,7 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 	body, currency, amount := d.body(random, n)
 	r := d.request(t, "POST", "/v1/transactions", d.key, body)
 	a := d.send(t, r)
-	if a.status != http.StatusCreated {
+	if a.status != 201 {
 		t.Errorf("%s: %d %s", body, a.status, clip(a.body))
 		return wireGift{}, ""
 	}
@@ -200,7 +200,7 @@ func (d *donations) give(t *testing.T, n int) (wireGift, string) {
 		case random.IntN(4) == 0:
 			change = ""
 		}
-		if b := d.ask(t, method, "/v1/transactions/"+gift.ID+path, d.key, change); b.status == http.StatusOK {
+		if b := d.ask(t, method, "/v1/transactions/"+gift.ID+path, d.key, change); b.status == 200 {
 			a = b
 			gift, err = readGift(a.body)
 		}
@@ -284,37 +284,32 @@ func TestTheNumbersOf1000RandomGiftsAddUp(t *testing.T) {
 // Of many refunds at once, only as many succeed as there is money, and each of the others is told what is left.
 func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
-		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-		gift := idOf(t, s.ask(t, "POST", "/v1/transactions", key, `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`).body)
-		many := func(path, body string) (statuses map[int]int, refused []string) {
+		key := s.anyKey(t)
+		gift := s.make(t, key, "/v1/transactions", `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`)
+		many := func(path, body string) []answer {
 			var requests []*http.Request
 			for range 16 {
 				requests = append(requests, s.request(t, "POST", "/v1/transactions/"+gift+path, key, body))
 			}
-			statuses = map[int]int{}
-			for _, a := range storm(t, s, requests) {
-				if statuses[a.status]++; a.status != http.StatusOK {
-					refused = append(refused, a.body)
-				}
-			}
-			return statuses, refused
+			return storm(t, s, requests)
 		}
 		read := func() wireGift {
 			g := must(readGift(s.ask(t, "GET", "/v1/transactions/"+gift, key, "").body))(t)
 			succeed(t, g.check())
 			return g
 		}
-		statuses, refused := many("/refund", `{"amount":20}`)
-		for _, told := range refused {
-			contains(t, told, "The amount field must not be more than what is left of the gift: 10.")
+		refunds := many("/refund", `{"amount":20}`)
+		equal(t, statuses(refunds), map[int]int{200: 2, 422: 14})
+		for _, a := range refunds {
+			if a.status == 422 {
+				contains(t, a.body, "The amount field must not be more than what is left of the gift: 10.")
+			}
 		}
-		if g := read(); len(g.Transactions) != 3 || statuses[200] != 2 || statuses[422] != 14 {
-			t.Errorf("%v, %+v", statuses, g.Transactions)
-		}
-		statuses, _ = many("/refund/undo", "") // two at once that take all back have one effect
-		if g := read(); len(g.Transactions) != 4 || g.net() != 5000 || statuses[200] != 1 || statuses[422] != 15 {
-			t.Errorf("%v, %+v", statuses, g.Transactions)
-		}
+		equal(t, len(read().Transactions), 3)
+		equal(t, statuses(many("/refund/undo", "")), map[int]int{200: 1, 422: 15}) // two that take all back have one effect
+		g := read()
+		equal(t, len(g.Transactions), 4)
+		equal(t, g.net(), 5000)
 	})
 }
 

@@ -95,7 +95,7 @@ var repeatable = samples(`
 func TestEveryChangeCanBeSentAgain(t *testing.T) {
 	c := must(loadContract())(t)
 	eachEngine(t, func(t *testing.T, s *server) {
-		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		key := s.anyKey(t)
 		left := maps.Clone(repeatable)
 		for _, item := range c.document.Paths.Map() {
 			for method, operation := range item.Operations() {
@@ -149,7 +149,7 @@ func TestEveryOperationNeedsItsPermission(t *testing.T) {
 					got := s.ask(t, method, fill.Replace(request.Target), key, fill.Replace(request.Body))
 					return got.status, got.header.Get("X-Required-Permission")
 				}
-				if got, _ := status(""); got != http.StatusUnauthorized {
+				if got, _ := status(""); got != 401 {
 					t.Errorf("%s %s without a key: %d", method, path, got)
 				}
 				if got, told := status(newKey(t, s.store, account, others...)); got != 403 ||
@@ -174,15 +174,15 @@ var ownIDs = strings.NewReplacer("/contacts/{id}", "/contacts/{id}", "/campaigns
 // repeatableThings makes what the requests of repeatable are about.
 func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 	t.Helper()
-	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`).body)
+	id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`)
 	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
 	s.ask(t, "POST", "/v1/transactions/"+idOf(t, gift.body)+"/refund", key, `{"amount":3}`)
 	voided := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":8,"method":"cash","transacted_at":"2026-01-31"}`)
 	s.ask(t, "POST", "/v1/transactions/"+idOf(t, voided.body)+"/void", key, `{"reason":"Typed twice"}`)
 	plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
-	campaign := idOf(t, s.ask(t, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
-	other := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
-	merged := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	campaign := s.make(t, key, "/v1/campaigns", `{"title":"Gala"}`)
+	other := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
+	merged := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 	merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
 	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", idOf(t, gift.body), "{voided}", idOf(t, voided.body), "{plan}", idOf(t, plan.body), "{campaign}", campaign)
 }
@@ -232,7 +232,7 @@ func postAtOnce(t *testing.T, servers []*server, key string, many int, path, bod
 	}
 	answers := storm(t, servers[0], requests)
 	made := slices.IndexFunc(answers, func(a answer) bool { return a.header.Get("Idempotent-Replayed") == "" })
-	if made < 0 || len(answers) != many || answers[made].status != http.StatusCreated {
+	if made < 0 || len(answers) != many || answers[made].status != 201 {
 		t.Fatalf("%s: of %d answers, number %d made it", path, len(answers), made)
 	}
 	for i, a := range answers {
@@ -254,17 +254,17 @@ func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
 			t.Parallel()
 			var later atomic.Int64
 			s := e.openOptions(t, 1, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })[0]
-			key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+			key := s.anyKey(t)
 			const body = `{"first_name":"Ann","last_name":"Lee"}`
 			ask := func(body string) answer { return s.sendKeyed(t, "daily", "POST", "/v1/contacts", key, body) }
 			first := ask(body)
 			later.Store(int64(24*time.Hour - time.Minute))
 			wantReplay(t, "after almost a day", first, ask(body))
-			equal(t, ask(`{"first_name":"Bob","last_name":"Lee"}`).status, http.StatusUnprocessableEntity,
+			equal(t, ask(`{"first_name":"Bob","last_name":"Lee"}`).status, 422,
 				"another request after almost a day")
 			later.Store(int64(24*time.Hour + time.Second))
 			next := ask(`{"first_name":"Bob","last_name":"Lee"}`)
-			if next.status != http.StatusCreated || next.header.Get("Idempotent-Replayed") != "" || idOf(t, next.body) == idOf(t, first.body) {
+			if next.status != 201 || next.header.Get("Idempotent-Replayed") != "" || idOf(t, next.body) == idOf(t, first.body) {
 				t.Errorf("another request after a day: %d, %v, %s", next.status, next.header, next.body)
 			}
 			wantReplay(t, "the new one", next, ask(`{"first_name":"Bob","last_name":"Lee"}`))
@@ -277,7 +277,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account)
-		id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+		id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 		flip := func() { // damages the contact, and repairs it
 			succeed(t, s.store.DB().Update(t.Context(), account.Number, nil, func(b db.Batch) error {
 				_, err := b.(interface {
@@ -290,10 +290,10 @@ func TestAFailureIsNotKept(t *testing.T) {
 		r := s.keyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
 		response := must(s.client.Do(r))(t)
 		response.Body.Close()
-		equal(t, response.StatusCode, http.StatusInternalServerError, "the status of a damaged contact")
+		equal(t, response.StatusCode, 500, "the status of a damaged contact")
 		flip()
 		first := s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
-		if first.status != http.StatusOK || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {
+		if first.status != 200 || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {
 			t.Errorf("after the repair: %d, %v, %s", first.status, first.header, first.body)
 		}
 		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
@@ -303,10 +303,10 @@ func TestAFailureIsNotKept(t *testing.T) {
 // Large bodies and answers are replayed completely, in chunks or not.
 func TestALargeAnswerIsReplayedWhole(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
-		key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
+		key := s.anyKey(t)
 		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","addresses":%s}`, wideAddresses(90))
 		first := s.sendKeyed(t, "large", "POST", "/v1/contacts", key, body)
-		if first.status != http.StatusCreated || len(first.body) < 80_000 {
+		if first.status != 201 || len(first.body) < 80_000 {
 			t.Fatalf("%d, %d bytes", first.status, len(first.body))
 		}
 		chunked := s.keyed(t, "large", "POST", "/v1/contacts", key, body)

@@ -314,7 +314,7 @@ func (g *stage) playStep(t *testing.T, s step) {
 	if s.keep != "" {
 		g.vars[s.keep] = idOf(t, got.body)
 	}
-	if r.Method == http.MethodHead {
+	if r.Method == "HEAD" {
 		g.compareWithGet(t, s, got)
 	}
 }
@@ -346,9 +346,9 @@ func (g *stage) wantFound(t *testing.T, s step, body string) {
 // compareWithGet checks that HEAD says what GET would answer.
 func (g *stage) compareWithGet(t *testing.T, s step, head answer) {
 	t.Helper()
-	s.method = http.MethodGet
+	s.method = "GET"
 	get := g.send(t, g.newRequest(t, s))
-	if get.status == http.StatusMethodNotAllowed {
+	if get.status == 405 {
 		return
 	}
 	for _, name := range []string{"Content-Type", "Content-Length"} {

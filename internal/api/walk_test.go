@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -18,7 +17,7 @@ type population struct {
 
 func newPopulation(t *testing.T, s *server, size int) *population {
 	t.Helper()
-	p := &population{server: s, key: newKey(t, s.store, newAccount(t, s.store, "main", ""))}
+	p := &population{server: s, key: s.anyKey(t)}
 	for range size {
 		p.active = append(p.active, p.create(t))
 	}
@@ -40,7 +39,7 @@ func (p *population) create(t testing.TB) string {
 
 func (p *population) change(t testing.TB, method, path string) {
 	t.Helper()
-	equal(t, p.ask(t, method, path, p.key, "").status, http.StatusOK, "%s %s: the status", method, path)
+	equal(t, p.ask(t, method, path, p.key, "").status, 200, "%s %s: the status", method, path)
 }
 
 // walk follows links.next until it is null, calls before before each request, and returns the ids of each page.
@@ -51,7 +50,7 @@ func (p *population) walk(t *testing.T, scope string, perPage int, before func()
 		before()
 		a := p.ask(t, "GET", next, p.key, "")
 		page := pageOf(t, a.body)
-		equal(t, a.status, http.StatusOK, "%s: the status", next)
+		equal(t, a.status, 200, "%s: the status", next)
 		equal(t, page.Meta.CurrentPage, number, "%s: the status", next)
 		var ids []string
 		for _, c := range page.Data {

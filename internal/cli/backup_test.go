@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "backups")
 	_, key := newKey(t, data)
 	first := serve(t, data)
-	first.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
+	first.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
 	first.stop()
 	metric := func(p *process, name string) string {
 		for line := range strings.Lines(p.scrape()) {
@@ -73,7 +72,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	says(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
 	back := serve(t, from)
 	back.client = p.client // trusts the authority of the server that was backed up
-	contains(t, string(back.call(key, http.StatusOK, "GET", "/v1/contacts", "").body), "King",
+	contains(t, string(back.call(key, 200, "GET", "/v1/contacts", "").body), "King",
 		"the restored server answers")
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -47,7 +46,7 @@ func copyMovesAService(t *testing.T, e engine) {
 	data, account, key := copySource(t)
 	there, back := e.place(t), filepath.Join(t.TempDir(), "new")
 	source := serve(t, data) // it may continue
-	want := source.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
+	want := source.call(key, 200, "GET", "/v1/contacts?per_page=3", "").body
 	stdout, stderr := says(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from", "sqlite:"+data, "--to", there)
 	for _, line := range []string{
 		"TABLE               ROWS\ncontact             5\n", "\naccount             1\nAccounts: 1. Rows and checksums are the same on both sides.\n",
@@ -70,7 +69,7 @@ func copyMovesAService(t *testing.T, e engine) {
 		t.Errorf("%d lines were printed, and the report is %+v", lines, report)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {
-		got := p.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
+		got := p.call(key, 200, "GET", "/v1/contacts?per_page=3", "").body
 		if got = bytes.ReplaceAll(got, []byte(p.url), []byte(source.url)); !bytes.Equal(got, want) {
 			t.Errorf("the copy answers\n%s\nwant\n%s", got, want)
 		}

@@ -31,21 +31,21 @@ func outOfFileDescriptors(t *testing.T, e engine) {
 	_, key := newKey(t, data)
 	p := launchServer(t, data)
 	const clients = 16
-	p.together(clients, func() { p.call("", http.StatusOK, "GET", "/healthz", "") }) // their connections stay open
+	p.together(clients, func() { p.call("", 200, "GET", "/healthz", "") }) // their connections stay open
 	p.limitFiles(3)
 	p.together(clients, func() {
 		for range 20 {
 			a, err := p.send(key, "GET", "/v1/contacts", "")
-			if err != nil || a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
+			if err != nil || a.status != 200 && a.status != 503 {
 				t.Errorf("%s, %v", a, err)
 			}
-			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+			if a.status == 503 && a.header.Get("Retry-After") == "" {
 				t.Errorf("%s does not say when to come back", a)
 			}
 		}
 	})
 	p.limitFiles(4096)
-	p.together(clients, func() { p.call(key, http.StatusOK, "GET", "/v1/contacts", "") })
+	p.together(clients, func() { p.call(key, 200, "GET", "/v1/contacts", "") })
 }
 
 // together does something this many times at once.
@@ -83,7 +83,7 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 	p := serveWithFiles(t, data, "ulimit -n 100")
 	contains(t, p.stderr.String(), "allowed=50 asked=2000",
 		"the log does not tell that fewer connections are allowed")
-	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
+	p.call("", 200, "GET", "/healthz", "") // its connection stays open
 	refused := 0
 	for range 80 {
 		conn := must(net.Dial("tcp", p.addr()))(t)
@@ -91,7 +91,7 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all clients are told
+		if err != nil || response.StatusCode == 503 { // not all clients are told
 			refused++
 		}
 		if err == nil {
@@ -99,6 +99,6 @@ func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
 		}
 	}
 	equal(t, refused, 31)
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	p.call(key, 201, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
+	p.call(key, 200, "GET", "/v1/contacts", "")
 }

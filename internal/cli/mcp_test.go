@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,11 +113,11 @@ func TestAnAssistantStartsWithoutItsServer(t *testing.T) {
 func TestTheServerAnswersAssistantsUnlessItIsToldNotTo(t *testing.T) {
 	t.Parallel()
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	for mode, status := range map[string]int{"on": http.StatusOK, "off": http.StatusNotFound} {
+	for mode, status := range map[string]int{"on": 200, "off": 404} {
 		data := t.TempDir()
 		p := serve(t, data, "--mcp", mode)
 		_, key := newKey(t, data)
-		answer := p.call(key, status, http.MethodPost, "/mcp", message, "Accept", "application/json, text/event-stream")
+		answer := p.call(key, status, "POST", "/mcp", message, "Accept", "application/json, text/event-stream")
 		equal(t, strings.Contains(string(answer.body), "find_contacts"), (mode == "on"),
 			"%s: %.200s", mode, answer.body)
 	}

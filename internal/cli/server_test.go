@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -77,7 +76,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	data := e.data(t)
 	p := serve(t, data)
 	account, key := newKey(t, data)
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "") // immediately
+	p.call(key, 200, "GET", "/v1/contacts", "") // immediately
 	in := func(args ...string) string { return result(t, append(args, "--data", data)...) }
 
 	type keyLine struct {
@@ -90,15 +89,15 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	p.waitFor("the last use of the key", func() bool { return listed()[0].LastUsed != nil })
 
 	limited := in("key", "create", "--account", account, "--name", "Limited", "--permission", "campaigns:read", "--expires", "1h")
-	p.call(limited, http.StatusOK, "GET", "/v1/campaigns", "")
-	p.call(limited, http.StatusForbidden, "GET", "/v1/contacts", "")
+	p.call(limited, 200, "GET", "/v1/campaigns", "")
+	p.call(limited, 403, "GET", "/v1/contacts", "")
 
 	for _, goal := range []string{"100", "250.5"} {
 		file := write(t, "campaigns.json", `[{"title":"Seen at once","slug":"seen","type":"event","goal":`+goal+`,"event":{"start_at":"2027-01-31 18:00:00"}}]`)
 		in("campaign", "import", "--account", account, file)
 		fromAPI := decode[struct {
 			Data []map[string]any `json:"data"`
-		}](t, p.call(key, http.StatusOK, "GET", "/v1/campaigns", "").body).Data
+		}](t, p.call(key, 200, "GET", "/v1/campaigns", "").body).Data
 		fromCLI := decode[[]map[string]any](t, []byte(in("campaign", "list", "--account", account, "--json", "--base-url", p.url)))
 		if len(fromAPI) != 1 || fmt.Sprint(fromAPI[0]["goal"]) != goal {
 			t.Errorf("the server lists %v, want the goal %s", fromAPI, goal)
@@ -111,7 +110,7 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	for _, over := range []string{key, limited} {
 		p.waitFor("the keys to end", func() bool {
 			a, err := p.send(over, "GET", "/v1/campaigns", "")
-			return err == nil && a.status == http.StatusUnauthorized
+			return err == nil && a.status == 401
 		})
 	}
 }
@@ -131,7 +130,7 @@ func commandsAndRequestsTogether(t *testing.T, e engine) {
 		group.Go(func() {
 			for i := range requests {
 				a, err := p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d %d"}`, w, i))
-				if err != nil || a.status != http.StatusCreated {
+				if err != nil || a.status != 201 {
 					t.Errorf("create: %v %v", a, err)
 				}
 			}
@@ -171,10 +170,10 @@ func TestASecondServerIsRefused(t *testing.T) {
 	want := fmt.Sprintf("donorbook: another server (process %d) is using the data directory %s", first.cmd.Process.Pid, data)
 	says(t, exitFailed, want, servingOn(data, nil)...)
 	says(t, exitFailed, want, servingOn(data, []string{"--demo"})...)
-	first.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	first.call(key, 200, "GET", "/v1/contacts", "")
 	first.kill()
 	next := serve(t, data)
-	next.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	next.call(key, 200, "GET", "/v1/contacts", "")
 	next.stop()
 	checkIntegrity(t, data)
 }
@@ -219,7 +218,7 @@ func stopFinishesRequests(t *testing.T, e engine) {
 			if err != nil {
 				return
 			}
-			equal(t, a.status, http.StatusCreated, "%s", a)
+			equal(t, a.status, 201, "%s", a)
 			acknowledged.Add(1)
 		}
 	})
@@ -235,7 +234,7 @@ func stopFinishesRequests(t *testing.T, e engine) {
 	})
 	for _, h := range conns {
 		must(io.WriteString(h.conn, h.rest))(t)
-		equal(t, readAnswer(t, h.conn).status, http.StatusCreated,
+		equal(t, readAnswer(t, h.conn).status, 201,
 			"a request that was in flight when the server was told to stop")
 	}
 	p.ended(exitOK)
@@ -257,7 +256,7 @@ func TestStopDelay(t *testing.T) {
 	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := launchServer(t, data, "--stop-delay", "24h", "--metrics-listen", "127.0.0.1:0")
-	p.call("", http.StatusOK, "GET", "/readyz", "")
+	p.call("", 200, "GET", "/readyz", "")
 	if told, code := p.health(); code != exitOK || told != "ready\n" {
 		t.Errorf("donorbook health: exit %d, %s", code, told)
 	}
@@ -265,10 +264,10 @@ func TestStopDelay(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	p.waitFor("/readyz to say no", func() bool {
 		a, err := p.send("", "GET", "/readyz", "")
-		return err == nil && a.status == http.StatusServiceUnavailable
+		return err == nil && a.status == 503
 	})
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
-	p.call("", http.StatusOK, "GET", "/healthz", "")
+	p.call(key, 200, "GET", "/v1/contacts", "")
+	p.call("", 200, "GET", "/healthz", "")
 	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "503 Service Unavailable") || !strings.Contains(told, "The service is stopping.") {
 		t.Errorf("donorbook health while it stops: exit %d, %s", code, told)
 	}
@@ -293,23 +292,23 @@ func TestFullDisk(t *testing.T) {
 	acknowledged := 0
 	for i := 0; ; i++ {
 		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255))))(t)
-		if a.status == http.StatusServiceUnavailable {
+		if a.status == 503 {
 			equal(t, string(a.body), `{"message":"The service is temporarily unavailable. Please try again."}`,
 				"a full disk is told as %s", a)
 			break
 		}
-		if acknowledged++; a.status != http.StatusCreated || acknowledged > 5000 {
+		if acknowledged++; a.status != 201 || acknowledged > 5000 {
 			t.Fatalf("the disk is never full: %s", a)
 		}
 	}
 	equal(t, len(p.contacts(key, "all")), acknowledged)
 	p.waitFor("/readyz to say that nothing can be written", func() bool {
 		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be space for a small contact
-		if err == nil && a.status == http.StatusCreated {
+		if err == nil && a.status == 201 {
 			acknowledged++
 		}
 		ready, err := p.send("", "GET", "/readyz", "")
-		return err == nil && ready.status == http.StatusServiceUnavailable
+		return err == nil && ready.status == 503
 	})
 	p.stop()
 	empty := t.TempDir()
