@@ -42,11 +42,11 @@ func TestGoalsAreJudged(t *testing.T) {
 	b := small(t)
 	b.figures = map[string][]float64{"ours us": {20, 40}, "other us": {10, 10}, "memory MB": {50, 60}, "short us": {20}}
 	for want, g := range map[string]goal{
-		"0.38x [0.25..0.50], at least 0.30x, met":            {limit: 0.3, ours: "ours us", other: "other us"},
-		"0.38x [0.25..0.50], at least 0.40x, **not met**":    {limit: 0.4, ours: "ours us", other: "other us"},
-		"3.00x [2.00..4.00], at most 3.00x, met":             {atMost: true, limit: 3, ours: "ours us", other: "other us"},
-		"55.0 MB [50.0..60.0], at most 45.0 MB, **not met**": {atMost: true, limit: 45, ours: "memory MB"},
-		"-, at most 3.00x, not measured":                     {atMost: true, limit: 3, ours: "ours us", other: "short us"},
+		"0.38x [0.25..0.50], at least 0.30x, met":            {Limit: 0.3, Ours: "ours us", Other: "other us"},
+		"0.38x [0.25..0.50], at least 0.40x, **not met**":    {Limit: 0.4, Ours: "ours us", Other: "other us"},
+		"3.00x [2.00..4.00], at most 3.00x, met":             {AtMost: true, Limit: 3, Ours: "ours us", Other: "other us"},
+		"55.0 MB [50.0..60.0], at most 45.0 MB, **not met**": {AtMost: true, Limit: 45, Ours: "memory MB"},
+		"-, at most 3.00x, not measured":                     {AtMost: true, Limit: 3, Ours: "ours us", Other: "short us"},
 	} {
 		if row := g.row(b); strings.Join(row[2:5], ", ") != want {
 			t.Errorf("got %q, want %q", row[2:5], want)
@@ -67,8 +67,8 @@ func TestEveryGoalHasItsFigures(t *testing.T) {
 	b.derive()
 	seen := make(map[string]bool)
 	for _, g := range b.goals() {
-		if seen[g.number] = true; len(b.values(g)) == 0 {
-			t.Errorf("goal %s, %s, is not measured", g.number, g.words)
+		if seen[g.Number] = true; len(b.values(g)) == 0 {
+			t.Errorf("goal %s, %s, is not measured", g.Number, g.Words)
 		}
 	}
 	assert.Equal(t, len(seen), 12)
