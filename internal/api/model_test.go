@@ -181,7 +181,7 @@ func (m *machine) create(r *rapid.T) {
 	if a.status != 201 || a.header.Get("X-Contact-Merged") != "" {
 		r.Fatalf("%s\nshould be new, but is %d %s", in.json(), a.status, a.body)
 	}
-	c.id = contactOf(m.t, a.body).ID
+	c.id = must(strconv.ParseInt(idOf(m.t, a.body), 10, 64))(r)
 	if n := len(account.contacts); n > 0 && c.id <= account.contacts[n-1].id {
 		r.Fatalf("the id %d does not ascend", c.id)
 	}

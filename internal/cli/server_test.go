@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -113,51 +112,6 @@ func commandsBesideAServer(t *testing.T, e engine) {
 			return err == nil && a.status == 401
 		})
 	}
-}
-
-// TestCommandsAndRequestsTogether: with many writers, some of them commands in another process, no write is lost.
-func TestCommandsAndRequestsTogether(t *testing.T) {
-	eachEngine(t, commandsAndRequestsTogether)
-}
-
-func commandsAndRequestsTogether(t *testing.T, e engine) {
-	data := e.data(t)
-	account, key := newKey(t, data)
-	p := launchServer(t, data, "--rate-limit", "0")
-	const writers, requests, lines = 3, 20, 2
-	var group sync.WaitGroup
-	for w := range writers {
-		group.Go(func() {
-			for i := range requests {
-				a, err := p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d %d"}`, w, i))
-				if err != nil || a.status != 201 {
-					t.Errorf("create: %v %v", a, err)
-				}
-			}
-		})
-		group.Go(func() {
-			for i := range lines {
-				name := fmt.Sprintf("%d-%d", w, i)
-				for _, line := range [][]string{
-					{"account", "create", "--name", name, "--parent", account},
-					{"key", "create", "--name", name, "--account", account},
-					{"campaign", "create", "--title", name, "--account", account},
-				} {
-					says(t, exitOK, "", append(line, "--data", data)...)
-				}
-			}
-		})
-	}
-	group.Wait()
-	equal(t, len(p.contacts(key, "active")), writers*requests)
-	for what, want := range map[string]int{
-		"account list": 1 + writers*lines, "key list --account " + account: 1 + writers*lines, "campaign list --account " + account: writers * lines,
-	} {
-		list := decode[[]json.RawMessage](t, []byte(result(t, append(strings.Fields(what), "--data", data, "--json")...)))
-		equal(t, len(list), want, "%s", what)
-	}
-	p.stop()
-	checkIntegrity(t, data)
 }
 
 // TestASecondServerIsRefused: only one server can use a SQLite data directory, alongside any number of commands. After kill -9
