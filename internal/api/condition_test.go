@@ -126,3 +126,27 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 		contains(t, got.body, "another-slug", "the gift after its campaign has got another slug")
 	})
 }
+
+// A create that is merged tells the tag of what it was merged into, and a change that met its condition the first time is
+// answered again.
+func TestConditionsOfAContact(t *testing.T) {
+	eachEngine(t, func(t *testing.T, s *server) {
+		key := s.anyKey(t)
+		const ann = `{"first_name":"Ann","last_name":"Lee","emails":["ann@lee.example"]`
+		path := "/v1/contacts/" + s.make(t, key, "/v1/contacts", ann+"}")
+		merged := s.checked(t, "POST", "/v1/contacts", key, ann+`,"company":"New"}`)
+		equal(t, merged.header.Get("X-Contact-Merged"), "true")
+		tag := s.checked(t, "GET", path, key, "").header.Get("ETag")
+		equal(t, merged.header.Get("ETag"), tag)
+		keyed := func() answer {
+			return s.checked(t, "PATCH", path, key, `{"title":"Dr"}`, "If-Match", tag, "Idempotency-Key", "k")
+		}
+		first := keyed()
+		equal(t, first.status, 200)
+		wantReplay(t, "a conditional change", first, keyed())
+		changed := first.header.Get("ETag")
+		equal(t, s.checked(t, "POST", path+"/activities", key, `{"note":"x"}`, "If-Match", changed).status, 201)
+		equal(t, s.checked(t, "DELETE", path, key, "", "If-Match", changed).status, 412, "after a note")
+		equal(t, s.checked(t, "DELETE", path, key, "", "If-Match", "*").status, 200)
+	})
+}

@@ -6,19 +6,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"donorbook/internal/api"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/rig/rows"
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
-	"donorbook/internal/web"
 )
 
 // FuzzHTTP sends anything that net/http would let through: the server never fails, errors are always JSON, and every status is
@@ -158,22 +155,4 @@ func TestAFailureSaysNothingAboutTheInside(t *testing.T) {
 			checkContract(t, r, got)
 		}
 	}
-}
-
-// The server's metrics count every contact that is created or merged, and nothing else.
-func TestCreatesAreCounted(t *testing.T) {
-	s := openStore(t)
-	var outcomes []bool
-	rest := api.New(s, api.Options{Region: "US", Created: func(merged bool) { outcomes = append(outcomes, merged) }})
-	handler := (&web.Plumbing{Log: slog.New(slog.DiscardHandler)}).Wrap(rest.Serve)
-	key := newKey(t, s, newAccount(t, s, "main", ""))
-	for _, body := range []string{
-		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`, `{"first_name":"Ann"}`,
-		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`, `{"first_name":"Ann","last_name":"Lee"}`,
-	} {
-		r := httptest.NewRequest("POST", "/v1/contacts", strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer "+key)
-		handler.ServeHTTP(httptest.NewRecorder(), r)
-	}
-	equal(t, fmt.Sprint(outcomes), "[false true false]", "the outcomes")
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,30 +247,6 @@ func postAtOnce(t *testing.T, servers []*server, key string, many int, path, bod
 	return idOf(t, answers[made].body)
 }
 
-func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
-	for _, e := range engines {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			var later atomic.Int64
-			s := e.openOptions(t, 1, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })[0]
-			key := s.anyKey(t)
-			const body = `{"first_name":"Ann","last_name":"Lee"}`
-			ask := func(body string) answer { return s.sendKeyed(t, "daily", "POST", "/v1/contacts", key, body) }
-			first := ask(body)
-			later.Store(int64(24*time.Hour - time.Minute))
-			wantReplay(t, "after almost a day", first, ask(body))
-			equal(t, ask(`{"first_name":"Bob","last_name":"Lee"}`).status, 422,
-				"another request after almost a day")
-			later.Store(int64(24*time.Hour + time.Second))
-			next := ask(`{"first_name":"Bob","last_name":"Lee"}`)
-			if next.status != 201 || next.header.Get("Idempotent-Replayed") != "" || idOf(t, next.body) == idOf(t, first.body) {
-				t.Errorf("another request after a day: %d, %v, %s", next.status, next.header, next.body)
-			}
-			wantReplay(t, "the new one", next, ask(`{"first_name":"Bob","last_name":"Lee"}`))
-		})
-	}
-}
-
 // A server error decides nothing: the same request runs again when the server works.
 func TestAFailureIsNotKept(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
@@ -297,20 +272,5 @@ func TestAFailureIsNotKept(t *testing.T) {
 			t.Errorf("after the repair: %d, %v, %s", first.status, first.header, first.body)
 		}
 		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
-	})
-}
-
-// Large bodies and answers are replayed completely, in chunks or not.
-func TestALargeAnswerIsReplayedWhole(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *server) {
-		key := s.anyKey(t)
-		body := fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","addresses":%s}`, wideAddresses(90))
-		first := s.sendKeyed(t, "large", "POST", "/v1/contacts", key, body)
-		if first.status != 201 || len(first.body) < 80_000 {
-			t.Fatalf("%d, %d bytes", first.status, len(first.body))
-		}
-		chunked := s.keyed(t, "large", "POST", "/v1/contacts", key, body)
-		chunked.ContentLength = -1
-		wantReplay(t, "in chunks", first, s.send(t, chunked))
 	})
 }

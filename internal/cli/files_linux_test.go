@@ -8,11 +8,12 @@ import (
 	"net/http"
 	"os"
 	"regexp"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 	"unsafe"
+
+	"donorbook/internal/rig"
 )
 
 // limitFiles limits the file descriptors of a process; it keeps those that it has.
@@ -31,9 +32,9 @@ func outOfFileDescriptors(t *testing.T, e engine) {
 	_, key := newKey(t, data)
 	p := launchServer(t, data)
 	const clients = 16
-	p.together(clients, func() { p.call("", 200, "GET", "/healthz", "") }) // their connections stay open
+	rig.AtOnce(clients, func(int) { p.call("", 200, "GET", "/healthz", "") }) // their connections stay open
 	p.limitFiles(3)
-	p.together(clients, func() {
+	rig.AtOnce(clients, func(int) {
 		for range 20 {
 			a, err := p.send(key, "GET", "/v1/contacts", "")
 			if err != nil || a.status != 200 && a.status != 503 {
@@ -45,16 +46,7 @@ func outOfFileDescriptors(t *testing.T, e engine) {
 		}
 	})
 	p.limitFiles(4096)
-	p.together(clients, func() { p.call(key, 200, "GET", "/v1/contacts", "") })
-}
-
-// together does something this many times at once.
-func (p *process) together(times int, do func()) {
-	var group sync.WaitGroup
-	for range times {
-		group.Go(do)
-	}
-	group.Wait()
+	rig.AtOnce(clients, func(int) { p.call(key, 200, "GET", "/v1/contacts", "") })
 }
 
 // serveWithFiles starts a server in a shell that limits its file descriptors.
