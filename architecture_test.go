@@ -89,7 +89,7 @@ cmd/donorbook: cli
 client:
 
 # makes the reference page of the API; no part of the program
-internal/reference:
+internal/reference: rig/rows
 
 # for tests alone
 internal/pay/stripetest:

@@ -23,20 +23,3 @@ func statuses(answers []answer) map[int]int {
 	}
 	return counts
 }
-
-func TestConcurrentRateLimitHoldsForRequestsAtOnce(t *testing.T) {
-	s := newServer(t, openStore(t), settings{rateLimit: 10})
-	key := s.anyKey(t)
-	var requests []*http.Request
-	for range 30 {
-		requests = append(requests, s.request(t, "GET", "/v1/contacts", key, ""))
-	}
-	answers, remaining := storm(t, s, requests), map[string]bool{}
-	for _, a := range answers {
-		if a.status == 200 {
-			remaining[a.header.Get("X-RateLimit-Remaining")] = true
-		}
-	}
-	equal(t, statuses(answers), map[int]int{200: 10, 429: 20})
-	equal(t, len(remaining), 10, "what remained was told as %v", remaining)
-}

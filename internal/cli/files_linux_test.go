@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"regexp"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 
 	"donorbook/internal/rig"
@@ -65,32 +60,4 @@ func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
 		t.Errorf("the soft limit is low:\n%s", limits)
 	}
-}
-
-// No matter how many connections clients open, the server has file descriptors left for its database.
-func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	_, key := newKey(t, data)
-	p := serveWithFiles(t, data, "ulimit -n 100")
-	contains(t, p.stderr.String(), "allowed=50 asked=2000",
-		"the log does not tell that fewer connections are allowed")
-	p.call("", 200, "GET", "/healthz", "") // its connection stays open
-	refused := 0
-	for range 80 {
-		conn := must(net.Dial("tcp", p.addr()))(t)
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || response.StatusCode == 503 { // not all clients are told
-			refused++
-		}
-		if err == nil {
-			response.Body.Close()
-		}
-	}
-	equal(t, refused, 31)
-	p.call(key, 201, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
-	p.call(key, 200, "GET", "/v1/contacts", "")
 }

@@ -20,9 +20,8 @@ import (
 	"time"
 
 	"donorbook/client"
+	"donorbook/internal/rig/rows"
 )
-
-const httpsOnly = `{"message":"This service only answers over HTTPS."}`
 
 func TestTLSAuto(t *testing.T) {
 	t.Parallel()
@@ -74,34 +73,21 @@ func TestTLSOff(t *testing.T) {
 	if told, code := p.health("--tls", "off"); code != exitOK {
 		t.Errorf("donorbook health: exit %d, %s", code, told)
 	}
-	for _, c := range []struct {
-		name, from string
-		headers    []string
-		status     int
-	}{
-		{"loopback", "127.0.0.1", nil, 200},
-		{"a stranger who says https", "127.0.0.1", []string{"X-Forwarded-Proto", "https"}, 400},
-		{"the proxy says https", "127.0.0.2", []string{"X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"}, 200},
-		{"the proxy says http", "127.0.0.2", []string{"X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"}, 400},
-		{"the proxy says nothing about the scheme", "127.0.0.2", []string{"X-Forwarded-For", "203.0.113.9"}, 400},
-	} {
+	for _, c := range rows.Of[struct {
+		From    string
+		Headers []string
+		Status  int
+		Says    string
+	}](`
+		127.0.0.1  ""                                                        200  "first":"http://
+		127.0.0.1  X-Forwarded-Proto https                                   400  This service only answers over HTTPS.
+		127.0.0.2  X-Forwarded-Proto https X-Forwarded-For 203.0.113.9       200  "first":"https://
+		127.0.0.2  X-Forwarded-For 203.0.113.9                               400  This service only answers over HTTPS.
+	`) {
 		p.client = &http.Client{Transport: &http.Transport{
-			DisableKeepAlives: true, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.from)}}).DialContext,
+			DisableKeepAlives: true, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.From)}}).DialContext,
 		}}
-		a, err := p.send(key, "GET", "/v1/contacts", "", c.headers...)
-		if err != nil || a.status != c.status {
-			t.Errorf("%s: %v %v, want %d", c.name, a, err, c.status)
-			continue
-		}
-		if c.status == 400 && string(a.body) != httpsOnly {
-			t.Errorf("%s: %s", c.name, a)
-		}
-		if c.status == 200 {
-			scheme := map[string]string{"127.0.0.1": "http://", "127.0.0.2": "https://"}[c.from]
-			if first := decode[contactPage](t, a.body).Links.First; !strings.HasPrefix(first, scheme) {
-				t.Errorf("%s: the links are %s", c.name, first)
-			}
-		}
+		contains(t, string(p.call(key, c.Status, "GET", "/v1/contacts", "", c.Headers...).body), c.Says, "%v", c)
 	}
 }
 

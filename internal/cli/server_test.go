@@ -2,21 +2,15 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"donorbook/client"
 )
 
 // TestServeLeavesNothingRunning is not parallel: the goroutines of other tests would look like a leak.
@@ -152,55 +146,6 @@ func (p *process) hold(n int, key string) (held []heldRequest) {
 		return strings.Contains(p.scrape(), fmt.Sprintf("donorbook_http_requests_in_flight %d\n", n))
 	})
 	return held
-}
-
-// TestStopFinishesRequests: on SIGTERM the server answers the requests in flight and accepts no new connections, and nothing that
-// was acknowledged is lost.
-func TestStopFinishesRequests(t *testing.T) { eachEngine(t, stopFinishesRequests) }
-
-func stopFinishesRequests(t *testing.T, e engine) {
-	data := e.data(t)
-	_, key := newKey(t, data)
-	p := launchServer(t, data, "--rate-limit", "0", "--metrics-listen", "127.0.0.1:0")
-	const held = 5
-	conns := p.hold(held, key)
-	var acknowledged atomic.Int64
-	var busy sync.WaitGroup
-	busy.Go(func() {
-		for {
-			a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
-			if err != nil {
-				return
-			}
-			equal(t, a.status, 201, "%s", a)
-			acknowledged.Add(1)
-		}
-	})
-	p.waitFor("some writes", func() bool { return acknowledged.Load() > 10 || t.Failed() })
-	p.signal(syscall.SIGTERM)
-	busy.Wait()
-	p.waitFor("the port to close", func() bool {
-		conn, err := net.Dial("tcp", p.addr())
-		if err == nil {
-			conn.Close()
-		}
-		return err != nil
-	})
-	for _, h := range conns {
-		must(io.WriteString(h.conn, h.rest))(t)
-		equal(t, readAnswer(t, h.conn).status, 201,
-			"a request that was in flight when the server was told to stop")
-	}
-	p.ended(exitOK)
-	if !strings.Contains(p.stderr.String(), "msg=stopped") || !setUpLink.MatchString(p.stdout.String()) {
-		t.Errorf("stdout %q, stderr\n%s", &p.stdout, &p.stderr)
-	}
-	isHeld := func(c client.Contact) bool { return !slices.Contains(c.Tags, "held") }
-	all := serve(t, data).contacts(key, "all")
-	sent := int(acknowledged.Load())
-	if n := len(slices.DeleteFunc(slices.Clone(all), isHeld)); n != held || len(all) < held+sent || len(all) > held+sent+1 {
-		t.Errorf("of %d contacts %d were in flight, and %d others were acknowledged", len(all), n, sent)
-	}
 }
 
 // TestStopDelay: /readyz tells a load balancer to send no more requests, while the server still answers all of them. A person who
