@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -273,4 +274,26 @@ func TestAFailureIsNotKept(t *testing.T) {
 		}
 		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
 	})
+}
+
+func TestAfter24HoursAnIdempotencyKeyIsNew(t *testing.T) {
+	for _, e := range engines {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel()
+			var later atomic.Int64
+			s := e.openOptions(t, 1, func() time.Time { return time.Now().Add(time.Duration(later.Load())) })[0]
+			key := s.anyKey(t)
+			const ann, bob = `{"first_name":"Ann","last_name":"Lee"}`, `{"first_name":"Bob","last_name":"Lee"}`
+			ask := func(body string) answer { return s.sendKeyed(t, "daily", "POST", "/v1/contacts", key, body) }
+			first := ask(ann)
+			later.Store(int64(24*time.Hour - time.Minute))
+			wantReplay(t, "after almost a day", first, ask(ann))
+			equal(t, ask(bob).status, 422, "another request after almost a day")
+			later.Store(int64(24*time.Hour + time.Second))
+			next := ask(bob)
+			equal(t, next.status, 201)
+			equal(t, next.header.Get("Idempotent-Replayed"), "")
+			wantReplay(t, "the new one", next, ask(bob))
+		})
+	}
 }
