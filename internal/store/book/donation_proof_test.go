@@ -444,21 +444,6 @@ func TestNothingBeginsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// Who has begun to pay may finish: the money counts for the campaign, even where it was closed or ended meanwhile.
-func TestACampaignThatIsClosedTakesWhatWasBegun(t *testing.T) {
-	shop := newShop(t)
-	d, session := shop.give(wish(1))
-	shop.campaign = updateCampaign(t, shop.Book, shop.Account, shop.campaign.ID,
-		`{"title":"Clean Water","status":"closed","end_at":"2026-01-01 00:00:00"}`)
-	rejects(t, "a campaign that is")(shop.begin(shop.Book, wish(2)))
-	shop.stripe.Pay(session, stripetest.Card)
-	shop.stripe.Fees()
-	shop.arrive()
-	expect(t, "the gift is", "true", must(shop.GiftRecord(t.Context(), shop.Number,
-		shop.look(d.ID).Gift))(t).Campaign == shop.campaign.ID)
-	shop.sound()
-}
-
 // What strangers have begun and not paid is bounded.
 func TestOpenDonationsAreBounded(t *testing.T) {
 	shop := newShop(t)
@@ -495,20 +480,6 @@ func TestTheKeyOfAProviderIsNotInTheDatabase(t *testing.T) {
 	if _, err := shop.Connection(t.Context(), other.Number); errors.Is(err, crm.ErrNotFound) {
 		t.Error(err)
 	}
-}
-
-// A relay that takes no mail holds up no money: the gift is in the books, and its mail waits.
-func TestAGiftIsSafeWhileNoMailIsTaken(t *testing.T) {
-	shop := newShop(t)
-	w := wish(1)
-	w.Email = "later@example.org"
-	d := shop.paid(w)
-	expect(t, "were taken, and the donation is", "0 paid", len(shop.mails(w.Email)), shop.look(d.ID).State)
-	if waiting, err := shop.RecentMails(t.Context(), shop.Number, 10); err != nil || len(waiting) != 1 ||
-		waiting[0].To != w.Email {
-		t.Errorf("there are the mails %+v, %v", waiting, err)
-	}
-	shop.sound()
 }
 
 // sqlCopies are copies of a donation, each a second older than the one before.

@@ -476,61 +476,6 @@ func TestAGiftHasAHistory(t *testing.T) {
 	}
 }
 
-// A gift that moves to another contact cannot stay a gift of the first contact's plan.
-func TestAGiftLeavesItsPlanBeforeItsContact(t *testing.T) {
-	s := newBook(t)
-	account := newAccount(t, s)
-	ana, ben := create(t, s, account.Number, `{"first_name":"Ana","last_name":"B"}`).ID, create(t, s,
-		account.Number, `{"first_name":"Ben","last_name":"B"}`).ID
-	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
-		`{"contact_id":%d,"amount":5,"method":"cash","frequency":"monthly"}`, ana)))
-	if err == nil {
-		err = in.Validate(faults, true, "US", time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
-	gift := must(s.CreateGift(t.Context(), account.Number,
-		giftInput(t, fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":5,"method":"cash","transacted_at":"2025-01-01"}`, ana, plan.Code), true, time.Now())))(t)
-	move := fmt.Sprintf(`{"contact_id":%d}`, ben)
-	_, err = s.UpdateGift(t.Context(), account.Number, gift.Code, giftInput(t, move, false, time.Now()))
-	if err == nil || !strings.Contains(err.Error(), "the contact of the gift's plan") {
-		t.Errorf("the gift moves alone: %v", err)
-	}
-	moved := must(s.UpdateGift(t.Context(), account.Number, gift.Code,
-		giftInput(t, move[:len(move)-1]+`,"plan_id":null}`, false, time.Now())))(t)
-	expect(t, "it", "true true", moved.Contact == ben, moved.PlanCode == "")
-}
-
-// A gift for a plan is in the plan's currency unless another one was sent, and a gift in a payment provider's test
-// mode pays for nothing.
-func TestAGiftForAPlanIsInItsCurrency(t *testing.T) {
-	s := newBook(t)
-	account := newAccount(t, s)
-	ana := create(t, s, account.Number, `{"first_name":"Ana","last_name":"Lima"}`).ID
-	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
-		`{"contact_id":%d,"amount":50,"currency":"EUR","method":"card","frequency":"monthly","start_at":"2026-01-31"}`, ana)))
-	if err == nil {
-		err = in.Validate(faults, true, "US", time.Now())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := must(s.CreatePlan(t.Context(), account.Number, in))(t)
-	give := func(more string) (gifts.GiftDocument, error) {
-		body := fmt.Sprintf(`{"contact_id":%d,"plan_id":%q,"amount":50,"method":"card","transacted_at":"2026-02-01"%s}`, ana, plan.Code, more)
-		return s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, time.Now()))
-	}
-	must(give(`,"livemode":false`))(t)
-	expect(t, "a test gift moves the plan on from", "true",
-		must(s.Plan(t.Context(), account.Number, plan.Code))(t).NextBill.Equal(plan.NextBill))
-	made := must(give(""))(t)
-	expect(t, "it", "EUR", made.Currency)
-	expect(t, "the plan stays at", "true", must(s.Plan(t.Context(), account.Number,
-		plan.Code))(t).NextBill.After(plan.NextBill))
-}
-
 // What recording a gift costs is watched by what it writes: statements, and sums.
 func TestRecordingAGiftWritesLittle(t *testing.T) {
 	s := newBook(t)

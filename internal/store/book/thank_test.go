@@ -13,7 +13,6 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/gifts"
@@ -89,67 +88,6 @@ func TestConcurrentThanksAreOneMail(t *testing.T) {
 	must(s.thank(gift.Code, gifts.Thank{How: giving.ThankedMail, Again: true}))(t)
 	expect(t, "mails to who asks for it again", "2", s.sent())
 	wantSound(t, s.Book)
-}
-
-// A gift waits for thanks from when it arrives until someone has thanked, or it is given back.
-func TestWhichGiftsWaitForThanks(t *testing.T) {
-	s := newOrg(t, newBook(t))
-	gift := s.given(ofAda + `,"send_receipt":true`) // no relay: someone has to decide
-	promise := s.given(ofAda + `,"status":"pending"`)
-	for _, more := range []string{ofAda + `,"livemode":false`, `,"anonymous":true`, ofAda + `,"thanks":"letter"`} {
-		s.given(more)
-	}
-	s.gave(gift.Contact, "2020-01-31", "")
-	expect(t, "at first", "1", s.waiting())
-	s.edit(promise.Code, `{"status":"succeeded"}`)
-	expect(t, "after a promise was kept", "2", s.waiting())
-	s.refund(gift.Code)
-	expect(t, "after a refund", "1", s.waiting())
-	s.unrefund(gift.Code)
-	s.edit(gift.Code, `{"thanks":"other"}`)
-	s.edit(promise.Code, `{"thanks":"none"}`)
-	expect(t, "after all", "0", s.waiting())
-	s.edit(gift.Code, `{"thanks":"waiting"}`)
-	expect(t, "again", "1", s.waiting())
-	wantSound(t, s.Book)
-}
-
-// Mails go only to people who can be written to, and a gift whose mail was refused waits again.
-func TestThanksThatDoNotArrive(t *testing.T) {
-	s := newOrg(t, newBook(t))
-	s.UseRelay(s.office)
-	for _, mark := range []string{
-		`"do_not_email":true,"emails":[{"value":"a@example.org"}]`, `"deceased":true,"emails":[{"value":"b@example.org"}]`, `"emails":[]`,
-	} {
-		gift := s.gave(s.person(`{"first_name":"Bo","last_name":"No",`+mark+`}`), s.Now().Format(time.DateOnly),
-			`,"send_receipt":true`)
-		expect(t, mark, "waiting", gift.Thanks.How)
-		rejects(t, mark)(s.thank(gift.Code, byMail))
-		must(s.thank(gift.Code, gifts.Thank{How: giving.ThankedNone}))(t)
-	}
-	refused := s.given(`,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
-	taken := s.given(ofAda + `,"send_receipt":true`)
-	test := s.given(ofAda + `,"send_receipt":true,"livemode":false`)
-	expect(t, "a gift of test mode is thanked for", "false", test.Thanks.How != "" || test.Receipt != "")
-	expect(t, "thanks", "mail Website", refused.Thanks.How, taken.Thanks.By)
-	expect(t, "mails", "1", s.sent())
-	is := s.gift(refused.Code)
-	expect(t, "a gift whose mail was refused waits", "true", is.Awaits())
-	if told := s.mailAbout(gifts.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed ||
-		!strings.Contains(told.Error, "550 no such user") {
-		t.Errorf("%+v", told)
-	}
-	// Their contact says that the email bounced: the next mail does not go there, until someone says that it
-	// works, or has another one.
-	expect(t, "what bounced", "nobody@example.org", everyContact(t, s.Book, s.Number)[refused.Contact].BouncedEmail)
-	says(t, "another mail", "bounced")(s.thank(refused.Code, byMail))
-	must(s.UpdateContact(t.Context(), s.Number, refused.Contact,
-		input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
-	must(s.thank(refused.Code, byMail))(t)
-	// An erased person is in no mail, and had it in their own file before.
-	contains(t, s.own(taken.Contact), `"mails":[{"kind":"thanks","to":"ada@example.org"`)
-	s.erase(taken.Contact)
-	expect(t, "a mail to who was erased", "<nil>", s.mailAbout(gifts.AboutGift(taken.ID)))
 }
 
 func TestThankYouTexts(t *testing.T) {
@@ -324,42 +262,6 @@ func TestReceiptsFollowTheirGift(t *testing.T) {
 			t.Errorf("%s: %q", damage[0], found)
 		}
 	}
-}
-
-// A Canadian receipt says what to fill in where something is missing, and has all that it needs afterwards. A refund
-// goes through all the same.
-func TestCanadianReceipts(t *testing.T) {
-	s := newOrg(t, newBook(t))
-	wording := func(w thanks.Wording) access.AccountSettingsInput { return access.AccountSettingsInput{Receipts: &w} }
-	s.settings(wording(thanks.Wording{Form: thanks.Canada}))
-	gift := s.given(`,"first_name":"Zoé","last_name":"Roy","email":"zoe@example.org",` +
-		`"address":{"address_1":"5 Rue Saint-Paul","city":"Montréal","state":"QC","zip":"H2Y 1H1","country":"CAN"}`)
-	for _, needs := range []string{"postal address of your organization", "registration number",
-		"place where receipts are issued", "who signs"} {
-		says(t, "a receipt", needs)(s.IssueReceipt(t.Context(), s.Number, gift.Code))
-	}
-	whole := wording(thanks.Wording{Form: thanks.Canada, Place: "Montréal, QC", Signer: "A. Tremblay"})
-	whole.TaxID, whole.Address = ptr("12345 6789 RR0001"), ptr("1 Rue Notre-Dame\nMontréal QC H2Y 1B6")
-	s.settings(whole)
-	r := must(s.Receipt(t.Context(), s.Number, issue(t, s.Book, s.Number, gift.Code).Receipt))(t)
-	said := strings.ReplaceAll(fmt.Sprint(r.Lines()), "\u200b", "")
-	for _, has := range []string{
-		"Official receipt for income tax purposes", r.Code(), "Charity registration number: 12345 6789 RR0001", "Zoé Roy", "5 Rue Saint-Paul",
-		"Eligible amount of gift for tax purposes: $50.00", "Value of advantage: $0.00", "Location issued: Montréal, QC",
-		"Authorized signature: A. Tremblay", "Date gift received: ", "Date receipt issued: ", "Canada Revenue Agency",
-	} {
-		contains(t, said, has)
-	}
-	s.settings(access.AccountSettingsInput{TaxID: ptr("")})
-	refunded := s.refund(gift.Code, 1)
-	expect(t, "after a refund that a receipt cannot say, it has one", "false", refunded.Receipt != "")
-	s.settings(wording(thanks.Wording{Form: thanks.OwnWording,
-		Text: "{name} gave {amount} to {organization} ({receipt_number})."}))
-	r = must(s.Receipt(t.Context(), s.Number, issue(t, s.Book, s.Number, gift.Code).Receipt))(t)
-	expect(t, fmt.Sprint(r.Text.Says), "true", strings.Contains(fmt.Sprint(r.Text.Says), "Zoé Roy gave $49.00 to"))
-	unknown := wording(thanks.Wording{Form: thanks.OwnWording, Text: "{nome}"})
-	says(t, "a text", "unknown field {nome}")(s.SetAccountSettings(t.Context(), s.Number, unknown))
-	wantSound(t, s.Book)
 }
 
 // The preview of a file that refunds or corrects gifts with receipts tells what the import does, and leaves the
