@@ -3,15 +3,14 @@ package book
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/giving"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/store"
-	"donorbook/internal/store/check"
 )
 
 // inZone is a store with a clock, and an account in a time zone.
@@ -33,50 +32,24 @@ func giveAt(t *testing.T, s *Book, account access.Account, contact int64, at str
 	return made.Gift
 }
 
-// giftsBetween is how many gifts the list has from one day on and up to another one.
-func giftsBetween(t *testing.T, s *Book, account int64, from, to string) int64 {
-	t.Helper()
-	day := func(text string) time.Time {
-		at := must(time.Parse(time.DateOnly, text))(t)
-		return at
-	}
-	filter := giving.GiftFilter{From: day(from), To: day(to), Days: true}
-	records, totals, err := s.GiftPage(t.Context(), account, filter, crm.PageRequest{Page: 1, PerPage: 10})
-	succeed(t, err)
-	equal(t, int64(len(records)), totals.Total, "%v", len(records))
-	return totals.Gifts
-}
-
 // A gift at 11:37 PM on December 31 in New York belongs to that day, month and year, although it is the next year in
 // UTC.
 func TestAGiftBelongsToTheDayOfTheOrganization(t *testing.T) {
-	s := newBook(t)
-	account, contact := inZone(t, s, "2027-01-01T04:40:00Z", "America/New_York")
-	giveAt(t, s, account, contact, "2027-01-01T04:37:00Z") // New Year's Eve
-	giveAt(t, s, account, contact, "2026-11-17T04:37:00Z") // November 16
-	giveAt(t, s, account, contact, "2027-01-01")           // a date is a date
-	for _, c := range []struct {
-		from, to string
-		want     int64
-	}{
-		{"2026-01-01", "2027-01-01", 2}, {"2027-01-01", "2028-01-01", 1}, {"2026-12-01", "2027-01-01", 1},
-		{"2026-12-31", "2027-01-01", 1}, {"2026-11-16", "2026-11-17", 1}, {"2027-01-01", "2027-01-02", 1},
-	} {
-		equal(t, giftsBetween(t, s, account.Number, c.from, c.to), c.want, "%v (%v)", c.from, c.to)
-	}
-	overview, err := s.GivingOverview(t.Context(), account.Number, s.Now()) // it is still 2026 in New York
-	if err != nil || overview.ThisYear.Gifts != 2 || overview.Months[202612].Gifts != 1 {
-		t.Errorf("%+v, %v", overview.ThisYear, err)
-	}
+	s := newOrg(t, newBook(t))
+	var contact int64
+	s.Account, contact = inZone(t, s.Book, "2027-01-01T04:40:00Z", "America/New_York")
+	s.gave(contact, "2027-01-01T04:37:00Z", "")                    // New Year's Eve
+	s.gave(contact, "2026-11-17T04:37:00Z", "")                    // November 16
+	s.gave(contact, "2027-01-01", "")                              // a date is a date
+	o := must(s.GivingOverview(t.Context(), s.Number, s.Now()))(t) // it is still 2026 in New York
+	expect(t, "this year, and in December", "2 1", o.ThisYear.Gifts, o.Months[202612].Gifts)
 	stated := 0
-	for range s.CountedGifts(t.Context(), account.Number, contact, 2027) {
+	for range s.CountedGifts(t.Context(), s.Number, contact, 2027) {
 		stated++
 	}
-	equal(t, stated, 1, "the statement of 2027")
-	record, err := s.ContactRecord(t.Context(), account.Number, contact)
-	succeed(t, err)
-	equal(t, record.LastGift.Format(time.DateTime), "2027-01-01 12:00:00",
-		"the last gift was on %v", record.LastGift)
+	record := must(s.ContactRecord(t.Context(), s.Number, contact))(t)
+	expect(t, "the statement of 2027, and the last gift", "1 2027-01-01 12:00:00", stated,
+		record.LastGift.Format(time.DateTime))
 }
 
 // A filter by the time of a gift finds the same whether it has to wait for its turn, and begins again, or not.
@@ -86,29 +59,26 @@ func TestAHeavyFilterAsksForTheSameTime(t *testing.T) {
 	giveAt(t, s, account, contact, "2027-01-01T04:37:00Z")
 	s.Costs.Few = 0
 	for _, s.Light = range []int64{store.LightRows, 0} {
-		for query, want := range map[string]int64{"gave_after=2027-01-01T04:36:00Z": 1,
-			"gave_after=2027-01-01T04:38:00Z": 0, "gave_before=2027-01-01T04:38:00Z": 1, "gave_before=2027-01-01T04:37:00Z": 0} {
-			if _, n := filtered(t, s, account.Number, crm.Active, filterOf(t, query), 1, 20); n != want {
-				t.Errorf("%s with %d light rows finds %d contacts, want %d", query, s.Light, n, want)
-			}
+		for query, want := range rows.Pairs(`
+			gave_after=2027-01-01T04:36:00Z   1
+			gave_after=2027-01-01T04:38:00Z   0
+			gave_before=2027-01-01T04:38:00Z  1
+			gave_before=2027-01-01T04:37:00Z  0`) {
+			_, n := filtered(t, s, account.Number, crm.Active, filterOf(t, query), 1, 20)
+			expect(t, fmt.Sprint(query, " with light rows: ", s.Light), want, n)
 		}
 	}
 }
 
 func TestACheckFindsAWrongLastGift(t *testing.T) {
 	s := newBook(t)
-	account, contacts := withGifts(t, s)
+	_, contacts := withGifts(t, s)
 	damage(t, s, `UPDATE contact SET last_gift = 86400 WHERE id = $1`, contacts[0])
 	damage(t, s, `UPDATE contact SET last_gift = 86400 WHERE id = $1`, contacts[2])
-	for i, want := range []int{2, 0} {
-		var told []string
-		_, err := s.Check(t.Context(), check.CheckOptions{Repair: true,
-			Found: func(p check.Problem) { told = append(told, p.String()) }})
-		if err != nil || len(told) != want || want > 0 &&
-			!strings.Contains(told[1], "last_gift is 86400, and should be 0") {
-			t.Errorf("check %d of account %s: %q, %v", i+1, account.ID, told, err)
-		}
-	}
+	found, _ := checkAll(t, s, true)
+	expect(t, "wrong are", "2", len(found))
+	contains(t, found[1], "last_gift is 86400, and should be 0")
+	checked(t, s)
 }
 
 // giversOf are the contacts of an account with what they gave.
