@@ -1,8 +1,6 @@
 package book
 
 import (
-	"cmp"
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -11,7 +9,6 @@ import (
 	"donorbook/internal/crm/donate"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/db"
-	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 )
 
@@ -24,42 +21,6 @@ func everythingTyped(t *testing.T, s *Book) (text string) {
 			`SELECT wish, email, fault FROM donation`)
 	}))
 	return text
-}
-
-// An account that has moved to another server, where it has another id, has its plans and gifts with it, and no
-// donations.
-func TestMonthlyGiftsGoOnAfterAMove(t *testing.T) {
-	shop := newShop(t)
-	w := monthly(1)
-	d := shop.paid(w)
-	first := shop.allGifts()
-	here := shop.Account
-	move := func(id string) {
-		t.Helper()
-		succeed(t, shop.UpdateShared(t.Context(), here.Number, func(tx *store.Tx) error {
-			return errors.Join(tx.Run(`DELETE FROM donation WHERE account_id = $1`, here.Number),
-				tx.Run(`UPDATE account SET public_id = $2 WHERE account_id = $1`, here.Number, id))
-		}))
-		var err error
-		if shop.Account, err = shop.AccountByNumber(t.Context(), here.Number); err != nil || shop.Account.ID != id {
-			t.Fatalf("the account is %+v, %v", shop.Account, err)
-		}
-	}
-	move("Moved4Elsewhere7")
-	shop.stripe.Advance(32 * 24 * time.Hour)
-	must(shop.stripe.Refund(d.Payment, 10_00))(t)
-	shop.stripe.Fees()
-	shop.arrive()
-	expect(t, "wait for a person", "0", must(shop.Reviews(t.Context(), here.Number, 10))(t))
-	move(here.ID)
-	shop.sound()
-	all := shop.allGifts()
-	slices.SortFunc(all, func(a, b giving.Gift) int { return cmp.Compare(a.ID, b.ID) })
-	if len(all) != 2 || len(first) != 1 || all[1].Campaign != first[0].Campaign ||
-		all[1].Contact != first[0].Contact || all[1].Plan() != first[0].Plan() || all[1].Plan() == 0 ||
-		all[0].Left() != 40_00 {
-		t.Errorf("after the move, the gifts are %+v", all)
-	}
 }
 
 // newest is the gift that was recorded last.
