@@ -106,15 +106,10 @@ func (m *giftModel) step() (what string, err error) {
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
 		return "change " + body, err
 	case n < 85:
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+		in, faults := must2(giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
 			`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m,
-				m.contacts))))
-		if err == nil {
-			err = in.Validate(faults, true, "US", m.now)
-		}
-		if err != nil {
-			m.Fatal(err)
-		}
+				m.contacts)))))(m)
+		succeed(m, in.Validate(faults, true, "US", m.now))
 		plan, err := m.node().CreatePlan(ctx, m.account.Number, in)
 		if err == nil {
 			m.plans = append(m.plans, plan.Plan)
