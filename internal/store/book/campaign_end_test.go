@@ -24,7 +24,8 @@ import (
 func giftTo(t *testing.T, campaign int64, currency, amount string) giving.GiftInput {
 	t.Helper()
 	return giftInput(t, fmt.Sprintf(`{"campaign_id":%d,"currency":%q,"amount":%s,"method":"check",
-		"transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`, campaign, currency, amount), true, time.Now())
+		"transacted_at":"2026-01-15","first_name":"Ana","last_name":"Lima"}`, campaign, currency, amount), true,
+		time.Now())
 }
 
 // give records gifts to a campaign, each from another contact.
@@ -89,7 +90,8 @@ func TestTheCurrencyOfACampaignWithGiftsStays(t *testing.T) {
 	made := give(t, s, owner, gala.ID, "EUR", "5")[0]
 	must(s.RefundGift(ctx, owner.Number, made.Code, nil, ""))(t)
 	const want = "The currency field must stay CHF: the campaign has gifts, and its sums are in this currency."
-	says(t, "a change", want)(s.UpdateCampaign(ctx, owner, gala.ID, campaignInput(t, `{"title":"Ball","currency":"EUR"}`)))
+	says(t, "a change", want)(s.UpdateCampaign(ctx, owner, gala.ID, campaignInput(t, `{"title":"Ball",
+		"currency":"EUR"}`)))
 	says(t, "an import", want)(importAll(t, s, owner, `[{"slug":"gala","title":"Ball","currency":null}]`))
 	updateCampaign(t, s, owner, gala.ID, `{"slug":"gala","currency":"CHF","goal":5}`)
 	c, _ := must2(s.CampaignBySlug(ctx, "gala"))(t)

@@ -49,12 +49,15 @@ func TestAPlanHasTheDaysOfTheOrganization(t *testing.T) {
 		begun, next := shop.stripe.Period(d.Plan)
 		for what, days := range map[string][2]time.Time{"begins": {p.StartAt, begun},
 			"is due": {p.NextBill, next}} {
-			if got, want := days[0].Format(time.DateTime), days[1].In(there).Format(time.DateOnly)+" 00:00:00"; got != want {
+			if got, want := days[0].Format(time.DateTime),
+				days[1].In(there).Format(time.DateOnly)+" 00:00:00"; got != want {
 				t.Errorf("in %s, a plan %s on %s and not on %s", zone, what, got, want)
 			}
 		}
-		expect(t, "the gift is of", "true", shop.newest().Local.Format(time.DateOnly) == begun.In(there).Format(time.DateOnly))
-		rows := openTable(t, "Date (UTC),Amount,First Name,Last Name,Email,Recurring ID\n2026-03-10 17:30:00,25,Mo,Nthly,mo@example.org,sub_1\n")
+		expect(t, "the gift is of", "true",
+			shop.newest().Local.Format(time.DateOnly) == begun.In(there).Format(time.DateOnly))
+		rows := openTable(t, "Date (UTC),Amount,First Name,Last Name,Email,Recurring ID\n"+
+			"2026-03-10 17:30:00,25,Mo,Nthly,mo@example.org,sub_1\n")
 		must2(s.ImportFile(t.Context(), shop.Number, rows, giftImportOf(rows), 0, false,
 			func(jobs.ImportProgress) {}))(t)
 		filed := shop.newest()

@@ -123,7 +123,8 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 	other, otherSession := shop.give(wish(2))
 	honest, now := shop.stripe.Deliveries(), time.Now()
 	event := func(kind, object, id string, live bool) []byte {
-		return fmt.Appendf(nil, `{"id":"evt_made_up_%s_%x","object":"event","api_version":"2026-08-26.dahlia","created":%d,
+		return fmt.Appendf(nil, `{"id":"evt_made_up_%s_%x","object":"event","api_version":"2026-08-26.dahlia",
+			"created":%d,
 			"livemode":%t,"type":%q,"data":{"object":{"id":%q,"object":%q,"payment_status":"paid","amount_total":5000,
 			"client_reference_id":%q,"metadata":{"donorbook-donation":%q}}}}`,
 			strings.ReplaceAll(object, ".", "_"), id, now.Unix(), live, kind, id, object, d.ID, d.ID)
@@ -184,7 +185,8 @@ func TestNothingIsBelievedThatTheProviderDoesNotSay(t *testing.T) {
 	shop.change(`UPDATE donation SET charged = 7000 WHERE account_id = $1 AND id = $2`, shop.Number, other.ID)
 	shop.arrive()
 	less, all := shop.look(other.ID), shop.allGifts()
-	expect(t, "less than was asked for", "paid amount 1 5000", less.State, less.Doubt, len(all), all[0].Payment().Amount)
+	expect(t, "less than was asked for", "paid amount 1 5000", less.State, less.Doubt, len(all),
+		all[0].Payment().Amount)
 }
 
 func TestWhatCanGoWrongWhileSomeoneGives(t *testing.T) {
@@ -441,9 +443,12 @@ func TestTheKeyOfAProviderIsNotInTheDatabase(t *testing.T) {
 
 // sqlCopies are copies of a donation, each a second older than the one before.
 const sqlCopies = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-	INSERT INTO donation (account_id, id, number, campaign_id, state, doubt, settled, fault, wish, email, charged, covered, currency, provider, live, attempt, session, payment, plan, code, plan_code,
+	INSERT INTO donation (account_id, id, number, campaign_id, state, doubt, settled, fault, wish, email, charged,
+		covered, currency, provider, live, attempt, session, payment, plan, code, plan_code,
 		version, looked_at, due_at, manage, manage_until, card, created_at, updated_at)
-	SELECT account_id, 'copy' || CAST(i AS TEXT), 100000000 + i, campaign_id, 'expired', CASE WHEN i %% 100 = 0 THEN 'name' ELSE '' END, settled, fault, wish, email, charged, covered, currency, provider, live, attempt, '', '', '', '', '',
+	SELECT account_id, 'copy' || CAST(i AS TEXT), 100000000 + i, campaign_id, 'expired', CASE WHEN i %% 100 = 0 THEN
+		'name' ELSE '' END, settled, fault, wish, email, charged, covered, currency, provider, live,
+		attempt, '', '', '', '', '',
 		version, looked_at, 0, '', 0, '', created_at - i, updated_at FROM donation, n WHERE account_id = $1 AND id = $2`
 
 func TestAListOfDonationsGoesBackAsFarAsPeopleDo(t *testing.T) {
@@ -494,7 +499,8 @@ func TestAPageBeginsSoManyInAMinute(t *testing.T) {
 	through := func(campaign int64, copies int) (n int) {
 		t.Helper()
 		// The others began now, for this campaign or another one.
-		shop.change(`UPDATE donation SET created_at = $2, campaign_id = $3 WHERE account_id = $1 AND number > 100000000 AND number <= $4`,
+		shop.change(`UPDATE donation SET created_at = $2, campaign_id = $3 WHERE account_id = $1 AND number >
+			100000000 AND number <= $4`,
 			shop.Number, now.Unix(), campaign, 100_000_000+int64(copies))
 		for ; n < 10; n++ {
 			if _, _, err := shop.begin([]*Book{shop.Book, b}[n%2], w); errors.Is(err, donate.ErrCrowd) {
@@ -512,7 +518,8 @@ func TestAPageBeginsSoManyInAMinute(t *testing.T) {
 	expect(t, "begin after 200 of another one", "10", through(0, 200))
 	expect(t, "of an organization", "3", through(0, 297))
 	// A hundred that people have paid let five more begin; a hundred that were tried let none.
-	shop.change(`UPDATE donation SET state = 'paid', created_at = created_at - 86400 WHERE account_id = $1 AND number > 100000300`, shop.Number)
+	shop.change(`UPDATE donation SET state = 'paid', created_at = created_at - 86400 WHERE account_id = $1 AND
+		number > 100000300`, shop.Number)
 	expect(t, "after a week with a hundred gifts", "8", through(0, 297))
 	shop.change(`UPDATE donation SET created_at = created_at - 7 * 86400 WHERE account_id = $1`, shop.Number)
 	expect(t, "after a week without", "1", through(shop.campaign.ID, 119))
@@ -535,7 +542,8 @@ func TestTestGiftsAreDeleted(t *testing.T) {
 	shop.connect(shop.Account)
 	real, session := shop.give(wish(3))
 	expect(t, "are deleted", "2", must(deleted())(t))
-	left, _ := must2(shop.Donations(t.Context(), shop.Number, donate.Filter{}, crm.PageRequest{Page: 1, PerPage: 10}))(t)
+	left, _ := must2(shop.Donations(t.Context(), shop.Number, donate.Filter{}, crm.PageRequest{Page: 1,
+		PerPage: 10}))(t)
 	expect(t, "left", "1 true", len(left), left[0].ID == real.ID)
 	expect(t, "the plan is", "ended", must(shop.Plan(t.Context(), shop.Number, d.GiftPlan))(t).Status)
 	shop.stripe.Pay(session, stripetest.Card)

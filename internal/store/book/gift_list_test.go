@@ -41,7 +41,8 @@ func TestFiltersFindWhatTheyName(t *testing.T) {
 	m := &giftModel{T: t, nodes: []*Book{s}, random: rand.New(rand.NewPCG(3, 4)), account: newAccount(t, s),
 		now: time.Now()}
 	for _, title := range []string{"Gala", "Coats"} {
-		m.campaigns = append(m.campaigns, must(s.CreateCampaign(t.Context(), m.account, campaign.Input{Title: &title}))(t))
+		m.campaigns = append(m.campaigns, must(s.CreateCampaign(t.Context(), m.account,
+			campaign.Input{Title: &title}))(t))
 	}
 	for range 350 {
 		_, _ = m.step()
@@ -153,7 +154,8 @@ func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 		s.Light = store.LightRows
 		root, contact := inZone(t, s.Book, "2026-11-03T04:40:00Z", zone)
 		chapter := must(s.CreateAccount(t.Context(), "Chapter", root.ID))(t)
-		giver := create(t, s.Book, chapter.Number, `{"first_name":"A","last_name":"B","emails":[{"value":"a@b.org"}]}`).ID
+		giver := create(t, s.Book, chapter.Number, `{"first_name":"A","last_name":"B",
+			"emails":[{"value":"a@b.org"}]}`).ID
 		random := rand.New(rand.NewPCG(5, 6))
 		for i := range 120 {
 			at := s.Now().Add(-time.Duration(random.IntN(5*24*3600)) * time.Second).Truncate(time.Hour)
@@ -223,7 +225,8 @@ func TestPlansAreFilteredAndSorted(t *testing.T) {
 		{ann, `"amount":30,"frequency":"monthly","method":"card","start_at":"2026-03-01","external_id":"p-1"`},
 		{ann, `"amount":10,"frequency":"yearly","method":"card","start_at":"2026-02-01","campaign_code":"roof"`},
 		{bob, `"amount":20.5,"frequency":"monthly","method":"ach","start_at":"2026-01-01","status":"paused"`},
-		{bob, `"amount":2000,"currency":"JPY","frequency":"monthly","method":"ach","start_at":"2026-01-01","status":"paused"`},
+		{bob, `"amount":2000,"currency":"JPY","frequency":"monthly","method":"ach","start_at":"2026-01-01",
+			"status":"paused"`},
 	} {
 		newPlan(t, s.Book, s.Number, fmt.Sprintf(`{"contact_id":%d,%s}`, p.contact, p.body))
 	}

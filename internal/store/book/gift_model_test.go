@@ -94,8 +94,10 @@ func (m *giftModel) step() (what string, err error) {
 		body := pick(m, []string{
 			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`,
 				pick(m, m.campaigns).ID), `{"campaign_id":null}`,
-			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
-			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,"method":"cash","fee":0,"fee_covered":0}`,
+			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`,
+			`{"note":"x"}`, `{"plan_id":null}`,
+			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,
+				"method":"cash","fee":0,"fee_covered":0}`,
 			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(),
 				pick(m, m.contacts), m.day()),
 			// only a promise can be due then

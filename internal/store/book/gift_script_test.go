@@ -185,7 +185,8 @@ func (x *giftScript) tells() (all []string) {
 			said = append(said, c.Addresses[0].City)
 		}
 		tell(name, append(said, when(c.Stats.TotalContributions > 0, "gave ", c.Stats.TotalContributions),
-			when(x.dated && !last.IsZero(), "from ", first.Format(time.DateOnly), " to ", last.Format(time.DateOnly)), when(c.Archived(), "archived"),
+			when(x.dated && !last.IsZero(), "from ", first.Format(time.DateOnly), " to ",
+				last.Format(time.DateOnly)), when(c.Archived(), "archived"),
 			when(c.BouncedEmail != "", "bounced"))...)
 	}
 	var ids []string
@@ -197,13 +198,15 @@ func (x *giftScript) tells() (all []string) {
 	for _, id := range ids {
 		d := x.look(id)
 		tell(x.name("d", id), fmt.Sprint(d.State, " ", dollars(d.Charged)), when(d.Doubt != "", "doubt ", d.Doubt),
-			when(d.Gift != "", d.Gift), when(d.GiftPlan != "", d.GiftPlan), when(d.Campaign == 0, "of no campaign"), when(d.Covered != 0, "covered ", dollars(d.Covered)),
+			when(d.Gift != "", d.Gift), when(d.GiftPlan != "", d.GiftPlan), when(d.Campaign == 0, "of no campaign"),
+			when(d.Covered != 0, "covered ", dollars(d.Covered)),
 			when(d.Fault != "", "fault"))
 	}
 	plans, _ := must2(x.Plans(x.Context(), x.Number, giving.PlanFilter{}, crm.PageRequest{Page: 1, PerPage: 9}))(x)
 	for _, p := range plans {
 		tell(x.name("p", p.Code), fmt.Sprint(p.Status, " ", p.Frequency, " ", dollars(p.Amount)),
-			fmt.Sprint("of #", doc.IDSeq(p.Contact)), p.ExternalID, when(p.Currency != "USD", p.Currency), when(x.dated, "due ", p.NextBill.Format(time.DateOnly)))
+			fmt.Sprint("of #", doc.IDSeq(p.Contact)), p.ExternalID, when(p.Currency != "USD", p.Currency),
+			when(x.dated, "due ", p.NextBill.Format(time.DateOnly)))
 	}
 	voided, _ := must2(x.GiftPage(x.Context(), x.Number, giving.GiftFilter{Status: giving.Voided},
 		crm.PageRequest{Page: 1, PerPage: 99}))(x)
@@ -212,18 +215,22 @@ func (x *giftScript) tells() (all []string) {
 	for _, g := range found {
 		p := g.Payment()
 		x.name("r", g.Receipt)
-		tell(x.name("g", g.Code), fmt.Sprint(g.Status, " ", dollars(p.Amount), when(g.Currency != "USD", " ", g.Currency)),
+		tell(x.name("g", g.Code), fmt.Sprint(g.Status, " ", dollars(p.Amount), when(g.Currency != "USD", " ",
+			g.Currency)),
 			when(g.Left() != p.Amount, "left ", dollars(g.Left())), when(p.Fee != 0, "fee ", dollars(p.Fee)),
 			strings.TrimSpace(fmt.Sprint("of #", doc.IDSeq(g.Contact), " ", g.Giver.Name(), " ", g.Giver.Email)),
-			when(g.Campaign != 0, "for campaign ", g.Campaign), when(p.FeeCovered != 0, "covered ", dollars(p.FeeCovered)), g.PlanCode, when(x.dated, g.Local.Format(time.DateOnly)),
-			strings.TrimRight(when(g.Thanks.How != "", "thanks ", g.Thanks.How, " ", g.Thanks.By), " "), g.Receipt, when(g.Test, "test"),
+			when(g.Campaign != 0, "for campaign ", g.Campaign), when(p.FeeCovered != 0, "covered ",
+				dollars(p.FeeCovered)), g.PlanCode, when(x.dated, g.Local.Format(time.DateOnly)),
+			strings.TrimRight(when(g.Thanks.How != "", "thanks ", g.Thanks.How, " ", g.Thanks.By), " "), g.Receipt,
+			when(g.Test, "test"),
 			when(g.Waits(), "waits"), when(g.OptIn, "news"), when(g.Dedication != nil, "dedicated"))
 		if v := g.Void; v != nil {
 			all[len(all)-1] += fmt.Sprintf(", %s by %s", v.Reason, v.By)
 		}
 	}
 	for _, r := range slices.Backward(x.receipts()) {
-		tell(x.name("r", r.Code()), dollars(r.Amount), "for "+r.GiftCode, when(len(r.Text.To) > 0, r.Text.To), when(!r.VoidedAt.IsZero(), "void"),
+		tell(x.name("r", r.Code()), dollars(r.Amount), "for "+r.GiftCode, when(len(r.Text.To) > 0, r.Text.To),
+			when(!r.VoidedAt.IsZero(), "void"),
 			when(r.ReplacedBy != 0, "replaced"))
 	}
 	if c, err := x.Campaign(x.Context(), x.Number, x.campaign.ID); err == nil {

@@ -45,7 +45,8 @@ func listedBy(t *testing.T, s *Book, account int64, f giving.GiftFilter) (codes 
 // TestAVoidedGiftThatComesAgainStaysVoided: a file has it again, and so has a program.
 func TestAVoidedGiftThatComesAgainStaysVoided(t *testing.T) {
 	s := newOrg(t, newBook(t))
-	file := "Gift ID,Name,Email,Date,Amount\nG1,Ana Ruiz,ana@example.org,2026-01-05,60\nG2,Ana Ruiz,ana@example.org,2026-01-06,70\n"
+	file := "Gift ID,Name,Email,Date,Amount\nG1,Ana Ruiz,ana@example.org,2026-01-05,60\n" +
+		"G2,Ana Ruiz,ana@example.org,2026-01-06,70\n"
 	imported(t, s.Book, s.Number, file, false)
 	gift := ledgerOf(t, s.Book, s.Number)[1]
 	expect(t, "the second gift in the ledger is", "G1", gift.ExternalID)

@@ -361,7 +361,8 @@ func TestTheReceiptIsAttachedToItsMail(t *testing.T) {
 	}
 
 	// A gift of a plan, of which a part is given back before its mail leaves.
-	plan := newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":50,"method":"check","frequency":"monthly"}`, plain.Contact))
+	plan := newPlan(t, s, account, fmt.Sprintf(`{"contact_id":%d,"amount":50,"method":"check",
+		"frequency":"monthly"}`, plain.Contact))
 	monthly := giveNow(t, s, account, ofAda+`,"plan_id":"`+plan.Code+`","send_receipt":true`)
 	must(s.RefundGift(t.Context(), account, monthly.Code, ptr(int64(20_0000)), ""))(t)
 	now, err := s.GiftRecord(t.Context(), account, monthly.Code)

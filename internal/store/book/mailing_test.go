@@ -54,14 +54,20 @@ var reachedBy = []struct {
 	way  crm.Way
 	why  crm.Unreached
 }{
-	{`"first_name":"Ada","last_name":"Zed","prefix":"Ms.","emails":[{"value":"ada@example.org"}],"addresses":[{"address_1":"1 Mill Lane","city":"Riverton","state":"OR","zipcode":"97001"}]`, crm.ByMail, ""},
-	{`"first_name":"Bo & Li","last_name":"Young","do_not_email":true,"emails":[{"value":"bo@example.org"}],"addresses":[{"address_1":"2 Mill Lane","city":"Riverton","state":"OR","zipcode":"97002"}]`, crm.ByLetter, ""},
-	{`"type":"company","company":"Acme Foundation","addresses":[{"address_1":"Hafenstraße 3","city":"Kiel","zipcode":"24103","country":"DEU"}]`, crm.ByLetter, ""},
-	{`"first_name":"محمد","last_name":"Xylo","emails":[{"value":"x@example.org"}],"bounced_email":"x@example.org","addresses":[{"address_1":"4 Mill Lane","city":"Riverton","state":"OR","zipcode":"97000"}]`, crm.ByLetter, ""},
+	{`"first_name":"Ada","last_name":"Zed","prefix":"Ms.","emails":[{"value":"ada@example.org"}],
+		"addresses":[{"address_1":"1 Mill Lane","city":"Riverton","state":"OR","zipcode":"97001"}]`, crm.ByMail, ""},
+	{`"first_name":"Bo & Li","last_name":"Young","do_not_email":true,"emails":[{"value":"bo@example.org"}],
+		"addresses":[{"address_1":"2 Mill Lane","city":"Riverton","state":"OR","zipcode":"97002"}]`, crm.ByLetter, ""},
+	{`"type":"company","company":"Acme Foundation","addresses":[{"address_1":"Hafenstraße 3","city":"Kiel",
+		"zipcode":"24103","country":"DEU"}]`, crm.ByLetter, ""},
+	{`"first_name":"محمد","last_name":"Xylo","emails":[{"value":"x@example.org"}],"bounced_email":"x@example.org",
+		"addresses":[{"address_1":"4 Mill Lane","city":"Riverton","state":"OR","zipcode":"97000"}]`, crm.ByLetter, ""},
 	{`"first_name":"Dee","last_name":"Ceased","deceased":true,"emails":[{"value":"dee@example.org"}]`, crm.NoWay,
 		crm.IsDeceased},
 	{`"first_name":"No","last_name":"Where"`, crm.NoWay, crm.NoEmail + " and " + crm.NoAddress},
-	{`"first_name":"Not","last_name":"Wanted","do_not_mail":true,"do_not_email":true,"emails":[{"value":"n@example.org"}],"addresses":[{"address_1":"5 Mill Lane"}]`, crm.NoWay, crm.NoMailAsked + " and " + crm.NoLetters},
+	{`"first_name":"Not","last_name":"Wanted","do_not_mail":true,"do_not_email":true,
+		"emails":[{"value":"n@example.org"}],"addresses":[{"address_1":"5 Mill Lane"}]`, crm.NoWay,
+		crm.NoMailAsked + " and " + crm.NoLetters},
 }
 
 func givers(s *org) (ids []int64) {
@@ -194,7 +200,8 @@ func TestStatementsToMany(t *testing.T) {
 		}
 	}
 	p := prints(everyone, how, 5)
-	equal(t, p.Left, map[crm.Unreached]int64{jobs.GaveNothing: 1, crm.IsArchived: 1, crm.IsDeceased: 1, crm.NoLetters: 1})
+	equal(t, p.Left, map[crm.Unreached]int64{jobs.GaveNothing: 1, crm.IsArchived: 1, crm.IsDeceased: 1,
+		crm.NoLetters: 1})
 	// by ZIP code, abroad and unknown last
 	printed(p, "4 Mill Lane", "1 Mill Lane", "2 Mill Lane", "24103 Kiel", "No Where")
 	printed(p, "statement for", "you gave $10.00 to", "statement for", "statement for", "statement for")

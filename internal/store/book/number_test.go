@@ -44,7 +44,8 @@ func livelyAccount(t *testing.T, s *Book) (account access.Account, campaigns []i
 		record(id, `"amount":%d.25,"currency":"EUR","transacted_at":"%d-03-01","campaign_id":%d`, 3+i, 2024+i%3,
 			abroad.ID)
 		if i%4 == 0 {
-			record(id, `"amount":9.99,"fee":0.4,"fee_covered":0.33,"currency":"USD","transacted_at":"2026-04-01","campaign_id":%d`, abroad.ID)
+			record(id, `"amount":9.99,"fee":0.4,"fee_covered":0.33,"currency":"USD","transacted_at":"2026-04-01",
+				"campaign_id":%d`, abroad.ID)
 		}
 	}
 	file := "amount,date,method,first_name,last_name,email,campaign\n"

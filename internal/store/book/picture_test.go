@@ -91,7 +91,8 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 	// Another campaign gets a copy, whatever becomes of this one.
 	twin := createCampaign(t, s, account,
 		`{"title":"Twin","cover":{"url":"`+second.Address+`"},"logo":"`+logo.Address+`"}`)
-	expect(t, "two campaigns share a picture", "false false", twin.Cover.URL == second.Address, twin.Logo == logo.Address)
+	expect(t, "two campaigns share a picture", "false false", twin.Cover.URL == second.Address,
+		twin.Logo == logo.Address)
 	succeed(t, s.DeleteCampaign(ctx, account, gala.ID, ""))
 	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}))
 	there("without the campaign and the organization's logo", "0 0 0")
@@ -194,7 +195,9 @@ func TestACheckKnowsPictures(t *testing.T) {
 			t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
 		}
 	}
-	wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it should not exist")
+	wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0,
+		body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true,
+		"picture lost-1.jpg: it should not exist")
 	wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
 	equal(t, served(t, s, cover.Address, cover), len(cover.Files), "files are left after the repair")
 	wants(`UPDATE picture SET checksum = checksum + 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false,

@@ -203,7 +203,8 @@ func TestReceiptsAreCopiedAndChecked(t *testing.T) {
 	moved, all := s.edit(gift.Code, fmt.Sprintf(`{"contact_id":%d}`, bob)), s.receipts()
 	files := exportAccount(t, s.Book, s.Account)
 	copied := receiptsOf(t, s.Book, importAccount(t, s.Book, files, "").Account.Number)
-	expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "", copied[0].Lines())
+	expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "",
+		copied[0].Lines())
 	for _, broken := range [][3]string{
 		{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`, `00002,"gift_id"`},
 		{move.GiftFile, moved.Receipt, first.Receipt},
@@ -227,8 +228,10 @@ func TestReceiptsAreCopiedAndChecked(t *testing.T) {
 // receipts alone.
 func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
 	const head = "external_id,amount,date,method,first_name,last_name,email,type,refund_of,status\n"
-	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
-	const later = head + "r1,-50,2026-01-09,check,Ada,Byron,ada@example.org,refund,g1,\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,refunded\n"
+	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\n" +
+		"g2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
+	const later = head + "r1,-50,2026-01-09,check,Ada,Byron,ada@example.org,refund,g1,\n" +
+		"g2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,refunded\n"
 	s := newOrg(t, newBook(t))
 	imported(t, s.Book, s.Number, given, false)
 	for _, g := range ledgerOf(t, s.Book, s.Number) {
