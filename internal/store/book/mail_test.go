@@ -152,6 +152,10 @@ func TestConcurrentNodesSendEachMailOnce(t *testing.T) {
 	expect(t, "mails after the lease", "31", len(s.office.times))
 }
 
+func TestTheMailAboutAPromiseGoesToADonor(t *testing.T) {
+	equal(t, (&mail.Mail{Kind: mail.Promised}).GoesToDonor(), true)
+}
+
 type relayFunc func(context.Context, *mail.Letter) error
 
 func (f relayFunc) Send(ctx context.Context, l *mail.Letter) error { return f(ctx, l) }
