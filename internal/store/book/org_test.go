@@ -101,11 +101,6 @@ func (s *org) refund(code string, dollars ...int64) gifts.GiftDocument {
 	return must(s.RefundGift(s.Context(), s.Number, code, inAll(dollars), ""))(s)
 }
 
-func (s *org) unrefund(code string) {
-	s.Helper()
-	must(s.UndoRefund(s.Context(), s.Number, code, nil, ""))(s)
-}
-
 // inAll is nil for a whole gift.
 func inAll(dollars []int64) *int64 {
 	if len(dollars) == 0 {

@@ -223,7 +223,9 @@ func indexesOf(s *Book) map[string][][]string {
 		return c.Each(func(r db.Row) error {
 			indexes[r.Text(0)] = append(indexes[r.Text(0)], strings.Split(r.Text(1), " "))
 			return nil
-		}, `SELECT t.name, group_concat(c.name, ' ' ORDER BY c.seqno) FROM sqlite_schema AS t, pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS c WHERE t.type = 'table' GROUP BY t.name, i.name`)
+		}, `SELECT t.name, group_concat(c.name, ' ' ORDER BY c.seqno) FROM sqlite_schema AS t,
+			pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS c WHERE t.type = 'table'
+			GROUP BY t.name, i.name`)
 	})
 	if err != nil || len(indexes["change"]) < 2 {
 		panic(fmt.Sprint("no indexes: ", err))
