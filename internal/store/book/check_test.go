@@ -34,56 +34,6 @@ func checkAll(t *testing.T, s *Book, repair bool) (found []string, report check.
 	return found, report
 }
 
-// What cannot be derived is reported and not changed.
-func TestACheckTellsWhatIsLost(t *testing.T) {
-	s := newBook(t)
-	closeAfter(t, s)
-	w := newWorld(t, s, 30)
-	root := w.root.Number
-	id := func(seq int64) int64 { return doc.MakeID(root, seq) }
-	damage(t, s, `UPDATE contact SET body = $2 WHERE id = $1`, id(3), []byte(`,"first_name":"Q"}`))
-	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id(14)) // archived
-	damage(t, s, `DELETE FROM contact WHERE id = $1`, id(5))
-	damage(t, s, `DELETE FROM contact WHERE id >= $1 AND id <= $2`, id(29), id(30))
-	damage(t, s, `UPDATE campaign SET body = $1 WHERE slug = 'kept'`, []byte(`{}`))
-	damage(t, s, `UPDATE member SET user_id = 77 WHERE account_id = $1`, w.chapter.Number)
-	damage(t, s, `UPDATE api_key SET account_id = 78 WHERE account_id = $1`, w.chapter.Number)
-	damage(t, s, `INSERT INTO contact (account_id, id, archived, match_keys, body, checksum) VALUES (79, $1, 0, '', $2, 0)`, doc.MakeID(79, 1), []byte(`{}`))
-	damage(t, s, `UPDATE account SET parent = 80 WHERE account_id = $1`, w.stranger.Number)
-	damage(t, s, `UPDATE campaign SET account_id = 0 WHERE slug = 'kept'`)
-	var bodies []string
-	for range 2 {
-		found, report := checkAll(t, s, true)
-		all := strings.Join(found, "\n")
-		for _, want := range []string{
-			fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(3)),
-			fmt.Sprintf("account %s: contact %d: its document is damaged: restore it from a backup", w.root.ID, id(14)),
-			fmt.Sprintf("account %s: contact %d: it is missing: restore it from a backup", w.root.ID, id(5)),
-			fmt.Sprintf("account %s: the contacts %d to %d are missing: restore them from a backup", w.root.ID, id(29),
-				id(30)),
-			"its document is damaged: restore it from a backup",
-			"have the user_id 77, and the table app_user has no such row",
-			"have the account_id 78, and the table account has no such row",
-			"rows of the table contact: 1 have the account_id 79",
-			"rows of the table campaign: 1 have the account_id 0",
-			"have the parent 80, and the table account has no such row",
-		} {
-			contains(t, all, want)
-		}
-		if report.Problems-report.Repaired < 9 {
-			t.Errorf("%+v: %s", report, all)
-		}
-		err := s.Read(t.Context(), func(c db.Conn) error {
-			return errOf(c.One(func(r db.Row) { bodies = append(bodies, string(r.Bytes(4))) }, contacts.SQLLoadContacts,
-				root, []int64{id(3)}))
-		})
-		succeed(t, err)
-	}
-	if bodies[0] != `,"first_name":"Q"}` || bodies[1] != bodies[0] {
-		t.Errorf("a damaged document was changed: %q", bodies)
-	}
-}
-
 // A check that is interrupted has not read everything. It must not treat what it did not read as lost, or repair
 // totals from it.
 func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
@@ -99,40 +49,6 @@ func TestACheckThatIsBrokenOffTellsNothing(t *testing.T) {
 			}})
 		if err == nil {
 			t.Error("the check came to its end")
-		}
-	}
-}
-
-// A tag may have spaces that an index of words does not treat as spaces.
-func TestACheckKnowsTagsWithOtherSpaces(t *testing.T) {
-	s := newBook(t)
-	create(t, s, newAccount(t, s).Number, `{"first_name":"A","last_name":"B","tags":["東京\u3000支部","a\u00a0b"]}`)
-	if found, _ := checkAll(t, s, false); len(found) > 0 {
-		t.Error(found)
-	}
-}
-
-// If the account of a row is not the one in its id, the check reports it and ends.
-func TestACheckTellsContactsInAnotherAccount(t *testing.T) {
-	s := newBook(t)
-	closeAfter(t, s)
-	low, high := newAccount(t, s), newAccount(t, s)
-	if low.Number > high.Number {
-		low, high = high, low
-	}
-	for range 3 {
-		create(t, s, high.Number, `{"first_name":"Ana"}`)
-	}
-	first, second := doc.MakeID(high.Number, 1), doc.MakeID(high.Number, 2)
-	damage(t, s, `UPDATE contact SET account_id = $1 WHERE id = $2`, low.Number, first)
-	damage(t, s, `UPDATE contact SET account_id = 77 WHERE id = $1`, second)
-	found, _ := checkAll(t, s, false)
-	for _, want := range []string{
-		fmt.Sprintf("account %s: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", low.ID, first, high.ID),
-		fmt.Sprintf("account number 77: contact %d: its row is in this account, but its id belongs to account %s: restore it from a backup", second, high.ID),
-	} {
-		if !slices.Contains(found, want) {
-			t.Errorf("%q is not told: %q", want, found)
 		}
 	}
 }
@@ -234,31 +150,6 @@ func TestConcurrentRepairWorksBesideAnotherNode(t *testing.T) {
 		contacts.TagCount{Name: "t3", Contacts: 43},
 		contacts.TagCount{Name: "t4", Contacts: 43}, contacts.TagCount{Name: "t5", Contacts: 43},
 		contacts.TagCount{Name: "t6", Contacts: 42})
-}
-
-// A repair fixes what was found and does not change what is correct.
-func TestARepairHurtsNothingElse(t *testing.T) {
-	o := newDatabase(t)
-	s := must(Open(t.Context(), o))(t)
-	closeAfter(t, s)
-	account := newAccount(t, s).Number
-	a := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
-	b := create(t, s, account, `{"first_name":"B","tags":["gala"]}`).ID
-	create(t, s, account, `{"first_name":"C","tags":["gala"]}`)
-	archive(t, s, account, a)
-	archive(t, s, account, b)
-	damage(t, s, `DELETE FROM contact_set WHERE account_id = $1 AND name = 'archived'`, account)
-	damage(t, s, `UPDATE tag SET contacts = -3, size = 2 WHERE account_id = $1`, account)
-	if found, _ := checkAll(t, s, true); len(found) == 0 {
-		t.Error("nothing was found")
-	}
-	if again, _ := checkAll(t, s, false); len(again) > 0 {
-		t.Errorf("after the repair: %q", again)
-	}
-	counts := must(s.LargestTags(t.Context(), account, 5))(t)
-	if len(counts) != 1 || counts[0] != (contacts.TagCount{Name: "gala", Contacts: 1}) {
-		t.Errorf("tags are counted as %v", counts)
-	}
 }
 
 // checkIntegrity reads every account completely and compares everything that is stored twice: totals, the index, the

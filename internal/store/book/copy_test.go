@@ -2,13 +2,8 @@ package book
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +41,7 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 		document(t, s, w.chapter.Number, i, crm.Force)
 	}
 	merged := create(t, s, w.chapter.Number,
-		`{"first_name":"Zoë","emails":[{"value":"P3@example.org"}],"tags":["naïve","日本語"]}`)
+		`{"first_name":"Zoë","emails":[{"value":"P3@example.org"}],"tags":["naïve","日本語","東京\u3000支部","a\u00a0b"]}`)
 	must(s.RemoveTags(ctx, w.chapter.Number, merged.ID, []string{"日本語"}))(t)
 	for seq := range int64(4) {
 		archive(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 5+seq))
@@ -296,171 +291,6 @@ func TestACopyIsOneMoment(t *testing.T) {
 	})
 }
 
-func TestACopyRefusesATargetThatIsNotEmpty(t *testing.T) {
-	eachWay(t, func(t *testing.T, from, to store.Options) {
-		newWorld(t, open(t, from), 10)
-		b := open(t, to)
-		account := newAccount(t, b)
-		create(t, b, account.Number, `{"first_name":"Here before"}`)
-		before, _ := listBytes(t, b, account.Number, crm.All, 1, 100)
-		for _, restart := range []bool{false, true} {
-			report, err := move.Copy(t.Context(), from, to, move.CopyOptions{Restart: restart})
-			wantError(t, "the copy", err, move.ErrNotEmpty)
-			if report.Begun {
-				t.Error("it had begun")
-			}
-		}
-		if after, total := listBytes(t, b, account.Number, crm.All, 1, 100); after != before || total != 1 {
-			t.Errorf("the target is changed: %s", after)
-		}
-		equal(t, len(must(b.Accounts(t.Context()))(t)), 1, "there are accounts")
-	})
-}
-
-func TestAnInterruptedCopyIsRefusedUntilItIsRestarted(t *testing.T) {
-	eachWay(t, func(t *testing.T, from, to store.Options) {
-		a := open(t, from)
-		newWorld(t, a, 100)
-		for _, table := range []string{"contact", "contact_index", "account"} {
-			for _, checking := range []bool{false, true} {
-				ctx, cancel := context.WithCancel(t.Context())
-				report, err := move.Copy(ctx, from, to, move.CopyOptions{Restart: true,
-					Progress: func(p move.CopyProgress) {
-						if p.Table == table && p.Checking == checking {
-							cancel()
-						}
-					}})
-				cancel()
-				wantError(t, "the copy", err, context.Canceled)
-				if !report.Begun {
-					t.Error("it had not begun")
-				}
-				if s, err := Open(t.Context(), to); !errors.Is(err, move.ErrUnfinished) {
-					t.Errorf("the target opens: %v, %v", s, err)
-				}
-				wantError(t, "another copy", errOf(move.Copy(t.Context(), from, to, move.CopyOptions{})),
-					move.ErrUnfinished)
-				wantError(t, "a copy of it", errOf(move.Copy(t.Context(), to, store.Options{Data: t.TempDir()},
-					move.CopyOptions{})), move.ErrUnfinished)
-			}
-		}
-		mustCopy(t, from, to, move.CopyOptions{Restart: true})
-		sameAnswers(t, a, open(t, to))
-	})
-}
-
-// If copies begin together, one succeeds, and a restart takes over the target of a running copy.
-func TestTwoCopiesDoNotMix(t *testing.T) {
-	eachWay(t, func(t *testing.T, from, to store.Options) {
-		a := open(t, from)
-		newWorld(t, a, 100)
-		again := false
-		_, err := move.Copy(t.Context(), from, to, move.CopyOptions{Progress: func(p move.CopyProgress) {
-			if p.Table == "contact_index" && !again {
-				again = true
-				wantError(t, "a copy beside another", errOf(move.Copy(t.Context(), from, to, move.CopyOptions{})),
-					move.ErrUnfinished)
-				mustCopy(t, from, to, move.CopyOptions{Restart: true})
-			}
-		}})
-		if err == nil || !strings.Contains(err.Error(), "another copy has taken the target over") {
-			t.Errorf("the first copy ended with %v", err)
-		}
-		sameAnswers(t, a, open(t, to))
-	})
-}
-
-func TestACopyFindsEveryDifference(t *testing.T) {
-	to := newDatabase(t)
-	from := store.Options{Data: t.TempDir()}
-	w := newWorld(t, open(t, from), 30)
-	root, number := w.root.Number, fmt.Sprint(w.root.Number)
-	for _, c := range []struct {
-		sql, says string
-		args      []any
-	}{
-		{`UPDATE contact SET body = $2 WHERE id = $1`, w.root.ID,
-			[]any{doc.MakeID(root, 3), []byte(`,"first_name":"Q"}`)}},
-		{`UPDATE contact SET archived = 1 - archived WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
-		{`UPDATE contact SET match_keys = '' WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
-		{`UPDATE contact_set SET name = 't:archived' WHERE account_id = $1 AND name = 'archived'`, w.root.ID,
-			[]any{root}},
-		{`DELETE FROM contact WHERE id = $1`,
-			"table contact: 42 rows in the source, 41 in the target\naccount " + w.root.ID + " (Root)",
-			[]any{doc.MakeID(root, 3)}},
-		{`DELETE FROM contact_index WHERE account_id = $1 AND id = $2`, w.root.ID, []any{root, doc.MakeID(root, 3)}},
-		{`INSERT INTO contact_index (account_id, key, id) VALUES ($1, 'e:more', 1)`, w.chapter.ID,
-			[]any{w.chapter.Number}},
-		{`UPDATE campaign SET url_at = url_at + 1 WHERE slug = 'kept'`, w.below.ID, nil},
-		{`UPDATE campaign_reader SET relation = 7 WHERE account_id = $1`, w.stranger.ID, []any{w.stranger.Number}},
-		{`UPDATE api_key SET revoked_at = 0 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
-		{`UPDATE tag SET contacts = contacts + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`UPDATE tag SET size = size + 1 WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`UPDATE contact SET updated_at = updated_at + 1 WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
-		{`UPDATE contact SET sort_name = 'x' WHERE id = $1`, w.root.ID, []any{doc.MakeID(root, 3)}},
-		{`UPDATE contact_set SET bits = $2 WHERE account_id = $1 AND name = 't:board'`, w.root.ID,
-			[]any{root, []byte{1, 0}}},
-		{`UPDATE contact_set SET size = size + 1 WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},
-		{`DELETE FROM contact_set WHERE account_id = $1 AND name = 't:board'`, w.root.ID, []any{root}},
-		{`INSERT INTO job_part (account_id, job_id, number, data) VALUES ($1, 1, 1, $2)`, w.root.ID,
-			[]any{root, []byte{1}}},
-		{`UPDATE member SET role = 3 WHERE account_id = $1`, w.chapter.ID, []any{w.chapter.Number}},
-		{`UPDATE invitation SET role = 3 WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`UPDATE user_session SET user_id = 7 WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`UPDATE app_user SET password = 'x'`, "what belongs to no account: the checksum is ", nil},
-		{`INSERT INTO invitation (hash, account_id, email, role, invited_by, created_at, expires_at) VALUES ('x', 0, '', 0, 0, 0, 0)`,
-			"table invitation: 1 rows in the source, 2 in the target\nwhat belongs to no account: ", nil},
-		{`UPDATE account_tally SET contact_seq = contact_seq - 1 WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`UPDATE account SET name = 'Roof' WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`DELETE FROM account WHERE account_id = $1`, w.root.ID, []any{root}},
-		{`INSERT INTO account_tally SELECT 77, 0, 0, 0, 0, 0, 0, 'USD', 0, 0, 0, 1, 0, 0, 0, 0, 'UTC', 0, 0, 0 FROM account WHERE account_id = ` + number, "account number 77", nil},
-	} {
-		_, err := move.Copy(t.Context(), from, to, move.CopyOptions{Restart: true, Progress: func(p move.CopyProgress) {
-			if p.Checking && p.Table == store.Schema.Tables[0].Name && p.Done == 0 {
-				tamper(t, to, c.sql, c.args...)
-			}
-		}})
-		if err == nil || !strings.Contains(err.Error(), "the copy is not like the source") ||
-			!strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", c.sql, err)
-		}
-		wantError(t, "the target opens", errOf(Open(t.Context(), to)), move.ErrUnfinished)
-	}
-}
-
-func TestACopyRefusesASourceThatItCannotCopy(t *testing.T) {
-	ctx := t.Context()
-	from := newDatabase(t)
-	to := store.Options{Data: filepath.Join(t.TempDir(), "target")}
-	_, err := move.Copy(ctx, from, to, move.CopyOptions{})
-	if from.ForDB(nil, nil).File() != "" {
-		wantError(t, "no file", err, os.ErrNotExist)
-	} else {
-		wantError(t, "no tables", err, crm.ErrNotFound)
-	}
-	newAccount(t, open(t, from))
-	tamper(t, from, `DELETE FROM schema_version WHERE version < `+fmt.Sprint(store.Schema.Version()))
-	for _, version := range []string{"0", fmt.Sprint(store.Schema.Version() + 1)} {
-		tamper(t, from, `UPDATE schema_version SET version = `+version)
-		_, err = move.Copy(ctx, from, to, move.CopyOptions{})
-		if version != "0" {
-			wantError(t, "version "+version, err, move.ErrSchema)
-		} else {
-			wantError(t, "version "+version, err, crm.ErrNotFound)
-		}
-	}
-	tamper(t, from, `UPDATE schema_version SET version = `+fmt.Sprint(store.Schema.Version()))
-	_, err = move.Copy(ctx, from, from, move.CopyOptions{})
-	wantError(t, "onto itself", err, move.ErrSameDatabase)
-	if from.ForDB(nil, nil).File() != "" {
-		link := filepath.Join(t.TempDir(), "link")
-		succeed(t, os.Symlink(from.Data, link))
-		_, err = move.Copy(ctx, from, store.Options{Database: "sqlite:" + link}, move.CopyOptions{})
-		wantError(t, "onto itself by another name", err, move.ErrSameDatabase)
-	}
-	wantError(t, "the target was made", errOf(os.Stat(to.Data)), os.ErrNotExist)
-}
-
 // A table or a column that a later step adds must not be forgotten. Derived data is derived again in the target.
 func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 	t.Parallel()
@@ -481,4 +311,21 @@ func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v: copied (-), in the database (+):\n%s", err, diff)
 	}
+}
+
+// A server that was started only to look at it has printed a setup link, and nothing else. The link ends with the
+// copy: the copied data has its own users. An invitation of an account is more than that.
+func TestACopyTakesATargetThatWasOnlyLookedAt(t *testing.T) {
+	eachWay(t, func(t *testing.T, from, to store.Options) {
+		a, b := open(t, from), open(t, to)
+		copied, link := setupToken(t, a), setupToken(t, b)
+		newAccount(t, a)
+		tamper(t, to, `INSERT INTO invitation (hash, account_id, email, role, invited_by, created_at, expires_at)
+			VALUES ('x', 7, '', 0, 0, 0, 0)`)
+		refuses(t, "an invitation", move.ErrNotEmpty)(move.Copy(t.Context(), from, to, move.CopyOptions{}))
+		tamper(t, to, `DELETE FROM invitation WHERE hash = 'x'`)
+		mustCopy(t, from, to, move.CopyOptions{})
+		refuses(t, "the target's link", crm.ErrNotFound)(b.SetupOffer(t.Context(), link))
+		equal(t, len(must(b.SetupOffer(t.Context(), copied))(t).Accounts), 1, "the source's link")
+	})
 }

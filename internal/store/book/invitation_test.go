@@ -12,7 +12,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/store"
-	"donorbook/internal/store/move"
 	"donorbook/internal/store/people"
 )
 
@@ -367,32 +366,4 @@ func samePeople(t *testing.T, a, b *Book, w world) {
 		joiner("colleague")))(t); account.ID != w.root.ID {
 		t.Errorf("somebody joined %+v", account)
 	}
-}
-
-// A server that was started only to look at it has printed a setup link, and nothing else. The link ends with the
-// copy: the copied data has its own users.
-func TestACopyTakesATargetThatWasOnlyLookedAt(t *testing.T) {
-	eachWay(t, func(t *testing.T, from, to store.Options) {
-		a := open(t, from)
-		copied := setupToken(t, a)
-		newAccount(t, a)
-		b := open(t, to)
-		link := setupToken(t, b)
-		mustCopy(t, from, to, move.CopyOptions{})
-		wantError(t, "the target's link", errOf(b.SetupOffer(t.Context(), link)), crm.ErrNotFound)
-		equal(t, len(must(b.SetupOffer(t.Context(), copied))(t).Accounts), 1, "the source's link")
-	})
-}
-
-func TestACopyRefusesATargetWithAnInvitation(t *testing.T) {
-	to := newDatabase(t)
-	from := store.Options{Data: t.TempDir()}
-	newAccount(t, open(t, from))
-	b := open(t, to)
-	invite(t, b, newAccount(t, b), access.User{}, access.Owner)
-	tamper(t, to, `DELETE FROM change`)
-	tamper(t, to, `DELETE FROM account_tally`)
-	tamper(t, to, `DELETE FROM account`)
-	wantError(t, "the copy", errOf(move.Copy(t.Context(), from, to, move.CopyOptions{})), move.ErrNotEmpty)
-	tamper(t, to, `DELETE FROM invitation`) // which was never sent
 }
