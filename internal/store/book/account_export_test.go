@@ -109,30 +109,18 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 func customize(t *testing.T, s *Book, account, contact, campaign int64) {
 	t.Helper()
 	ctx := store.By(t.Context(), history.ConsoleChannel, "ana@example.org")
-	must := func(err error) {
-		t.Helper()
-		succeed(t, err)
-	}
-	shirt, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Shirt", Type: "select",
-		Options: []string{"S", "M"}})
-	must(err)
-	ended, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Old field", Type: "text"})
-	must(err)
-	_, err = s.UpdateContact(ctx, account, contact, input(t,
-		fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID)))
-	must(err)
-	must(s.EndField(ctx, account, ended.ID))
-	segment, err := find.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
-	must(err)
-	_, err = s.CreateSegment(ctx, account, segment)
-	must(err)
-	_, err = s.AddNote(ctx, account, contact, history.NoteInput{Note: ptr("Called")})
-	must(err)
+	shirt := must(s.DefineField(ctx, account, custom.FieldInput{Title: "Shirt", Type: "select",
+		Options: []string{"S", "M"}}))(t)
+	ended := must(s.DefineField(ctx, account, custom.FieldInput{Title: "Old field", Type: "text"}))(t)
+	must(s.UpdateContact(ctx, account, contact, input(t,
+		fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID))))(t)
+	succeed(t, s.EndField(ctx, account, ended.ID))
+	segment := must(find.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US"))(t)
+	must(s.CreateSegment(ctx, account, segment))(t)
+	must(s.AddNote(ctx, account, contact, history.NoteInput{Note: ptr("Called")}))(t)
 	bulk(t, s, account, jobs.Selection{IDs: []int64{contact}}, crm.BulkTag, "vip")
-	_, err = s.ContactData(ctx, account, contact)
-	must(err)
-	erased := create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`)
-	erase(t, s, ctx, account, erased.ID)
+	must(s.ContactData(ctx, account, contact))(t)
+	erase(t, s, ctx, account, create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`).ID)
 }
 
 func ptr[T any](value T) *T { return &value }
@@ -145,10 +133,9 @@ func TestAnAccountComesBackAsItWas(t *testing.T) {
 		account := busyAccount(t, a)
 		files := exportAccount(t, a, account)
 		made := importAccount(t, b, files, "")
-		if made.Account.ID != account.ID || made.Account.Number != account.Number || made.Renumbered ||
-			made.Contacts < 10 || made.Gifts < 30 || made.Plans == 0 || made.Campaigns != 2 {
-			t.Errorf("the import made %+v of %+v", made, account)
-		}
+		expect(t, "the account, and its campaigns", fmt.Sprint(account.ID, " ", account.Number, " false 2"), made.Account.ID,
+			made.Account.Number, made.Renumbered, made.Campaigns)
+		equal(t, made.Contacts >= 10 && made.Gifts >= 30 && made.Plans > 0, true, "%+v", made)
 		checked(t, b)
 		wantSameFiles(t, files, exportAccount(t, b, made.Account))
 		equal(t, create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`).ID,
@@ -238,13 +225,10 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 // listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
 func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 	t.Helper()
-	list, _, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, giving.GiftFilter{},
-		crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
+	list, _ := must2(s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, giving.GiftFilter{},
+		crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil))(t)
 	var gifts []map[string]any
-	if err == nil {
-		err = json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts)
-	}
-	succeed(t, err)
+	succeed(t, json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts))
 	var lines []string
 	for _, g := range gifts {
 		for _, name := range []string{"contact_id", "campaign_id"} {

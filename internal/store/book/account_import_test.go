@@ -150,45 +150,39 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 	succeed(t, s.SetAccountSettings(t.Context(), empty.Number,
 		access.AccountSettingsInput{Timezone: ptr("America/New_York")}))
 	halfway(t, s, files, empty.ID)
-	_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
-	if err != nil || total.Total == 0 {
-		t.Errorf("%v: what is there so far has %d contacts", err, total.Total)
+	equal(t, contactsOf(t, s, empty) > 0, true, "what is there so far")
+	now, busy, contact := t.Context(), refuses(t, "a change", crm.ErrImporting), doc.MakeID(empty.Number, 1)
+	for mode, body := range map[crm.CreateMode]string{crm.Force: `{"first_name":"A","last_name":"B"}`,
+		crm.Dedupe: `{"first_name":"A","emails":[{"value":"p1@example.org"}]}`} {
+		busy(s.CreateContact(now, empty.Number, input(t, body), mode))
 	}
-	contact := doc.MakeID(empty.Number, 1)
-	_, create := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","last_name":"B"}`), crm.Force)
-	_, merge := s.CreateContact(t.Context(), empty.Number, input(t,
-		`{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
-	_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
-	_, _, key := s.CreateKey(t.Context(), empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead})
-	_, erase := s.EraseContact(t.Context(), empty.Number, contact)
-	title := "New"
-	_, campaign := s.CreateCampaign(t.Context(), empty, campaign.Input{Title: &title})
-	for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key,
-		"campaign": campaign,
-		"erase":    erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
-		wantError(t, what, err, crm.ErrImporting)
-	}
+	busy(s.AddTags(now, empty.Number, contact, []string{"x"}))
+	busy(s.CreateKey(now, empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead}))
+	busy(s.EraseContact(now, empty.Number, contact))
+	busy(s.CreateCampaign(now, empty, campaign.Input{Title: ptr("New")}))
+	busy(s.SetCurrency(now, empty.Number, "EUR"))
 	wantError(t, "other files", errOf(s.ImportAccount(t.Context(), changedFile(t, files, move.AccountFile,
 		`"tax_id":"04-1"`, `"tax_id":"04-2"`), move.AccountImport{Into: empty.ID})), move.ErrOtherFiles)
 	checked(t, s)
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = s.DiscardAccount(ctx, empty.ID) // as far as one unit goes, or none
-	wantError(t, "a removal that was stopped", err, context.Canceled)
-	if _, err = s.DiscardAccount(t.Context(), empty.ID); err != nil {
-		t.Fatal(err)
-	}
+	refuses(t, "a removal that was stopped", context.Canceled)(s.DiscardAccount(ctx, empty.ID)) // as far as one unit goes
+	must(s.DiscardAccount(t.Context(), empty.ID))(t)
 	checked(t, s)
-	if _, total, err = s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil,
-		nil); err != nil || total.Total != 0 {
-		t.Errorf("%v: after the removal it has %d contacts", err, total.Total)
-	}
+	equal(t, contactsOf(t, s, empty), 0, "after the removal")
 	equal(t, must(s.AccountSettings(t.Context(), empty.Number))(t).Timezone, "America/New_York",
 		"after the removal its time zone")
 	importAccount(t, s, files, empty.ID)
 	notFound(t)(s.DiscardAccount(t.Context(), empty.ID))
 	checked(t, s)
+}
+
+// contactsOf is how many active contacts an account has.
+func contactsOf(t *testing.T, s *Book, account access.Account) int64 {
+	t.Helper()
+	_, total := listBytes(t, s, account.Number, crm.Active, 1, 5)
+	return total
 }
 
 func TestWhatAnImportHasLeftCanBeRemoved(t *testing.T) {
