@@ -325,11 +325,14 @@ func TestConcurrentLastUseIsWrittenOnceAMinute(t *testing.T) {
 	now := stopClock(s)
 	key, secret := newKey(t, s, newAccount(t, s).Number, access.KeyInput{})
 	equal(t, lastUse(t, s, key), time.Time{}, "a new key")
+	atOnce(32, func(int) { must(s.Authenticate(t.Context(), secret))(t) })
+	equal(t, lastUse(t, s, key), now.time())
+	now.move(time.Minute)
 	spy := spyOn(t, s)
 	use := func(after time.Duration, wantCommits int64, wantUse time.Time) {
 		t.Helper()
 		now.move(after)
-		atOnce(32, func(int) { must(s.Authenticate(t.Context(), secret))(t) })
+		must(s.Authenticate(t.Context(), secret))(t)
 		equal(t, lastUse(t, s, key), wantUse)
 		equal(t, spy.commits.Load(), wantCommits)
 	}
