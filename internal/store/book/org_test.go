@@ -38,6 +38,14 @@ func refuses(t testing.TB, what string, want error) func(result ...any) {
 	}
 }
 
+// notFound, nobody and changedSince are for calls that fail for the usual reasons.
+
+func notFound(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrNotFound) }
+
+func nobody(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrUnauthenticated) }
+
+func changedSince(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrChanged) }
+
 func rejects(t testing.TB, what string) func(result ...any) {
 	return func(result ...any) {
 		t.Helper()
