@@ -91,18 +91,19 @@ func (x *script) wantAnswer(i int, id int64, merged bool) {
 // changes. The others stay, and the refused change leaves nothing. The end of the test compares everything that is
 // stored twice.
 func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
 	tags := make([]string, 500)
 	for i := range tags {
 		tags[i] = fmt.Sprintf(`"t%03d"`, i)
 	}
-	full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags,
-		",")+`]}`)
-	theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
+	full := s.create(`{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[` + strings.Join(tags,
+		",") + `]}`)
+	theirs := other.create(`{"first_name":"Theirs"}`).ID
 	made := doc.MakeID(account, 2)
 
-	x := script{t: t, s: s}
+	x := script{t: t, s: s.Book}
 	x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
 	x.addTags(account, full.ID, "one more") // 1: it is at its limit
 	x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
@@ -115,10 +116,10 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 	x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
 	x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
 	errs := x.run(account)
-	y := script{t: t, s: s}
-	y.addTags(other, theirs+1, "theirs") // 9: there is no such contact
-	y.addTags(other, theirs, "ours")
-	errs = append(errs, y.run(other)...)
+	y := script{t: t, s: s.Book}
+	y.addTags(other.Number, theirs+1, "theirs") // 9: there is no such contact
+	y.addTags(other.Number, theirs, "ours")
+	errs = append(errs, y.run(other.Number)...)
 
 	var invalid *doc.Invalid
 	var matched *crm.Matched
@@ -132,22 +133,23 @@ func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
 	if matched == nil || matched.Contact.ID != made {
 		t.Errorf("the match is %+v", matched)
 	}
-	equal(t, string(must(s.Contact(t.Context(), account, full.ID, nil))(t)), string(full.Append(nil)),
+	equal(t, string(s.document(full.ID)), string(full.Append(nil)),
 		"a refused change has changed a contact")
-	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
-	wantLists(t, s, other, []int64{1}, nil)
+	s.wantLists([]int64{1, 3, 4}, []int64{2})
+	other.wantLists([]int64{1}, nil)
 	for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
-		equal(t, get(t, s, account, id).FirstName, want, "contact %d", id)
+		equal(t, s.get(id).FirstName, want, "contact %d", id)
 	}
-	wantTags(t, s, other, contacts.TagCount{Name: "ours", Contacts: 1})
+	other.wantTags("{ours 1}")
 	equal(t, len(must(s.SuggestTags(t.Context(), account, "new", 10))(t)), 0, "the tag of an archived contact counts")
-	equal(t, create(t, s, account, `{"first_name":"Four"}`).ID, made+3, "the next contact has the id")
+	equal(t, s.create(`{"first_name":"Four"}`).ID, made+3, "the next contact has the id")
 }
 
 func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	first := doc.MakeID(account, 1)
-	x := script{t: t, s: s}
+	x := script{t: t, s: s.Book}
 	x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
 	x.create(account,
 		`{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
@@ -166,21 +168,21 @@ func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
 		equal(t, string(x.answers[i+1].Before), string(x.answers[i].Body), "merge was made into, and not into %s",
 			x.answers[i].Body)
 	}
-	document := must(s.Contact(t.Context(), account, first, nil))(t)
+	document := s.document(first)
 	equal(t, string(document), string(x.answers[2].Append(nil)), "the contact")
 	if p := parse(t, document); p.Title == nil || *p.Title != "Dr." || len(p.Emails) != 1 || len(p.Phones) != 1 ||
 		!slices.Equal(p.Tags, []string{"a", "b", "c"}) {
 		t.Errorf("the contact is %s", document)
 	}
-	wantTags(t, s, account, contacts.TagCount{Name: "a", Contacts: 1}, contacts.TagCount{Name: "b", Contacts: 1},
-		contacts.TagCount{Name: "c", Contacts: 1})
-	equal(t, search(t, s, account, crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
+	s.wantTags("{a 1} {b 1} {c 1}")
+	equal(t, s.search(crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
 }
 
 func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
-	s, account := newBookOf(t)
-	id := create(t, s, account, `{"first_name":"Ana","tags":["kept","old"]}`).ID
-	x := script{t: t, s: s}
+	s := newFolk(t)
+	account := s.Number
+	id := s.create(`{"first_name":"Ana","tags":["kept","old"]}`).ID
+	x := script{t: t, s: s.Book}
 	x.addTags(account, id, "new", "newer")
 	x.removeTags(account, id, "new", "old")
 	x.addTags(account, id, "old")
@@ -192,17 +194,17 @@ func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
 		{"new"}, {}, {"kept"}} {
 		equal(t, parse(t, x.answers[i].Append(nil)).Tags, want, "change %d was answered with the tags", i)
 	}
-	equal(t, get(t, s, account, id).Tags, []string{"kept", "newer", "old"}, "the tags")
-	wantTags(t, s, account, contacts.TagCount{Name: "kept", Contacts: 2},
-		contacts.TagCount{Name: "newer", Contacts: 1}, contacts.TagCount{Name: "old", Contacts: 1})
-	equal(t, len(search(t, s, account, crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
+	equal(t, s.get(id).Tags, []string{"kept", "newer", "old"}, "the tags")
+	s.wantTags("{kept 2} {newer 1} {old 1}")
+	equal(t, len(s.search(crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
 }
 
 // If a contact is archived, restored, or gets another email, the rest of its batch finds it in its new state.
 func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
-	s, account := newBookOf(t)
-	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-	x := script{t: t, s: s}
+	s := newFolk(t)
+	account := s.Number
+	old := s.create(`{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+	x := script{t: t, s: s.Book}
 	x.archive(account, old)
 	// 1: no active contact has it
 	x.create(account, `{"first_name":"Young","emails":[{"value":"old@x.org"}]}`, crm.Dedupe)
@@ -222,17 +224,18 @@ func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
 	x.wantAnswer(5, old+1, true)
 	x.wantAnswer(9, old+2, false)
 	x.wantAnswer(11, old+3, false)
-	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+	s.wantLists([]int64{1, 3, 4}, []int64{2})
 	for scope, want := range map[crm.ContactScope][]int64{crm.Active: {3}, crm.Archived: {2}} {
-		equal(t, search(t, s, account, scope, typed("young@x.org"), 10), want, "%s: the search", scope)
+		equal(t, s.search(scope, typed("young@x.org"), 10), want, "%s: the search", scope)
 	}
 }
 
 // If more contacts have an email than are loaded, those with the same name are searched for, including those of the
 // same batch.
 func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
-	s, account := newBookOf(t)
-	x := script{t: t, s: s}
+	s := newFolk(t)
+	account := s.Number
+	x := script{t: t, s: s.Book}
 	for i := range derived.FewCandidates + 4 {
 		x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i),
 			crm.Force)
@@ -242,14 +245,15 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	x.mustRun(account)
 	x.wantAnswer(derived.FewCandidates+4, doc.MakeID(account, 11), true)
 	x.wantAnswer(derived.FewCandidates+5, doc.MakeID(account, 1), true)
-	wantTags(t, s, account, contacts.TagCount{Name: "t", Contacts: 2})
+	s.wantTags("{t 2}")
 }
 
 // The look-ups of a batch see what its earlier changes leave, not what was there before them.
 func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
+	s := newFolk(t)
+	account := s.Number
+	old := s.create(`{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
 	made := make([]contacts.Document, 6)
 	creates := func(i int, body string) func() error {
 		in := input(t, body)
@@ -259,8 +263,7 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 		}
 	}
 	patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
-	errs := together(t, s, account,
-		creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
+	errs := s.together(creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
 		creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
 		func() error {
 			return errOf(s.UpdateContact(ctx, account, old, patch))
@@ -292,11 +295,11 @@ func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
 			return errOf(s.AddTags(ctx, account, made[2].ID, []string{name}))
 		}
 	}
-	succeed(t, errors.Join(together(t, s, account, tag("a"), tag("b"),
+	succeed(t, errors.Join(s.together(tag("a"), tag("b"),
 		creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...))
-	equal(t, fmt.Sprint(get(t, s, account, made[2].ID).Tags), "[a b c d]",
+	equal(t, fmt.Sprint(s.get(made[2].ID).Tags), "[a b c d]",
 		"the tags of the contact that was changed again and again")
-	equal(t, fmt.Sprint(parse(t, restore(t, s, account, old).Append(nil)).Tags), "[found last]",
+	equal(t, fmt.Sprint(parse(t, s.restore(old).Append(nil)).Tags), "[found last]",
 		"the tags of the changed contact")
 }
 
@@ -337,24 +340,24 @@ func TestConcurrentDamagedPageDoesNotDisturbABatch(t *testing.T) {
 // TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the
 // clock was set back.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
-	s := newBook(t)
-	account, clock := newAccount(t, s), stopClock(s)
-	id := create(t, s, account.Number, `{"first_name":"A","emails":[{"value":"a@x.org"}]}`).ID
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala"}]`)
-	created := get(t, s, account.Number, id).Updated
+	s := newFolk(t)
+	clock := stopClock(s.Book)
+	id := s.create(`{"first_name":"A","emails":[{"value":"a@x.org"}]}`).ID
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala"}]`)
+	created := s.get(id).Updated
 	clock.move(-48 * time.Hour)
-	create(t, s, account.Number, `{"company":"New","emails":[{"value":"a@x.org"}]}`)
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala","raised":5}]`)
-	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was updated")
-	archive(t, s, account.Number, id)
-	restore(t, s, account.Number, id)
-	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was restored")
-	if gala := campaignsSeen(t, s, account, campaign.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" ||
+	s.create(`{"company":"New","emails":[{"value":"a@x.org"}]}`)
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala","raised":5}]`)
+	equal(t, s.get(id).Updated, created, "a contact was updated")
+	s.archive(id)
+	s.restore(id)
+	equal(t, s.get(id).Updated, created, "a contact was restored")
+	if gala := campaignsSeen(t, s.Book, s.Account, campaign.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" ||
 		gala.Raised != 5 {
 		t.Errorf("the campaign is %+v", gala)
 	}
 	clock.move(49 * time.Hour)
-	if d := must(s.AddTags(t.Context(), account.Number, id, []string{"t"}))(t); parse(t,
+	if d := s.addTags(id, "t"); parse(t,
 		d.Append(nil)).Updated <= created {
 		t.Errorf("an hour later: %s", d.Body)
 	}

@@ -26,16 +26,17 @@ func wantLists(t testing.TB, s *Book, account int64, active, archived []int64) {
 
 func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	own := create(t, s, account, `{"first_name":"Own","tags":["a"]}`).ID
-	archived := create(t, s, account, `{"first_name":"Archived","tags":["a"]}`).ID
-	archive(t, s, account, archived)
-	foreign := create(t, s, other, `{"first_name":"Foreign","tags":["a"]}`).ID
-	foreignArchived := create(t, s, other, `{"first_name":"Foreign","tags":["a"]}`).ID
-	archive(t, s, other, foreignArchived)
-	before, _ := listBytes(t, s, account, crm.All, 1, 100)
-	beforeOther, _ := listBytes(t, s, other, crm.All, 1, 100)
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
+	own := s.create(`{"first_name":"Own","tags":["a"]}`).ID
+	archived := s.create(`{"first_name":"Archived","tags":["a"]}`).ID
+	s.archive(archived)
+	foreign := other.create(`{"first_name":"Foreign","tags":["a"]}`).ID
+	foreignArchived := other.create(`{"first_name":"Foreign","tags":["a"]}`).ID
+	other.archive(foreignArchived)
+	before, _ := s.listBytes(crm.All, 1, 100)
+	beforeOther, _ := other.listBytes(crm.All, 1, 100)
 
 	in, tags := input(t, `{"first_name":"X","tags":[]}`), []string{"x"}
 	use := func(account, id int64) map[string]error {
@@ -73,10 +74,10 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 		crm.ErrNotFound)
 	wantError(t, "create in no account", errOf(s.CreateContact(ctx, 999_999, in, crm.Force)), crm.ErrNotFound)
 
-	if after, _ := listBytes(t, s, account, crm.All, 1, 100); after != before {
+	if after, _ := s.listBytes(crm.All, 1, 100); after != before {
 		t.Errorf("the account has changed from\n%s\nto\n%s", before, after)
 	}
-	if after, _ := listBytes(t, s, other, crm.All, 1, 100); after != beforeOther {
+	if after, _ := other.listBytes(crm.All, 1, 100); after != beforeOther {
 		t.Errorf("the other account has changed from\n%s\nto\n%s", beforeOther, after)
 	}
 }
@@ -84,11 +85,12 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 // An answer reveals nothing about a foreign id, not even by the time it takes.
 func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
-	spy := spyOn(t, s)
-	for _, id := range []int64{foreign, 0, -1, doc.MakeID(account, 0), doc.MakeID(other, 0), doc.MakeID(1_000_000, 1),
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
+	foreign := other.create(`{"first_name":"Foreign"}`).ID
+	spy := spyOn(t, s.Book)
+	for _, id := range []int64{foreign, 0, -1, doc.MakeID(account, 0), doc.MakeID(other.Number, 0), doc.MakeID(1_000_000, 1),
 		999_999_000_000_001, math.MaxInt64} {
 		wantError(t, fmt.Sprint("get ", id), errOf(s.Contact(ctx, account, id, nil)), crm.ErrNotFound)
 		wantError(t, fmt.Sprint("add tags ", id), errOf(s.AddTags(ctx, account, id, []string{"x"})),
@@ -101,12 +103,13 @@ func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	now := stopClock(s)
-	account := newAccount(t, s).Number
+	s := folkOf(t, open(t, o))
+	account := s.Number
+	now := stopClock(s.Book)
+
 	body := `{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":["a"],"dob":"1/2/1980","addresses":[{"city":"Rome"}]}`
-	made := create(t, s, account, body)
-	spy := spyOn(t, s)
+	made := s.create(body)
+	spy := spyOn(t, s.Book)
 	now.move(time.Hour)
 	for what, change := range map[string]func() (contacts.Document, error){
 		"an empty update": func() (contacts.Document, error) {
@@ -142,14 +145,15 @@ func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
 
 func TestARefusedChangeChangesNothing(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	var tags []string
 	for i := range 500 {
 		tags = append(tags, fmt.Sprintf(`"t%d"`, i))
 	}
-	made := create(t, s, account, `{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":[`+strings.Join(tags,
-		",")+`]}`)
-	spy := spyOn(t, s)
+	made := s.create(`{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":[` + strings.Join(tags,
+		",") + `]}`)
+	spy := spyOn(t, s.Book)
 	_, merge := s.CreateContact(ctx, account, input(t,
 		`{"first_name":"B","emails":[{"value":"a@x.org"}],"tags":["one more"]}`), crm.Dedupe)
 	_, add := s.AddTags(ctx, account, made.ID, []string{"one more"})
@@ -159,25 +163,26 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 			t.Errorf("%s: got the error %v, want a fault of tags", what, err)
 		}
 	}
-	document := must(s.Contact(ctx, account, made.ID, nil))(t)
+	document := s.document(made.ID)
 	if string(document) != string(made.Append(nil)) || spy.commits.Load() != 0 {
 		t.Errorf("%s", document)
 	}
 }
 
 func TestARecordIsAContactInAnyState(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"A@x.org"}],"tags":["a"]}`).ID
-	foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
+	id := s.create(`{"first_name":"Ana","emails":[{"value":"A@x.org"}],"tags":["a"]}`).ID
+	foreign := other.create(`{"first_name":"Foreign"}`).ID
 	for _, archived := range []bool{false, true} {
-		c := must(s.ContactRecord(t.Context(), account, id))(t)
+		c := s.record(id)
 		if c.ID != id || c.FirstName != "Ana" || c.Archived() != archived ||
 			!slices.Equal(c.MatchKeys, []string{"e:a@x.org"}) {
 			t.Errorf("%+v", c)
 		}
 		if !archived {
-			archive(t, s, account, id)
+			s.archive(id)
 		}
 	}
 	for _, id := range []int64{foreign, doc.MakeID(account, 2), doc.MakeID(account, 0), 0, -1} {
@@ -186,16 +191,16 @@ func TestARecordIsAContactInAnyState(t *testing.T) {
 }
 
 // wantPages checks that the pages of a scope are the list of the API in reverse order.
-func wantPages(t *testing.T, s *Book, account int64, scope crm.ContactScope, perPage int64) {
-	t.Helper()
-	oldest, wantTotal := page(t, s, account, scope, 1, 100)
+func (s *folk) wantPages(scope crm.ContactScope, perPage int64) {
+	s.Helper()
+	oldest, wantTotal := s.page(scope, 1, 100)
 	slices.Reverse(oldest)
 	var got []int64
 	for page := int64(1); ; page++ {
-		contacts, result := must2(s.ContactPage(t.Context(), account, scope,
-			crm.PageRequest{Page: page, PerPage: perPage}))(t)
+		contacts, result := must2(s.ContactPage(s.Context(), s.Number, scope,
+			crm.PageRequest{Page: page, PerPage: perPage}))(s)
 		if result.Total != wantTotal || result.Count != int64(len(contacts)) {
-			t.Fatalf("%s, page %d: %d contacts, %+v", scope, page, len(contacts), result)
+			s.Fatalf("%s, page %d: %d contacts, %+v", scope, page, len(contacts), result)
 		}
 		if len(contacts) == 0 {
 			break
@@ -204,27 +209,28 @@ func wantPages(t *testing.T, s *Book, account int64, scope crm.ContactScope, per
 			got = append(got, contact.ID)
 		}
 	}
-	equal(t, got, oldest, "%s, %d a page", scope, perPage)
+	equal(s, got, oldest, "%s, %d a page", scope, perPage)
 }
 
 func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	for n := range 23 {
-		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, n))
+		s.create(fmt.Sprintf(`{"first_name":"P%d"}`, n))
 		if n%3 == 1 {
-			archive(t, s, account, doc.MakeID(account, int64(n)))
+			s.archive(doc.MakeID(account, int64(n)))
 		}
 		if n%7 == 0 || n == 22 {
 			for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
 				for _, perPage := range []int64{1, 4, 23, 100} {
-					wantPages(t, s, account, scope, perPage)
+					s.wantPages(scope, perPage)
 				}
 			}
 		}
 	}
 	counts, err := s.Counts(ctx, account)
-	_, active := page(t, s, account, crm.Active, 1, 1)
+	_, active := s.page(crm.Active, 1, 1)
 	if want := (contacts.Counts{Active: active, Archived: 23 - active}); err != nil || counts != want ||
 		counts.Archived == 0 {
 		t.Errorf("%v: the counts are %+v, want %+v", err, counts, want)
@@ -236,17 +242,18 @@ func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 
 func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, empty := newAccount(t, s).Number, newAccount(t, s).Number
-	now := stopClock(s)
+	s := newFolk(t)
+	account := s.Number
+	empty := s.another()
+	now := stopClock(s.Book)
 	start, random := now.time(), rand.New(rand.NewPCG(1, 2))
 	var made []time.Time
 	for range 37 {
 		now.move(time.Duration(random.IntN(3)) * time.Hour)
 		made = append(made, now.time())
-		create(t, s, account, `{"first_name":"A"}`)
+		s.create(`{"first_name":"A"}`)
 	}
-	archive(t, s, account, doc.MakeID(account, 5)) // it is no contact that the list shows
+	s.archive(doc.MakeID(account, 5)) // it is no contact that the list shows
 	var moments []time.Time
 	var want []int64
 	for hour := -2; hour < 120; hour++ {
@@ -260,91 +267,92 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 		}
 		moments, want = append(moments, moment), append(want, int64(before))
 	}
-	spy := spyOn(t, s)
+	spy := spyOn(t, s.Book)
 	equal(t, must(s.Growth(ctx, account, moments))(t), want)
 	// the tally, the archive, and a contact at most once, no matter how many moments are after it
 	if rows := spy.rows.Load(); rows > 2+int64(len(made)) {
 		t.Errorf("%d rows were read", rows)
 	}
-	equal(t, must(s.Growth(ctx, empty, moments[:3]))(t), []int64{0, 0, 0}, "an empty account has grown like")
+	equal(t, must(s.Growth(ctx, empty.Number, moments[:3]))(t), []int64{0, 0, 0}, "an empty account has grown like")
 	equal(t, len(must(s.Growth(ctx, account, nil))(t)), 0, "no moments")
 }
 
 func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // wantOne checks that the account has one contact, with n different tags, and that all but one create was merged.
-func wantOne(t *testing.T, s *Book, account int64, documents []contacts.Document, n int) person {
-	t.Helper()
+func (s *folk) wantOne(documents []contacts.Document, n int) person {
+	s.Helper()
 	merged := 0
 	for _, d := range documents {
-		equal(t, d.ID, doc.MakeID(account, 1), "a create was answered with contact")
+		equal(s, d.ID, doc.MakeID(s.Number, 1), "a create was answered with contact")
 		if d.Merged {
 			merged++
 		}
 	}
-	wantLists(t, s, account, []int64{1}, nil)
-	p := get(t, s, account, doc.MakeID(account, 1))
-	equal(t, len(slices.Compact(slices.Sorted(slices.Values(p.Tags)))), n)
-	equal(t, len(p.Tags), n)
-	equal(t, merged, len(documents)-1)
+	s.wantLists([]int64{1}, nil)
+	p := s.get(doc.MakeID(s.Number, 1))
+	equal(s, len(slices.Compact(slices.Sorted(slices.Values(p.Tags)))), n)
+	equal(s, len(p.Tags), n)
+	equal(s, merged, len(documents)-1)
 	return p
 }
 
 func TestConcurrentTheSameEmailAtOnceIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	documents := make([]contacts.Document, 64)
 	atOnce(64, func(i int) {
 		value := "ana@x.org"
 		if i%2 == 1 {
 			value = strings.ToUpper(value)
 		}
-		documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":%q}],"tags":["t%d"]}`,
+		documents[i] = s.create(fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":%q}],"tags":["t%d"]}`,
 			value, i))
 	})
-	equal(t, len(wantOne(t, s, account, documents, 64).Emails), 1, "the contact has the emails")
+	equal(t, len(s.wantOne(documents, 64).Emails), 1, "the contact has the emails")
 }
 
 func TestConcurrentTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	spellings := []string{"2125550100", "212-555-0100", "(212) 555-0100", "+12125550100", "+1 212 555 0100",
 		"1-212-555-0100", "212.555.0100", "tel:+1-212-555-0100"}
 	documents := make([]contacts.Document, 64)
 	atOnce(64, func(i int) {
-		documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","phones":[{"value":%q}],"tags":["t%d"]}`,
+		documents[i] = s.create(fmt.Sprintf(`{"first_name":"Ana","phones":[{"value":%q}],"tags":["t%d"]}`,
 			spellings[i%len(spellings)], i))
 	})
-	if p := wantOne(t, s, account, documents, 64); len(p.Phones) != 1 ||
+	if p := s.wantOne(documents, 64); len(p.Phones) != 1 ||
 		!slices.Contains(spellings, p.Phones[0].Value) {
 		t.Errorf("the contact has the phones %v", p.Phones)
 	}
 }
 
 func TestConcurrentForceNeverMerges(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	body := `{"first_name":"Ana","emails":[{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}]}`
-	create(t, s, account, body)
+	s.create(body)
 	atOnce(16, func(int) {
-		if d := createAs(t, s, account, body, crm.Force); d.Merged {
+		if d := s.createAs(body, crm.Force); d.Merged {
 			t.Error("a forced create was merged")
 		}
 	})
-	if ids, total := page(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
+	if ids, total := s.page(crm.Active, 1, 100); total != 17 || len(ids) != 17 {
 		t.Errorf("%d contacts, %d in all", len(ids), total)
 	}
-	d := create(t, s, account, body)
+	d := s.create(body)
 	equal(t, d.Merged, true, "of many that match")
 	equal(t, doc.IDSeq(d.ID), 1, "of many that match")
 }
 
 // The look-up takes a few keys per statement; every key counts, whichever statement it is in.
 func TestCreateFindsWhoItIsAbout(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
 	email := `"emails":[{"value":"a@x.org"}]`
 	phone := `"phones":[{"value":"212-555-0100"}]`
-	first := create(t, s, account, `{"first_name":"Ana","last_name":"Diaz",`+phone+`}`).ID
-	second := createAs(t, s, account, `{"first_name":"Bo","last_name":"Ek",`+email+`}`, crm.Force).ID
-	third := createAs(t, s, account, `{"first_name":"Cy","last_name":"Fox",`+email+`}`, crm.Force).ID
+	first := s.create(`{"first_name":"Ana","last_name":"Diaz",` + phone + `}`).ID
+	second := s.person(`{"first_name":"Bo","last_name":"Ek",` + email + `}`)
+	third := s.person(`{"first_name":"Cy","last_name":"Fox",` + email + `}`)
 
 	match := func(what, body string, account, want int64) {
 		t.Helper()
@@ -356,24 +364,24 @@ func TestCreateFindsWhoItIsAbout(t *testing.T) {
 	}
 	match("an email before a phone and a name", `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`,
 		account, second)
-	archive(t, s, account, second) // it has the phone by now as well
+	s.archive(second) // it has the phone by now as well
 	match("never an archived one", `{"title":"Dr",`+email+`}`, account, third)
-	restore(t, s, account, second)
+	s.restore(second)
 	match("the same name among emails", `{"first_name":"CY","last_name":"fox",`+email+`}`, account, third)
 	match("the lowest id among emails", `{"first_name":"Dee",`+email+`}`, account, second)
 	match("never a name alone", `{"first_name":"Dee","last_name":"Diaz"}`, account, 0)
-	match("never in another account", `{"first_name":"Ana",`+email+`,`+phone+`}`, other, 0)
+	match("never in another account", `{"first_name":"Ana",`+email+`,`+phone+`}`, other.Number, 0)
 
-	must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[{"value":"+44 20 7946 0958"}]}`)))(t)
+	s.update(first, `{"phones":[{"value":"+44 20 7946 0958"}]}`)
 	match("by the new phone", `{"phones":[{"value":"+442079460958"}]}`, account, first)
-	must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[]}`)))(t)
+	s.update(first, `{"phones":[]}`)
 	match("not by a phone it no longer has", `{"phones":[{"value":"+442079460958"}]}`, account, 0)
 }
 
 func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
-	s, account := newBookOf(t)
-	known := create(t, s, account,
-		`{"first_name":"Ana","emails":[{"value":"known@x.org"}],"phones":[{"value":"212-555-9999"}]}`).ID
+	s := newFolk(t)
+	account := s.Number
+	known := s.create(`{"first_name":"Ana","emails":[{"value":"known@x.org"}],"phones":[{"value":"212-555-9999"}]}`).ID
 	for _, n := range []int{1, 7, 8, 9, 16, 17, 100} {
 		var emails, phones []string
 		for i := range n {
@@ -417,8 +425,9 @@ func wantMatched(t *testing.T, what string, err error, id int64) (snapshot strin
 }
 
 func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
-	s, account := newBookOf(t)
-	marta := create(t, s, account, `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`).ID
+	s := newFolk(t)
+	account := s.Number
+	marta := s.create(`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`).ID
 	const typed = `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"M@x.org"}],"tags":["new"]}`
 	add := func(seen string, mode crm.CreateMode) (contacts.Document, error) {
 		return s.CreateContact(t.Context(), account, decide(t, typed, seen), mode)
@@ -427,15 +436,15 @@ func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
 	seen := wantMatched(t, "nothing was decided", err, marta)
 	_, err = add("", crm.MergeSeen)
 	wantMatched(t, "nothing was seen", err, marta)
-	must(s.AddTags(t.Context(), account, marta, []string{"vip"}))(t)
+	s.addTags(marta, "vip")
 	for _, mode := range []crm.CreateMode{crm.MergeSeen, crm.KeepSeen} {
 		_, err = add(seen, mode)
 		wantMatched(t, "the match has changed", err, marta)
 	}
-	if p := get(t, s, account, marta); p.FirstName != "Marta" || len(p.Tags) != 1 {
+	if p := s.get(marta); p.FirstName != "Marta" || len(p.Tags) != 1 {
 		t.Errorf("a question changed %+v", p)
 	}
-	wantLists(t, s, account, []int64{1}, nil)
+	s.wantLists([]int64{1}, nil)
 
 	_, err = add("", crm.KeepSeen)
 	seen = wantMatched(t, "once more", err, marta)
@@ -449,8 +458,8 @@ func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
 	if !merged.Merged || merged.ID != kept.ID {
 		t.Fatalf("merging: %+v", merged)
 	}
-	archive(t, s, account, marta)
-	archive(t, s, account, kept.ID)
+	s.archive(marta)
+	s.archive(kept.ID)
 	wantError(t, "nobody matches any more", errOf(add(seen, crm.MergeSeen)), crm.ErrChanged)
 	if again := must(add(seen, crm.KeepSeen))(t); again.Merged {
 		t.Errorf("a new contact where nobody matches: %+v", again)
@@ -458,10 +467,10 @@ func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
 }
 
 func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
-	s, account := newBookOf(t)
-	marta := create(t, s, account,
-		`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
-	bo := create(t, s, account, `{"first_name":"Bo","last_name":"Ek","emails":[{"value":"b@x.org"}]}`).ID
+	s := newFolk(t)
+	account := s.Number
+	marta := s.create(`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
+	bo := s.create(`{"first_name":"Bo","last_name":"Ek","emails":[{"value":"b@x.org"}]}`).ID
 	edit := func(body, seen string) error {
 		return errOf(s.EditContact(t.Context(), account, bo, decide(t, body, seen)))
 	}
@@ -470,16 +479,16 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 		wantMatched(t, what, edit(body, ""), marta)
 		wantMatched(t, what, edit(body, "1-nonsense"), marta)
 	}
-	if p := get(t, s, account, bo); len(p.Emails) != 1 || len(p.Phones) != 0 {
+	if p := s.get(bo); len(p.Emails) != 1 || len(p.Phones) != 0 {
 		t.Errorf("a question changed %+v", p)
 	}
 	const both = `{"title":"Dr","emails":[{"value":"b@x.org"},{"value":"m@x.org"}]}`
 	seen := wantMatched(t, "an email", edit(both, ""), marta)
 	succeed(t, edit(both, seen))
 	succeed(t, edit(both, ""))
-	archive(t, s, account, marta)
+	s.archive(marta)
 	succeed(t, edit(`{"phones":[{"value":"212-555-0100"}]}`, ""))
-	archive(t, s, account, bo)
+	s.archive(bo)
 	wantError(t, "an archived contact", edit(`{"title":"X"}`, ""), crm.ErrArchived)
 	wantError(t, "a foreign contact", errOf(s.EditContact(t.Context(), account+1, bo, decide(t, `{"title":"X"}`,
 		""))), crm.ErrNotFound)
@@ -487,12 +496,13 @@ func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
 
 // If several people add the same person at once, one succeeds, and all others are asked.
 func TestConcurrentPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
+	a, b := twoFolk(t)
+	account := a.Number
+
 	made, asked := make([]error, 16), 0
 	atOnce(16, func(i int) {
 		in := input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`)
-		_, made[i] = []*Book{a, b}[i%2].CreateContact(t.Context(), account, in, crm.KeepSeen)
+		_, made[i] = []*Book{a.Book, b.Book}[i%2].CreateContact(t.Context(), account, in, crm.KeepSeen)
 	})
 	for _, err := range made {
 		if err != nil {
@@ -500,6 +510,6 @@ func TestConcurrentPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
 			asked++
 		}
 	}
-	wantLists(t, a, account, []int64{1}, nil)
+	a.wantLists([]int64{1}, nil)
 	equal(t, asked, 15, "were asked")
 }
