@@ -64,12 +64,6 @@ func says(t testing.TB, what, words string) func(result ...any) {
 	}
 }
 
-// eachOrg runs a test on every engine, with an organization.
-func eachOrg(t *testing.T, test func(t *testing.T, s *org)) {
-	t.Helper()
-	eachEngine(t, func(t *testing.T, s *Book) { test(t, newOrg(t, s)) })
-}
-
 func newOrg(t *testing.T, s *Book) *org {
 	t.Helper()
 	s.Now = func() time.Time { return donorsNow }
