@@ -111,7 +111,7 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 				"%s with its tag in If-Match", document)
 		}
 		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by the slug.
-		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+time.Now().UTC().Format(time.DateOnly)+`"}`))
+		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+clock.now().Format(time.DateOnly)+`"}`))
 		for document, tag := range tags {
 			got := s.checked(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
 			equal(t, (got.status == 200), document != "/v1/transactions/{gift}",
