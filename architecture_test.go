@@ -80,7 +80,7 @@ cmd/donorbook: cli
 client:
 
 # makes the reference page of the API; no part of the program
-internal/reference:
+internal/reference: rig/rows
 
 # for tests alone
 internal/pay/stripetest:
@@ -95,7 +95,7 @@ internal/rig/rows:
 tools/drill:
 tools/mutate:
 # sees a server as a client does; fills its data by the store, and records its statements
-bench: crm crm/access crm/crmtest crm/doc crm/find db pgtest store store/book store/jobs table
+bench: crm crm/access crm/crmtest crm/doc crm/find db pgtest rig/rows store store/book store/jobs table
 # a peer to compare with; a module of its own, so that the program does not depend on it
 # runs the drill
 tools/drill:

@@ -101,7 +101,7 @@ func (s *program) give(client *http.Client, took *[]time.Duration) (led bool, er
 		}
 	}
 	response, err := ask(took, func() (*http.Response, error) { return client.PostForm(address, form) })
-	return err == nil && response.StatusCode == http.StatusOK && response.Header.Get("Refresh") != "", err
+	return err == nil && response.StatusCode == 200 && response.Header.Get("Refresh") != "", err
 }
 
 // ask sends a request, reads the answer, and notes how long that took.

@@ -68,7 +68,7 @@ func (s *program) create(i int) (id string) {
 		"emails":[{"type":"personal","value":"p%d@example.org"},{"type":"work","value":"w%[1]d@example.com"}],
 		"addresses":[{"address_1":"12 Harbor Street","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],
 		"tags":["newsletter","gala 2026","volunteer"]}`, i)
-	answer := s.Call(s.secret, http.StatusCreated, "POST", "/v1/contacts", body)
+	answer := s.Call(s.secret, 201, "POST", "/v1/contacts", body)
 	_, rest, _ := strings.Cut(string(answer), `"id":`)
 	id, _, _ = strings.Cut(rest, ",")
 	return id
@@ -76,7 +76,7 @@ func (s *program) create(i int) (id string) {
 
 func (s *program) ask(path string) []byte {
 	s.t.Helper()
-	return s.Call(s.secret, http.StatusOK, "GET", path, "")
+	return s.Call(s.secret, 200, "GET", path, "")
 }
 
 // tookLittle fails where the program took more memory than it promises.

@@ -40,7 +40,7 @@ func (s *program) signIn(account, name string) uploader {
 	s.t.Helper()
 	email := strings.ToLower(name) + "@example.org"
 	password := s.Run("user", "create", "--account", account, "--name", name, "--email", email, "--role", "owner")
-	response, _ := assert.Must2(rig.Send(direct, "", http.MethodPost, "http://"+s.Address+"/console/signin",
+	response, _ := assert.Must2(rig.Send(direct, "", "POST", "http://"+s.Address+"/console/signin",
 		url.Values{"email": {email}, "password": {password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
 		"Sec-Fetch-Site", "same-origin"))(s.t)
 	if len(response.Cookies()) == 0 {
@@ -57,7 +57,7 @@ func (p uploader) upload(name string, file []byte) (status int, location, body s
 	part := assert.Must(w.CreateFormFile("file", name))(p.t)
 	assert.Must(part.Write(file))(p.t)
 	assert.Succeed(p.t, w.Close())
-	response, text, err := rig.Send(direct, "", http.MethodPost, "http://"+p.Address+p.path, form.String(),
+	response, text, err := rig.Send(direct, "", "POST", "http://"+p.Address+p.path, form.String(),
 		"Content-Type", w.FormDataContentType(), "Sec-Fetch-Site", "same-origin", "Cookie", p.cookie)
 	if err != nil {
 		return 0, "", "", err
@@ -95,16 +95,35 @@ func packed(t *testing.T, texts, rows string, others ...[2]string) []byte {
 	return file.Bytes()
 }
 
-// Eight organizations upload what takes much memory, time or both to be read, all at once. Each gets an answer soon, the memory is bounded, and a ninth
-// one uploads an ordinary file meanwhile.
+// Organizations upload what takes much memory, time or both to be read, all at once: workbooks with as much text as one may have,
+// in cells, in names of sheets and in what tells how parts belong together, and files that are wrong in every row. Each gets an
+// answer soon, the memory is bounded, and another one uploads an ordinary file meanwhile.
 func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	s := startProgram(t)
 	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
-	texts := packed(t, strings.Repeat("<si><t>"+strings.Repeat("x", 1_000)+"</t></si>", 60_000), header+strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000))
-	sparse := packed(t, "", header+strings.Repeat(`<row>`+strings.Repeat("<c/>", 100)+`</row>`, 140_000))
-	broken := []byte("first_name,last_name\n" + strings.Repeat("\"Ana,Rossi\nx\"y,\n", 50<<20/16))
-	wide := []byte("first_name,last_name\n" + strings.Repeat("a,b,c,d,e\n", 5<<20))
-	hostile := [][]byte{texts, texts, sparse, broken, broken, wide, texts, broken}
+	rows := header + strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000)
+	random := rand.New(rand.NewPCG(1, 2))
+	var different strings.Builder // or the file would be refused, because it is much larger unpacked
+	for range 90_000 {
+		fmt.Fprintf(&different, "<si><t>%016x%s</t></si>", random.Uint64(), strings.Repeat("x", 1_000))
+	}
+	cell := `<row><c t="str"><v>` + strings.Repeat("z", 900<<10) + "</v></c></row>"
+	sheet := `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/>`
+	relation := `<Relationship Id="%d" Type="x" Target="` + strings.Repeat("X", 60_000) + `"/>`
+	sheets := `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/>`
+	named := `<sheet name="%d` + strings.Repeat("x", 60_000) + `" r:id="s"/>`
+	large := [][]byte{
+		packed(t, different.String(), rows),
+		packed(t, "", header+strings.Repeat(cell, 60)),
+		packed(t, "", rows, [2]string{"xl/_rels/workbook.xml.rels", sheet + numbered(1_000, relation) + `</Relationships>`}),
+		packed(t, "", rows, [2]string{"xl/workbook.xml", sheets + numbered(1_000, named) + `</sheets></workbook>`}),
+	}
+	hostile := slices.Concat(large, large, [][]byte{
+		packed(t, strings.Repeat("<si><t>"+strings.Repeat("x", 1_000)+"</t></si>", 60_000), rows),
+		packed(t, "", header+strings.Repeat(`<row>`+strings.Repeat("<c/>", 100)+`</row>`, 140_000)),
+		[]byte("first_name,last_name\n" + strings.Repeat("\"Ana,Rossi\nx\"y,\n", 50<<20/16)),
+		[]byte("first_name,last_name\n" + strings.Repeat("a,b,c,d,e\n", 5<<20)),
+	})
 	people := make([]uploader, len(hostile))
 	for i := range people {
 		people[i] = s.uploader(fmt.Sprintf("Hostile%d", i))
@@ -114,53 +133,22 @@ func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	for i, p := range people {
 		sending.Go(func() {
 			start := time.Now()
-			status, location, body, err := p.upload("people.csv", hostile[i])
-			if took := time.Since(start); err != nil || status != http.StatusSeeOther && status != http.StatusUnprocessableEntity || took > rig.Patience {
+			status, _, body, err := p.upload("people", hostile[i])
+			took := time.Since(start)
+			t.Logf("file %d is answered with %d after %v", i, status, took)
+			if err != nil || status != 303 && (status != 422 || i < 2*len(large)) || took > rig.Patience {
 				t.Errorf("file %d is answered with %d after %v: %v %.200s", i, status, took, err, body)
-			} else {
-				t.Logf("file %d is answered with %d after %v, %s", i, status, took, location)
 			}
 		})
 	}
 	time.Sleep(2 * time.Second) // while they arrive and are read
 	start := time.Now()
-	if status, location, body, err := good.upload("people.csv", []byte("first_name,last_name\nAna,Rossi\n")); err != nil || !strings.Contains(location, "/imports/") {
+	status, location, body, err := good.upload("people.csv", []byte("first_name,last_name\nAna,Rossi\n"))
+	if err != nil || !strings.Contains(location, "/imports/") {
 		t.Errorf("an ordinary file is answered with %d: %v %.200s", status, err, body)
 	}
 	t.Logf("an ordinary file is answered after %v", time.Since(start))
 	sending.Wait()
-	time.Sleep(5 * time.Second) // while the worker reads what is left
-	s.tookLittle()
-}
-
-// Eight organizations upload workbooks with as much text as one may have, in cells, in names of sheets and in what tells how parts belong together.
-func TestLargeWorkbooksOfManyOrganizationsCostLittleMemory(t *testing.T) {
-	t.Parallel()
-	s := startProgram(t)
-	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
-	rows := header + strings.Repeat(`<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c></row>`, 20_000)
-	random := rand.New(rand.NewPCG(1, 2))
-	var different strings.Builder // or the file would be refused, because it is much larger unpacked
-	for range 90_000 {
-		fmt.Fprintf(&different, "<si><t>%016x%s</t></si>", random.Uint64(), strings.Repeat("x", 1_000))
-	}
-	texts := packed(t, different.String(), rows)
-	long := packed(t, "", header+strings.Repeat("<row><c t=\"str\"><v>"+strings.Repeat("z", 900<<10)+"</v></c></row>", 60))
-	related := packed(t, "", rows, [2]string{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/>` +
-		numbered(1_000, `<Relationship Id="%d" Type="x" Target="`+strings.Repeat("X", 60_000)+`"/>`) + `</Relationships>`})
-	named := packed(t, "", rows, [2]string{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/>` +
-		numbered(1_000, `<sheet name="%d`+strings.Repeat("x", 60_000)+`" r:id="s"/>`) + `</sheets></workbook>`})
-	var sending sync.WaitGroup
-	for i := range 8 {
-		p := s.uploader(fmt.Sprintf("Large%d", i))
-		sending.Go(func() {
-			file := [][]byte{texts, related, named, long}[i%4]
-			if status, _, body, err := p.upload("people.xlsx", file); err != nil || status != http.StatusSeeOther {
-				t.Errorf("file %d is answered with %d: %v %.200s", i, status, err, body)
-			}
-		})
-	}
-	sending.Wait()
-	time.Sleep(10 * time.Second) // while the worker reads them
+	time.Sleep(10 * time.Second) // while the worker reads what is left
 	s.tookLittle()
 }

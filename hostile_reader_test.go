@@ -29,10 +29,10 @@ func TestOneReaderDelaysNobodyElse(t *testing.T) {
 	s := startProgram(t)
 	hostile := s.uploader("Hostile")
 	var made struct{ ID int64 }
-	assert.Succeed(t, json.Unmarshal(s.Call(hostile.secret, http.StatusCreated, "POST", "/v1/contacts", changedOften(0)), &made))
+	assert.Succeed(t, json.Unmarshal(s.Call(hostile.secret, 201, "POST", "/v1/contacts", changedOften(0)), &made))
 	contact := fmt.Sprintf("/v1/contacts/%d", made.ID)
 	for round := range 100 {
-		s.Call(hostile.secret, http.StatusOK, "PATCH", contact, changedOften(1+round))
+		s.Call(hostile.secret, 200, "PATCH", contact, changedOften(1+round))
 	}
 	page := strings.Replace(hostile.path, "import", fmt.Sprint(made.ID), 1)
 	for _, request := range []string{

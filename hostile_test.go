@@ -68,50 +68,33 @@ func TestFormsOfStrangersCostLittleMemory(t *testing.T) {
 	})
 }
 
-// Clients with a key send bodies of a megabyte but for the last byte, and strangers send bodies that are far too large.
+// Clients with a key send bodies of a megabyte but for the last byte, and strangers send bodies that are far too large: to the
+// API and to the address of assistants.
 func TestBodiesThatDoNotEndCostLittleMemory(t *testing.T) {
-	s := startProgram(t)
-	part := strings.Repeat(" ", 64<<10)
-	s.costs(120, func() {
-		s.attack(300, func(w io.Writer, i int) {
-			key, size := s.secret, 16
-			if i%3 == 0 {
-				key, size = "no-key", 160
-			}
-			fmt.Fprintf(w, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-				"Content-Length: %d\r\n\r\n", key, size*len(part))
-			for range size - 1 {
-				_, _ = io.WriteString(w, part)
-			}
-			_, _ = io.WriteString(w, part[1:])
+	for path, strangers := range map[string]int{"/v1/contacts": 1, "/mcp": 2} { // of three
+		s := startProgram(t)
+		part := strings.Repeat(" ", 64<<10)
+		s.costs(120, func() {
+			s.attack(300, func(w io.Writer, i int) {
+				key, size := s.secret, 16
+				if i%3 < strangers {
+					key, size = "no-key", 160
+				}
+				fmt.Fprintf(w, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+					"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", path, key, size*len(part))
+				for range size - 1 {
+					_, _ = io.WriteString(w, part)
+				}
+				_, _ = io.WriteString(w, part[1:])
+			})
 		})
-	})
-}
-
-// Strangers send messages of 10 MB to the address of assistants, and clients with a key send messages that stop before their last byte.
-func TestMessagesOfStrangersCostLittleMemory(t *testing.T) {
-	s := startProgram(t)
-	part := strings.Repeat(" ", 64<<10)
-	s.costs(120, func() {
-		s.attack(300, func(w io.Writer, i int) {
-			key, size := "no-key", 160
-			if i%3 == 0 {
-				key, size = s.secret, 16
-			}
-			fmt.Fprintf(w, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-				"Accept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n", key, size*len(part))
-			for range size - 1 {
-				_, _ = io.WriteString(w, part)
-			}
-			_, _ = io.WriteString(w, part[1:])
-		})
-	})
+	}
 }
 
 // Strangers open the form of a gift, send forms of 16 KiB that never end, and events of 256 KiB that never end, and read no answer. Someone who gives is answered meanwhile.
 func TestFormsOfGiftsAndEventsOfStrangersCostLittleMemory(t *testing.T) {
 	s := startProgram(t)
-	s.Call(s.secret, http.StatusCreated, "POST", "/v1/campaigns", `{"title":"Coats"}`)
+	s.Call(s.secret, 201, "POST", "/v1/campaigns", `{"title":"Coats"}`)
 	account := s.Run("account", "create", "--name", "Harbor")
 	s.costs(120, func() {
 		s.attack(300, func(w io.Writer, i int) {
@@ -127,8 +110,8 @@ func TestFormsOfGiftsAndEventsOfStrangersCostLittleMemory(t *testing.T) {
 		})
 		for range 20 {
 			begun := time.Now()
-			response, answer, err := rig.Send(http.DefaultClient, "", http.MethodGet, "http://"+s.Address+"/coats/donate", "", "Accept", "text/html")
-			if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(answer), "Donate to Coats") || time.Since(begun) > 5*time.Second {
+			response, answer, err := rig.Send(http.DefaultClient, "", "GET", "http://"+s.Address+"/coats/donate", "", "Accept", "text/html")
+			if err != nil || response.StatusCode != 200 || !strings.Contains(string(answer), "Donate to Coats") || time.Since(begun) > 5*time.Second {
 				t.Fatalf("after %v: %v %.300s", time.Since(begun), err, answer)
 			}
 		}
@@ -140,17 +123,17 @@ func TestMessagesLeaveNothingBehind(t *testing.T) {
 	s := startProgram(t)
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{}}}`
 	ask := func(secret string, status int) {
-		response, answer, err := rig.Send(http.DefaultClient, secret, http.MethodPost, "http://"+s.Address+"/mcp", call, "Accept", "application/json, text/event-stream")
+		response, answer, err := rig.Send(http.DefaultClient, secret, "POST", "http://"+s.Address+"/mcp", call, "Accept", "application/json, text/event-stream")
 		if err != nil || response.StatusCode != status {
 			t.Fatalf("%v: %.300s", err, answer)
 		}
 	}
-	ask(s.secret, http.StatusOK) // the first one reads the document
+	ask(s.secret, 200) // the first one reads the document
 	before := s.goroutines()
 	s.costs(60, func() {
 		for range 1000 {
-			ask("no-key", http.StatusUnauthorized)
-			ask(s.secret, http.StatusOK)
+			ask("no-key", 401)
+			ask(s.secret, 200)
 		}
 	})
 	if after := s.goroutines(); after > before+10 {
@@ -166,18 +149,18 @@ func TestFilesThatNoOneReadsCostLittleMemory(t *testing.T) {
 	for i := range people {
 		people[i] = s.uploader(fmt.Sprintf("Slow%d", i))
 		for n := range 60 {
-			s.Call(people[i].secret, http.StatusCreated, "POST", "/v1/contacts?force_create=true", giantContact(n))
+			s.Call(people[i].secret, 201, "POST", "/v1/contacts?force_create=true", giantContact(n))
 		}
 	}
 	good := s.uploader("Good")
-	s.Call(good.secret, http.StatusCreated, "POST", "/v1/contacts", ordinaryContact(1))
+	s.Call(good.secret, 201, "POST", "/v1/contacts", ordinaryContact(1))
 	s.costs(200, func() {
 		s.attack(60, func(w io.Writer, i int) {
 			p := people[i%len(people)]
 			fmt.Fprintf(w, "GET %s?format=%s HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", strings.Replace(p.path, "/import", "/export", 1), []string{"csv", "xlsx", "jsonl"}[i%3], p.cookie)
 		})
 		time.Sleep(5 * time.Second) // while the files are written as far as anyone reads them
-		_, file := assert.Must2(rig.Send(direct, "", http.MethodGet, "http://"+s.Address+strings.Replace(good.path, "/import", "/export", 1)+"?format=csv",
+		_, file := assert.Must2(rig.Send(direct, "", "GET", "http://"+s.Address+strings.Replace(good.path, "/import", "/export", 1)+"?format=csv",
 			"", "Cookie", good.cookie))(t)
 		assert.Contains(t, string(file), "Okafor", "someone else's file: %.200s", file)
 	})

@@ -7,56 +7,59 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"donorbook/internal/rig/rows"
 )
 
 // goal is something that the program must reach: one figure, or two that are divided round by round. Where it must be at most the limit, ours is
 // divided by the other; where it must be at least that, it is speed, and the other's processor time is divided by ours.
 type goal struct {
-	number, words string
-	atMost        bool
-	limit         float64
-	ours, other   string // names of figures; "" where nothing is compared
+	Number, Words string
+	AtMost        bool
+	Limit         float64
+	Ours, Other   string // names of figures; "" where nothing is compared
 }
 
 // goals are all of them, in the order of the table.
-func (b *bench) goals() (list []goal) {
-	const least, most = false, true
-	us := func(name string, s size) string { return at(name, s) + " us" }
-	small, base, large, many, pages := b.small, b.base, b.large, b.many, []goal(nil)
-	for _, noun := range []string{"contact", "gift", "plan"} {
-		pages = append(pages, goal{"3", noun + "s: last page vs. page 1", most, 1.5, us(noun+" list, last page", large), us(noun+" list, page 1", large)})
-	}
-	list = append([]goal{
-		{"1", "read a contact vs. a bare server", least, 0.50, us("get", large), "get ceiling us"},
-		{"1", "read a contact vs. PocketBase", least, 12, us("get", large), "pocketbase get us"},
-		{"2", "list of 20 vs. a bare server", least, 0.50, us("contact list, page 1", large), "list ceiling us"},
-		{"2", "list of 20 vs. PocketBase", least, 100, us("contact list, page 1", large), "pocketbase list us"},
-	}, append(pages, []goal{
-		{"4", "create a contact vs. raw SQLite", least, 0.65, us("create", base), us("create raw", base)},
-		{"4", "create a contact vs. PocketBase", least, 5, us("create", base), "pocketbase create us"},
-		{"4", "create a contact, processor time", most, 230, us("create", base), ""},
-		{"5", "record a gift vs. creating a contact", most, 1.5, us("gift", large), us("create", large)},
-		{"5", "record a gift: " + large.String() + " gifts vs. " + small.String(), most, 1.5, us("gift", large), us("gift", small)},
-		{"6", "p99 of reads during creates vs. a bare server under the same load", most, 3, "get beside creates p99 ms", "get ceiling beside creates p99 ms"},
-		{"7", "import, elapsed time vs. a raw bulk load", most, 1.3, "import s", "raw import s"},
-		{"7", "peak memory of an import", most, 200, "import MB", ""},
-		{"7", "peak memory of an export", most, 150, "export MB", ""},
-		{"8", "idle memory", most, 45, "idle MB", ""},
-		{"8", "peak memory under load", most, 160, "loaded MB", ""},
-		{"8", "memory after the last round vs. the first", most, 1.2, "last round MB", "first round MB"},
-		{"8", "start to first response", most, 60, "start ms", ""},
-		{"9", "PostgreSQL: create vs. raw", least, 0.50, us("postgres create", base), us("postgres create raw", base)},
-		{"9", "PostgreSQL: read vs. pgx", least, 0.70, us("postgres get", base), us("postgres get pgx", base)},
-	}...)...)
-	for _, work := range []string{"get", "list, any page", "search, a rare name", "search, a common name", "create", "change"} {
-		list = append(list, goal{"10", work + ": " + large.String() + " contacts vs. " + small.String(), most, 1.5, us(work, large), us(work, small)})
-	}
-	for _, work := range grown {
-		list = append(list, goal{"10", work + ": growth to " + many.String() + " vs. raw's", most, 1.1, work + " growth x", work + " raw growth x"})
-	}
-	return append(list,
-		goal{"11", "first page of the slowest of " + strconv.Itoa(len(filters)) + " filters, " + b.slowest, most, 100 * float64(max(1, b.contacts/100_000)), "slowest filter ms", ""},
-		goal{"12", "size of the database vs. its documents, without history", most, 1.7, "stored x", ""})
+func (b *bench) goals() []goal {
+	return rows.Of[goal](strings.NewReplacer(
+		"SMALL", b.small.String(), "BASE", b.base.String(), "LARGE", b.large.String(), "MANY", b.many.String(),
+		"FILTERS", strconv.Itoa(len(filters)), "SLOWEST", b.slowest, "SLOW", strconv.Itoa(100*max(1, b.contacts/100_000)),
+	).Replace(`
+		1   read a contact vs. a bare server                                   false  0.50  get at LARGE us                      get ceiling us
+		1   read a contact vs. PocketBase                                      false  12    get at LARGE us                      pocketbase get us
+		2   list of 20 vs. a bare server                                       false  0.50  contact list, page 1 at LARGE us     list ceiling us
+		2   list of 20 vs. PocketBase                                          false  100   contact list, page 1 at LARGE us     pocketbase list us
+		3   contacts: last page vs. page 1                                     true   1.5   contact list, last page at LARGE us  contact list, page 1 at LARGE us
+		3   gifts: last page vs. page 1                                        true   1.5   gift list, last page at LARGE us     gift list, page 1 at LARGE us
+		3   plans: last page vs. page 1                                        true   1.5   plan list, last page at LARGE us     plan list, page 1 at LARGE us
+		4   create a contact vs. raw SQLite                                    false  0.65  create at BASE us                    create raw at BASE us
+		4   create a contact vs. PocketBase                                    false  5     create at BASE us                    pocketbase create us
+		4   create a contact, processor time                                   true   230   create at BASE us                    ""
+		5   record a gift vs. creating a contact                               true   1.5   gift at LARGE us                     create at LARGE us
+		5   record a gift: LARGE gifts vs. SMALL                               true   1.5   gift at LARGE us                     gift at SMALL us
+		6   p99 of reads during creates vs. a bare server under the same load  true   3     get beside creates p99 ms            get ceiling beside creates p99 ms
+		7   import, elapsed time vs. a raw bulk load                           true   1.3   import s                             raw import s
+		7   peak memory of an import                                           true   200   import MB                            ""
+		7   peak memory of an export                                           true   150   export MB                            ""
+		8   idle memory                                                        true   45    idle MB                              ""
+		8   peak memory under load                                             true   160   loaded MB                            ""
+		8   memory after the last round vs. the first                          true   1.2   last round MB                        first round MB
+		8   start to first response                                            true   60    start ms                             ""
+		9   PostgreSQL: create vs. raw                                         false  0.50  postgres create at BASE us           postgres create raw at BASE us
+		9   PostgreSQL: read vs. pgx                                           false  0.70  postgres get at BASE us              postgres get pgx at BASE us
+		10  get: LARGE contacts vs. SMALL                                      true   1.5   get at LARGE us                      get at SMALL us
+		10  list, any page: LARGE contacts vs. SMALL                           true   1.5   list, any page at LARGE us           list, any page at SMALL us
+		10  search, a rare name: LARGE contacts vs. SMALL                      true   1.5   search, a rare name at LARGE us      search, a rare name at SMALL us
+		10  search, a common name: LARGE contacts vs. SMALL                    true   1.5   search, a common name at LARGE us    search, a common name at SMALL us
+		10  create: LARGE contacts vs. SMALL                                   true   1.5   create at LARGE us                   create at SMALL us
+		10  change: LARGE contacts vs. SMALL                                   true   1.5   change at LARGE us                   change at SMALL us
+		10  get: growth to MANY vs. raw's                                      true   1.1   get growth x                         get raw growth x
+		10  list, any page: growth to MANY vs. raw's                           true   1.1   list, any page growth x              list, any page raw growth x
+		10  create: growth to MANY vs. raw's                                   true   1.1   create growth x                      create raw growth x
+		11  first page of the slowest of FILTERS filters, SLOWEST              true   SLOW  slowest filter ms                    ""
+		12  size of the database vs. its documents, without history            true   1.7   stored x                             ""
+	`))
 }
 
 // grown is the work whose growth is compared with that of raw.
@@ -86,20 +89,20 @@ func (b *bench) derive() {
 // values are what was measured for a goal; none where something was not.
 func (b *bench) values(g goal) []float64 {
 	switch {
-	case g.other == "":
-		return b.figures[g.ours]
-	case g.atMost:
-		return divided(b.figures[g.ours], b.figures[g.other])
+	case g.Other == "":
+		return b.figures[g.Ours]
+	case g.AtMost:
+		return divided(b.figures[g.Ours], b.figures[g.Other])
 	}
-	return divided(b.figures[g.other], b.figures[g.ours])
+	return divided(b.figures[g.Other], b.figures[g.Ours])
 }
 
 // unit is what the values of a goal are counted in.
 func (g goal) unit() string {
-	if g.other != "" {
+	if g.Other != "" {
 		return "x"
 	}
-	return unitOf(g.ours)
+	return unitOf(g.Ours)
 }
 
 // unitOf is the last word of a name.
@@ -114,23 +117,23 @@ func unitOf(name string) string {
 // row is the goal as a row of the table.
 func (g goal) row(b *bench) []string {
 	bound, verdict, values := "at least ", "**not met**", b.values(g)
-	if g.atMost {
+	if g.AtMost {
 		bound = "at most "
 	}
 	s := spreadOf(values)
 	switch {
 	case len(values) == 0:
 		verdict = "not measured"
-	case s.median == g.limit || s.median < g.limit == g.atMost:
+	case s.median == g.Limit || s.median < g.Limit == g.AtMost:
 		verdict = "met"
 	}
 	text := func(name string) string {
-		if len(values) == 0 || name == "" || g.other == "" {
+		if len(values) == 0 || name == "" || g.Other == "" {
 			return "-"
 		}
 		return number(spreadOf(b.figures[name]).median) + unitOf(name)
 	}
-	return []string{g.number, g.words, s.text(g.unit()), bound + number(g.limit) + g.unit(), verdict, text(g.ours), text(g.other)}
+	return []string{g.Number, g.Words, s.text(g.unit()), bound + number(g.Limit) + g.unit(), verdict, text(g.Ours), text(g.Other)}
 }
 
 // spread is the median of several rounds with the smallest and the largest.

@@ -56,7 +56,7 @@ func (b *bench) workTable() string {
 		{"record a gift", "gift", ""},
 	} {
 		large, small := at(row[1], b.large), at(row[1], b.small)
-		growth := b.values(goal{atMost: true, ours: large + " us", other: small + " us"})
+		growth := b.values(goal{AtMost: true, Ours: large + " us", Other: small + " us"})
 		rows = append(rows, []string{row[0], rate(large), strings.Split(spreadOf(growth).text("x"), " ")[0], rate(at("postgres "+row[1], b.base)), rate(row[2])})
 	}
 	return markdown(rows...)

@@ -187,7 +187,7 @@ func sample(t *testing.T) *page {
 		case "/heavy":
 			fmt.Fprint(w, form, strings.Repeat(" ", pageLimit))
 		default:
-			w.WriteHeader(http.StatusNotFound)
+			w.WriteHeader(404)
 		}
 	}
 	s := httptest.NewTLSServer(http.HandlerFunc(handler))

@@ -49,21 +49,6 @@ func TestACampaignIsWrittenAndSeenByEverybody(t *testing.T) {
 	}
 }
 
-// A campaign can also be created without scripts and without a mouse.
-func TestACampaignNeedsNeitherScriptsNorAMouse(t *testing.T) {
-	t.Parallel()
-	p := start(t).owner()
-	p.withoutScripts()
-	p.visit(p.path() + "/campaigns")
-	p.enters("link “Create campaign”")
-	p.tabTo("field “Title required”")
-	p.types("Spring appeal")
-	p.tabTo("field “Goal”")
-	p.types("500")
-	p.enters("button “Create campaign”")
-	p.sees("“Spring appeal” is live. View page", "0% of $500")
-}
-
 // The buttons above the story format what is chosen, by keyboard too; without scripts a button shows the preview.
 func TestAStoryIsFormattedByButtonsAndShown(t *testing.T) {
 	t.Parallel()

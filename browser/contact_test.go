@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -62,7 +61,7 @@ func TestAWrongFormLeadsToItsFields(t *testing.T) {
 	p.click(".more-fields > summary")
 	p.fill("First name", "Zoë", "Email 2", "no sense", "Pinned note", "kept")
 	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers without validation do
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.click("Add contact")
 	if at := p.focused(); !strings.Contains(at, "2 things need your attention") {
 		t.Errorf("the summary is not read first, but %s", at)
@@ -135,7 +134,7 @@ func TestADoubleClickDoesAThingOnce(t *testing.T) {
 	key := s.key(p.organizationID())
 	count := func(path, field string, want int) {
 		t.Helper()
-		status, body := s.call(key, http.MethodGet, path, "")
+		status, body := s.call(key, "GET", path, "")
 		same(p, path, fmt.Sprint(status, " ", strings.Count(body, field)), fmt.Sprint("200 ", want))
 	}
 	p.visit(p.path() + "/contacts/new")
@@ -316,7 +315,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 			p.tabTo("field “" + step[0] + "”")
 			p.types(step[1])
 		}
-		p.expects(http.StatusConflict)
+		p.expects(409)
 		p.press("Enter")
 		p.sees("Is this Marta Lopez?")
 	}
@@ -326,7 +325,7 @@ func TestTheQuestionIsAnsweredWithTheKeyboardAlone(t *testing.T) {
 	p.withoutScripts()
 	p.tabTo("field “Last name required”")
 	p.types("-Ruiz") // after the existing ones
-	p.expects(http.StatusConflict)
+	p.expects(409)
 	p.press("Enter")
 	p.sees("Is this Marta Lopez?")
 	p.enters("button “Keep both”")
@@ -352,7 +351,7 @@ func TestAFileIsImportedAndUndone(t *testing.T) {
 	organization := p.organizationID()
 	p.in(".side").click("Contacts")
 	p.click("Import contacts")
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.chooses("letter.pdf", "%PDF-1.7\n")
 	p.click("Upload file")
 	p.sees("One thing needs your attention.")
@@ -443,12 +442,12 @@ func TestANoteSurvivesTheEndOfTheSession(t *testing.T) {
 		p.click("Ana Diaz")
 		p.fill("Add a note", "She calls back on Monday.")
 		password := s.donorbook("user", "reset-password", ownerEmail) // which ends all sessions
-		p.expects(http.StatusUnauthorized)
+		p.expects(401)
 		p.click("Add note")
 		p.sees("You were signed out, so nothing was saved. Sign in to get back to the form, with what you typed.")
 		p.fits(320, 390)
 		p.fill("Email", ownerEmail, "Password", password)
-		p.expects(http.StatusUnprocessableEntity)
+		p.expects(422)
 		p.press("Enter")
 		p.in("h1").sees("Ana Diaz")
 		p.sees("You were signed out before this was saved.")

@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -152,14 +151,14 @@ func (p *page) listedPages(home string, look func(*page)) (invitation string) {
 	p.click(".more-fields > summary")
 	p.fill("First name", "Zoë", "Email", "no sense")
 	p.run(`document.querySelector("form.form").noValidate = true`) // as browsers without validation do
-	p.expects(http.StatusUnprocessableEntity)
+	p.expects(422)
 	p.click("Add contact")
 	look(p)
 	p.fill("Last name", "Okafor", "Email", "zoe@example.org")
 	p.click("Add contact")
 	visit("/contacts/new")
 	p.fill("First name", "Ana", "Last name", "Diaz", "Email", "zoe@example.org")
-	p.expects(http.StatusConflict)
+	p.expects(409)
 	p.click("Add contact")
 	look(p) // the question whether it is the same person
 	p.click("Keep both")
@@ -168,7 +167,7 @@ func (p *page) listedPages(home string, look func(*page)) (invitation string) {
 	undo := told[string](p, `document.querySelector('form[action$="/undo"]').getAttribute("action")`)
 	p.visit(strings.TrimSuffix(undo, "/undo"))
 	look(p)
-	p.expects(http.StatusNotFound)
+	p.expects(404)
 	visit("/contacts/999999999")
 	look(p)
 
@@ -237,7 +236,7 @@ func (s *server) strangersPages(invitation string, look func(*page)) {
 		p.visit(path)
 		look(p)
 	}
-	p.expects(http.StatusNotFound)
+	p.expects(404)
 	p.visit("/lighthous-gala")
 	look(p)
 	p.visit("/console/forgot")

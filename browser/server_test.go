@@ -162,7 +162,7 @@ func (s *server) addContacts(account string, bodies ...string) {
 	s.t.Helper()
 	key := s.key(account)
 	for _, body := range bodies {
-		if status, answer := s.call(key, http.MethodPost, "/v1/contacts", body); status != http.StatusCreated {
+		if status, answer := s.call(key, "POST", "/v1/contacts", body); status != 201 {
 			s.t.Fatalf("%s: %d %s", body, status, answer)
 		}
 	}

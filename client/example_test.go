@@ -13,10 +13,15 @@ import (
 // open is a client of the server that the examples run against.
 func open() *client.Client {
 	c, err := client.New(os.Getenv("DONORBOOK_URL"), os.Getenv("DONORBOOK_KEY"), client.WithCAFile(os.Getenv("DONORBOOK_CA")))
+	check(err)
+	return c
+}
+
+// check ends an example that fails.
+func check(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return c
 }
 
 func ExampleNew() {
@@ -41,33 +46,24 @@ func ExampleContacts() {
 		Emails:    []client.Email{{Type: "personal", Value: "amelia@example.org"}},
 		Tags:      []string{"newsletter"},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	// The same email again: the data is merged into the first contact.
 	_, merged, err := c.Contacts.Create(ctx, client.ContactInput{
 		FirstName: "Amelia",
 		LastName:  "Okafor-Reyes",
 		Emails:    []client.Email{{Value: "Amelia@example.org"}},
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println("merged:", merged)
 
-	if _, _, err := c.Contacts.Create(ctx, client.ContactInput{FirstName: "Cleo", LastName: "Marsh"}); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Contacts.Update(ctx, contact.ID, client.ContactChange{Company: client.Set("Blue Heron Books")}); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Contacts.AddTags(ctx, contact.ID, "volunteer"); err != nil {
-		log.Fatal(err)
-	}
+	_, _, err = c.Contacts.Create(ctx, client.ContactInput{FirstName: "Cleo", LastName: "Marsh"})
+	check(err)
+	_, err = c.Contacts.Update(ctx, contact.ID, client.ContactChange{Company: client.Set("Blue Heron Books")})
+	check(err)
+	_, err = c.Contacts.AddTags(ctx, contact.ID, "volunteer")
+	check(err)
 	for found, err := range c.Contacts.List(ctx, client.ContactFilter{Email: new("amelia@example.org")}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Println(found.FirstName, found.LastName, found.Company, found.Tags)
 	}
 	// Output:
@@ -78,20 +74,14 @@ func ExampleContacts() {
 func ExampleContacts_Archive() {
 	ctx, c := context.Background(), open()
 	contact, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Ben", LastName: "Achterberg"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := c.Contacts.Archive(ctx, contact.ID); err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	check(c.Contacts.Archive(ctx, contact.ID))
 	_, err = c.Contacts.Get(ctx, contact.ID)
 	var refused *client.Error
 	fmt.Println(errors.As(err, &refused), refused.Status)
 
 	contact, err = c.Contacts.Restore(ctx, contact.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println(contact.FirstName, "is archived:", !contact.ArchivedAt.IsZero())
 	// Output:
 	// true 403
@@ -101,21 +91,14 @@ func ExampleContacts_Archive() {
 func ExampleCampaigns() {
 	ctx, c := context.Background(), open()
 	campaign, err := c.Campaigns.Create(ctx, client.CampaignInput{Title: "Winter Coat Drive", Goal: "18000"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Campaigns.Update(ctx, campaign.ID, client.CampaignChange{Goal: client.Set[client.Money]("20000.50")}); err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	_, err = c.Campaigns.Update(ctx, campaign.ID, client.CampaignChange{Goal: client.Set[client.Money]("20000.50")})
+	check(err)
 	for campaign, err := range c.Campaigns.List(ctx, client.CampaignFilter{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Println(campaign.Title, campaign.Slug, campaign.Goal, campaign.Currency)
 	}
-	if err := c.Campaigns.Delete(ctx, campaign.ID); err != nil {
-		log.Fatal(err)
-	}
+	check(c.Campaigns.Delete(ctx, campaign.ID))
 	// Output: Winter Coat Drive winter-coat-drive 20000.5 USD
 }
 
@@ -129,20 +112,14 @@ func ExampleTransactions() {
 		LastName:     "Anagonye",
 		Email:        "chidi@example.org",
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	gift, err = c.Transactions.Refund(ctx, gift.ID, "0.25")
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	for _, entry := range gift.Transactions {
 		fmt.Println(entry.Amount, gift.Currency)
 	}
 	contact, err := c.Contacts.Get(ctx, gift.ContactID)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println(contact.FirstName, "has given", contact.Stats.TotalContributions)
 	// Output:
 	// 50.25 USD
@@ -160,20 +137,14 @@ func ExamplePlans() {
 		FirstName: "Dana",
 		LastName:  "Ito",
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	// A gift for the plan moves its next date on.
 	_, err = c.Transactions.Create(ctx, client.TransactionInput{
 		Amount: "25", Method: "direct_debit", TransactedAt: "2026-01-31", ContactID: plan.ContactID, PlanID: plan.ID,
 	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	for plan, err := range c.Plans.List(ctx) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Println(plan.FirstName, plan.Amount, plan.Frequency, plan.NextBillDate.Format("2006-01-02"))
 	}
 	// Output: Dana 25 monthly 2026-02-28
@@ -181,16 +152,12 @@ func ExamplePlans() {
 
 func ExampleTags() {
 	ctx, c := context.Background(), open()
-	if _, _, err := c.Tags.Rename(ctx, "volunteer", "Volunteers 2027"); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Tags.Delete(ctx, "newsletter"); err != nil {
-		log.Fatal(err)
-	}
+	_, _, err := c.Tags.Rename(ctx, "volunteer", "Volunteers 2027")
+	check(err)
+	_, err = c.Tags.Delete(ctx, "newsletter")
+	check(err)
 	for tag, err := range c.Tags.List(ctx, client.TagFilter{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Println(tag.Name, tag.Contacts)
 	}
 	// Output: Volunteers 2027 1
@@ -199,36 +166,23 @@ func ExampleTags() {
 func ExampleMerges() {
 	ctx, c := context.Background(), open()
 	kept, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eve", LastName: "Moss", Company: "Moss & Co"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	other, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eva", LastName: "Moss", Company: "Moss Gardens"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if _, err := c.Contacts.AddNote(ctx, kept.ID, client.NoteInput{Note: "Has two records."}); err != nil {
-		log.Fatal(err)
-	}
+	check(err)
+	_, err = c.Contacts.AddNote(ctx, kept.ID, client.NoteInput{Note: "Has two records."})
+	check(err)
 	contact, id, err := c.Contacts.MergeWith(ctx, kept.ID, client.MergeInput{ContactID: other.ID, Fields: map[string]int64{"company": other.ID}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println(contact.FirstName, contact.Company)
 	for merge, err := range c.Merges.List(ctx, client.MergeFilter{ContactID: &other.ID, Undone: new(false)}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Println(merge.ID == id, merge.SurvivorID == kept.ID)
 	}
 	undone, err := c.Merges.Undo(ctx, id)
-	if err != nil {
-		log.Fatal(err)
-	}
+	check(err)
 	fmt.Println(undone.Survivor.Company, undone.Other.Company)
 	for activity, err := range c.Contacts.Activities(ctx, kept.ID, client.ActivityFilter{}) {
-		if err != nil {
-			log.Fatal(err)
-		}
+		check(err)
 		fmt.Printf("%s %q\n", activity.Type, activity.Data.Note)
 	}
 	// Output:

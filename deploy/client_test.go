@@ -71,9 +71,7 @@ func (c *client) call(t *testing.T, status int, method, path, body string, heade
 
 // contact is what the tests look at.
 type contact struct {
-	ID    int64    `json:"id"`
-	Tags  []string `json:"tags"`
-	Email *string  `json:"primary_email"`
+	ID int64 `json:"id"`
 }
 
 type page struct {
@@ -95,11 +93,6 @@ func decode[T any](t *testing.T, body []byte) (value T) {
 		t.Fatalf("%v: %s", err, body)
 	}
 	return value
-}
-
-func (c *client) contact(t *testing.T, id int64) contact {
-	t.Helper()
-	return decode[contact](t, c.call(t, 200, "GET", fmt.Sprintf("/v1/contacts/%d", id), "").body)
 }
 
 // walk reads a list by links.next, and wants every page to tell the same total, which is what it saw.

@@ -211,7 +211,7 @@ func (n *node) isReady() bool {
 		return false
 	}
 	response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	return response.StatusCode == 200
 }
 
 func (n *node) waitUntilReady(t *testing.T) {

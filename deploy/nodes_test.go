@@ -5,11 +5,8 @@ package deploy_test
 import (
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,91 +21,6 @@ func query[T any](t *testing.T, database, sql string, args ...any) []T {
 	defer conn.Close(t.Context())
 	rows := assert.Must(conn.Query(t.Context(), sql, args...))(t)
 	return assert.Must(pgx.CollectRows(rows, pgx.RowToStructByPos[T]))(t)
-}
-
-func TestOnePersonPostedToBothNodesIsOneContact(t *testing.T) {
-	t.Parallel()
-	database := rig.Database(t)
-	_, keys := newKeys(t, database, 1)
-	nodes := startNodes(t, 2, database, hasty...)
-	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
-	const posts = 64
-	answers := make([]answer, posts)
-	rig.AtOnce(posts, func(i int) {
-		// An email that all share for half of them, a phone for the other; the first carries both.
-		body := fmt.Sprintf(`{"first_name":"Ana","last_name":"Reyes","emails":[{"value":"ana@example.org"}],
-			"phones":[{"value":"+1 617 555 01%02d"}],"tags":["t%d"]}`, i%4, i)
-		var err error
-		if answers[i], err = clients[i%2].send("POST", "/v1/contacts", body); err != nil {
-			t.Error(err)
-		}
-	})
-	merged := 0
-	for _, a := range answers {
-		if a.status != 201 {
-			t.Fatalf("answered with %s", a)
-		}
-		if a.header.Get("X-Contact-Merged") == "true" {
-			merged++
-		}
-	}
-	assert.Equal(t, merged, posts-1, "%v", posts)
-	id := decode[contact](t, answers[0].body).ID
-	for i, c := range clients {
-		assert.Equal(t, len(c.walk(t, "all", 100)), 1, "node %d", i+1)
-		tags := c.contact(t, id).Tags
-		slices.Sort(tags)
-		if tags = slices.Compact(tags); len(tags) != posts {
-			t.Errorf("node %d shows %d of %d tags", i+1, len(tags), posts)
-		}
-	}
-}
-
-func TestARevokedKeyIsDeadOnEveryNode(t *testing.T) {
-	t.Parallel()
-	database := rig.Database(t)
-	account, keys := newKeys(t, database, 2)
-	nodes := startNodes(t, 2, database, hasty...)
-	ids := strings.Fields(donorbook(t, database, "key", "list", "--account", account))
-	id := ids[slices.Index(ids, "Key")-1] // of the first line that has a name
-	clients := []*client{nodes[0].client(t, keys[0]), nodes[1].client(t, keys[0])}
-	for _, c := range clients {
-		c.call(t, 200, "GET", "/v1/contacts", "")
-	}
-	var quit sync.WaitGroup
-	stop := make(chan struct{})
-	for _, c := range clients { // a key in use is one that every node remembers
-		quit.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				case <-time.After(5 * time.Millisecond): // not so often that the nodes have no time for anything else
-					_, _ = c.send("GET", "/v1/contacts", "")
-				}
-			}
-		})
-	}
-	donorbook(t, database, "key", "revoke", id)
-	revoked := time.Now()
-	for i, c := range clients {
-		waitFor(t, "the key to die", func() bool {
-			a, err := c.send("GET", "/v1/contacts", "")
-			return err == nil && a.status == 401
-		})
-		if took := time.Since(revoked); took > 2*time.Second {
-			t.Errorf("the key lived on for %s on node %d", took, i+1)
-		}
-	}
-	t.Logf("dead on both nodes after %s", time.Since(revoked).Round(time.Millisecond))
-	for range 20 { // and it stays dead
-		for i, c := range clients {
-			assert.Equal(t, assert.Must(c.send("GET", "/v1/contacts", ""))(t).status, 401, "node %d answers the dead key", i+1)
-		}
-	}
-	close(stop)
-	quit.Wait()
-	nodes[1].client(t, keys[1]).call(t, 200, "GET", "/v1/contacts", "")
 }
 
 func TestNodesComeAndGo(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"html"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
@@ -46,7 +45,7 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType, encoding)
 			}
 			again := readDocument(t, a, path, "Accept-Encoding", encoding, "If-None-Match", `"x", `+h.Get("ETag"))
-			if again.Code != http.StatusNotModified || again.Body.Len() > 0 || h.Get("ETag") == "" {
+			if again.Code != 304 || again.Body.Len() > 0 || h.Get("ETag") == "" {
 				t.Errorf("%s, asked again: %d, %d bytes", path, again.Code, again.Body.Len())
 			}
 		}
@@ -55,7 +54,7 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 
 func readDocument(t *testing.T, a *API, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequest(http.MethodGet, "https://donors.example.org:8443"+path, nil)
+	r := httptest.NewRequest("GET", "https://donors.example.org:8443"+path, nil)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}

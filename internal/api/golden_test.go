@@ -122,43 +122,37 @@ func (c *script) recent(kind, value string) bool {
 // The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and the plan
 // are those that most scenarios have.
 var (
-	contactKeys = []field{
-		{"id", `{id}`}, {"first_name", ``}, {"middle_name", `null`}, {"last_name", ``}, {"dob", `null`}, {"company", `null`},
-		{"title", `null`}, {"twitter_url", `null`}, {"linkedin_url", `null`}, {"facebook_url", `null`}, {"emails", `[]`},
-		{"phones", `[]`}, {"primary_email", `null`}, {"primary_phone", `null`}, {"note", `null`}, {"addresses", `[]`},
-		{"primary_address", `null`}, {"stats", `{"recurring_contributions":0,"total_contributions":0}`}, {"tags", `[]`},
-		{"custom_fields", `[]`}, {"archived_at", `null`}, {"created_at", `{now}`}, {"updated_at", `{now}`},
-		{"type", `"individual"`}, {"prefix", `null`}, {"suffix", `null`}, {"salutation", `null`}, {"external_ids", `[]`},
-		{"do_not_mail", `false`}, {"do_not_email", `false`}, {"do_not_call", `false`}, {"deceased", `false`}, {"bounced_email", `null`},
-		{"is_email_subscribed", `true`}, {"is_phone_subscribed", `true`}, {"is_address_subscribed", `true`},
-	}
-	addressKeys = []field{
-		{"address_1", `null`}, {"address_2", `null`}, {"city", `null`}, {"state", `null`}, {"zipcode", `null`}, {"country", `null`},
-		{"type", `"home"`}, {"is_primary", `0`}, {"created_at", `{micro}`}, {"updated_at", `{micro}`},
-	}
-	itemKeys = []field{
-		{"type", `"donation"`}, {"subtype", `"donation"`}, {"description", `"Donation"`}, {"quantity", `1`}, {"price", `50`}, {"discount", `0`}, {"total", `50`},
-	}
-	entryKeys = []field{
-		{"id", `"{code}"`}, {"plan_id", `null`}, {"amount", `50`}, {"fee", `0`}, {"fee_covered", `0`}, {"donated", `50`}, {"payout", `50`},
-		{"captured", `true`}, {"captured_at", `"2026-01-31T12:00:00+00:00"`}, {"refunded", `false`}, {"refunded_at", `null`}, {"line_items", `[@item()]`},
-	}
-	giftKeys = []field{
-		{"id", `"{code}"`}, {"number", `"{count}"`}, {"campaign_id", `null`}, {"campaign_code", `null`}, {"plan_id", `null`}, {"team_id", `null`},
-		{"member_id", `null`}, {"fund_id", `null`}, {"fund_code", `null`}, {"giving_space", `null`}, {"contact_id", `{id}`}, {"first_name", `"Ann"`},
-		{"last_name", `"Lee"`}, {"company", `null`}, {"email", `null`}, {"phone", `null`}, {"address", `null`}, {"status", `"succeeded"`},
-		{"method", `"check"`}, {"payment_method", `"check"`}, {"amount", `50`}, {"fee", `0`}, {"fee_covered", `0`}, {"donated", `50`},
-		{"payout", `50`}, {"currency", `"USD"`}, {"transacted_at", `"2026-01-31T12:00:00+00:00"`}, {"created_at", `{now}`}, {"dedication", `null`},
-		{"transactions", `[@entry()]`}, {"line_items", `[@item()]`}, {"custom_fields", `[]`}, {"utm_parameters", `null`}, {"attribution_data", `null`},
-		{"session_id", `null`}, {"communication_opt_in", `false`}, {"external_id", `null`}, {"check_number", `null`}, {"check_deposited_at", `null`},
-		{"note", `null`}, {"livemode", `true`}, {"is_recurring", `false`}, {"refunded_at", `null`},
-	}
-	planKeys = []field{
-		{"id", `"{code}"`}, {"contact_id", `{id}`}, {"first_name", `"Ann"`}, {"last_name", `"Lee"`}, {"email", `null`}, {"phone", `null`},
-		{"campaign_id", `null`}, {"frequency", `"monthly"`}, {"status", `"active"`}, {"method", `"card"`}, {"amount", `25`}, {"currency", `"USD"`},
-		{"start_at", `"2026-01-31T00:00:00+00:00"`}, {"next_bill_date", `"2026-01-31T00:00:00+00:00"`}, {"created_at", `{now}`}, {"canceled_at", `null`},
-		{"external_id", `null`}, {"fee_covered", `0`},
-	}
+	contactKeys = members(`
+		id:{id}, first_name:, middle_name:null, last_name:, dob:null, company:null,
+		title:null, twitter_url:null, linkedin_url:null, facebook_url:null, emails:[],
+		phones:[], primary_email:null, primary_phone:null, note:null, addresses:[],
+		primary_address:null, stats:{"recurring_contributions":0,"total_contributions":0}, tags:[],
+		custom_fields:[], archived_at:null, created_at:{now}, updated_at:{now},
+		type:"individual", prefix:null, suffix:null, salutation:null, external_ids:[],
+		do_not_mail:false, do_not_email:false, do_not_call:false, deceased:false, bounced_email:null,
+		is_email_subscribed:true, is_phone_subscribed:true, is_address_subscribed:true`)
+	addressKeys = members(`
+		address_1:null, address_2:null, city:null, state:null, zipcode:null, country:null,
+		type:"home", is_primary:0, created_at:{micro}, updated_at:{micro}`)
+	itemKeys = members(`
+		type:"donation", subtype:"donation", description:"Donation", quantity:1, price:50, discount:0, total:50`)
+	entryKeys = members(`
+		id:"{code}", plan_id:null, amount:50, fee:0, fee_covered:0, donated:50, payout:50,
+		captured:true, captured_at:"2026-01-31T12:00:00+00:00", refunded:false, refunded_at:null, line_items:[@item()]`)
+	giftKeys = members(`
+		id:"{code}", number:"{count}", campaign_id:null, campaign_code:null, plan_id:null, team_id:null,
+		member_id:null, fund_id:null, fund_code:null, giving_space:null, contact_id:{id}, first_name:"Ann",
+		last_name:"Lee", company:null, email:null, phone:null, address:null, status:"succeeded",
+		method:"check", payment_method:"check", amount:50, fee:0, fee_covered:0, donated:50,
+		payout:50, currency:"USD", transacted_at:"2026-01-31T12:00:00+00:00", created_at:{now}, dedication:null,
+		transactions:[@entry()], line_items:[@item()], custom_fields:[], utm_parameters:null, attribution_data:null,
+		session_id:null, communication_opt_in:false, external_id:null, check_number:null, check_deposited_at:null,
+		note:null, livemode:true, is_recurring:false, refunded_at:null`)
+	planKeys = members(`
+		id:"{code}", contact_id:{id}, first_name:"Ann", last_name:"Lee", email:null, phone:null,
+		campaign_id:null, frequency:"monthly", status:"active", method:"card", amount:25, currency:"USD",
+		start_at:"2026-01-31T00:00:00+00:00", next_bill_date:"2026-01-31T00:00:00+00:00", created_at:{now}, canceled_at:null,
+		external_id:null, fee_covered:0`)
 )
 
 var navigation = regexp.MustCompile(`@pages\(([^ ]+) ([^)]*)\)`)
@@ -206,20 +200,25 @@ func expand(t testing.TB, where, text string) string {
 	return text
 }
 
-func object(t testing.TB, where string, keys []field, given string) string {
-	t.Helper()
-	values := map[string]string{}
+// members are the keys and values within the brackets.
+func members(given string) (all []field) {
 	for given = strings.TrimSpace(given); given != ""; {
-		key, rest, found := strings.Cut(given, ":")
+		key, rest, _ := strings.Cut(given, ":")
 		end := closing(rest, ',')
-		if !found {
-			t.Fatalf("%s: %q is not key:value", where, given)
-		}
 		if end < 0 {
 			end, rest = len(rest), rest+","
 		}
-		values[strings.TrimSpace(key)] = strings.TrimSpace(rest[:end])
+		all = append(all, field{strings.TrimSpace(key), strings.TrimSpace(rest[:end])})
 		given = strings.TrimSpace(rest[end+1:])
+	}
+	return all
+}
+
+func object(t testing.TB, where string, keys []field, given string) string {
+	t.Helper()
+	values := map[string]string{}
+	for _, member := range members(given) {
+		values[member.name] = member.value
 	}
 	var b strings.Builder
 	for i, key := range keys {

@@ -12,8 +12,8 @@ import (
 // first.
 func TestConcurrentBodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
 	s := anyServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	key := s.anyKey(t)
+	id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 	secure := httptest.NewUnstartedServer(s.handler)
 	secure.EnableHTTP2 = true
 	secure.StartTLS()

@@ -4,7 +4,7 @@ import "testing"
 
 // The reference and the document count like every other request without a key, and report how many requests are left.
 func TestPagesWithoutAKeyAreCountedByAddress(t *testing.T) {
-	s := newServer(t, openStore(t), settings{region: "US", rateLimit: 3})
+	s := newServer(t, openStore(t), settings{rateLimit: 3})
 	for i, want := range []struct {
 		path      string
 		status    int

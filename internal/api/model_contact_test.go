@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"donorbook/internal/rig/rows"
 )
 
 // modelContact is a contact as the contract describes it, in its simplest form.
@@ -32,7 +34,7 @@ const (
 var addressFields = [6]string{"address_1", "address_2", "city", "state", "zipcode", "country"}
 
 // modelValue is an email or a phone: as it was sent, and in the form that is compared.
-type modelValue struct{ kind, value, same string }
+type modelValue struct{ Kind, Value, Same string }
 
 // modelInput is a body. A nil text or list is not sent; a text may be sent as null.
 type modelInput struct {
@@ -46,15 +48,26 @@ type modelInput struct {
 
 // There are few values, so that contacts match each other.
 var (
-	emailPool = []modelValue{
-		{"work", "ann@lee.example", "ann"}, {"", "Ann@Lee.Example", "ann"}, {"personal", "ANN@LEE.EXAMPLE", "ann"},
-		{"", "bob@ray.example", "bob"}, {"work", "BOB@ray.example", "bob"}, {"personal", "jörg@müller.example", "jörg"},
-		{"", "JÖRG@MÜLLER.example", "jörg"}, {"", "cy@ode.example", "cy"}, {"work", "dee@ode.example", "dee"},
-	}
-	phonePool = []modelValue{
-		{"cell", "(415) 555-0132", "1"}, {"", "+1 415 555 0132", "1"}, {"home", "415.555.0132", "1"},
-		{"", "+49 30 901820", "2"}, {"work", "+4930901820", "2"}, {"cell", "212-555-0187", "3"}, {"", "+44 20 7946 0018", "4"},
-	}
+	emailPool = rows.Of[modelValue](`
+		work      ann@lee.example      ann
+		""        Ann@Lee.Example      ann
+		personal  ANN@LEE.EXAMPLE      ann
+		""        bob@ray.example      bob
+		work      BOB@ray.example      bob
+		personal  jörg@müller.example  jörg
+		""        JÖRG@MÜLLER.example  jörg
+		""        cy@ode.example       cy
+		work      dee@ode.example      dee
+	`)
+	phonePool = rows.Of[modelValue](`
+		cell  (415) 555-0132    1
+		""    +1 415 555 0132   1
+		home  415.555.0132      1
+		""    +49 30 901820     2
+		work  +4930901820       2
+		cell  212-555-0187      3
+		""    +44 20 7946 0018  4
+	`)
 	addressPool = [][6]string{
 		{"18 Harbor Street", "Apt 4", "Oakland", "CA", "94607", "USA"}, {"18 harbor  STREET", "apt4", "oakland", "ca", "94607", "usa"},
 		{"", "", "Oakland", "", "", ""}, {"1 Road", "", "", "", "", "DEU"}, {"1 Road", "", "", "", "", ""}, {"", "", "", "NY", "", "USA"},
@@ -126,10 +139,10 @@ func (in *modelInput) json() string {
 	values := func(list []modelValue) string {
 		var parts []string
 		for _, v := range list {
-			if v.kind == "" {
-				parts = append(parts, `{"value":`+jsonText(v.value)+`}`)
+			if v.Kind == "" {
+				parts = append(parts, `{"value":`+jsonText(v.Value)+`}`)
 			} else {
-				parts = append(parts, `{"value":`+jsonText(v.value)+`,"type":`+jsonText(v.kind)+`}`)
+				parts = append(parts, `{"value":`+jsonText(v.Value)+`,"type":`+jsonText(v.Kind)+`}`)
 			}
 		}
 		return "[" + strings.Join(parts, ",") + "]"
@@ -215,7 +228,7 @@ func (a *modelAccount) match(in *modelInput) (best *modelContact) {
 }
 
 func holds(list []modelValue, v modelValue) bool {
-	return slices.ContainsFunc(list, func(have modelValue) bool { return have.same == v.same })
+	return slices.ContainsFunc(list, func(have modelValue) bool { return have.Same == v.Same })
 }
 
 // merge adds what was sent and drops nothing.
@@ -300,10 +313,10 @@ func (c *modelContact) json() string {
 	}
 	list := func(values []modelValue) (parts []string, primary string) {
 		for _, v := range values {
-			parts = append(parts, `{"type":`+orNull(v.kind)+`,"value":`+jsonText(v.value)+`}`)
+			parts = append(parts, `{"type":`+orNull(v.Kind)+`,"value":`+jsonText(v.Value)+`}`)
 		}
 		if len(values) > 0 {
-			primary = values[0].value
+			primary = values[0].Value
 		}
 		return parts, orNull(primary)
 	}

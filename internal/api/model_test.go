@@ -3,7 +3,6 @@ package api_test
 import (
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -98,7 +97,7 @@ func (m *machine) again(r *rapid.T) {
 	a := m.attempts[number]
 	if rapid.IntRange(0, 4).Draw(r, "another") == 0 {
 		a.body += " "
-		if got := m.attempt(number, a); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Idempotency-Key") {
+		if got := m.attempt(number, a); got.status != 422 || !strings.Contains(got.body, "Idempotency-Key") {
 			r.Fatalf("another request with the key of %s %s %s\n%d %s", a.method, a.target, a.body, got.status, got.body)
 		}
 		return
@@ -163,7 +162,7 @@ func (m *machine) create(r *rapid.T) {
 	in := drawInput(r)
 	force := rapid.SampledFrom([]string{"", "", "?force_create=true", "?force_create=1", "?force_create=0", "?force_create=false"}).Draw(r, "force")
 	if faults := in.missingNames(); faults != "" {
-		m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), http.StatusUnprocessableEntity, faults)
+		m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), 422, faults)
 		return
 	}
 	var match *modelContact
@@ -172,22 +171,22 @@ func (m *machine) create(r *rapid.T) {
 	}
 	if match != nil {
 		match.merge(in)
-		a := m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), http.StatusCreated, match.json())
+		a := m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), 201, match.json())
 		equal(r, a.header.Get("X-Contact-Merged"), "true", "the answer does not say that it was merged")
 		return
 	}
 	c := &modelContact{}
 	c.merge(in)
 	a := m.try(r, account, "POST", "/v1/contacts"+force, in.json())
-	if a.status != http.StatusCreated || a.header.Get("X-Contact-Merged") != "" {
+	if a.status != 201 || a.header.Get("X-Contact-Merged") != "" {
 		r.Fatalf("%s\nshould be new, but is %d %s", in.json(), a.status, a.body)
 	}
-	c.id = contactOf(m.t, a.body).ID
+	c.id = must(strconv.ParseInt(idOf(m.t, a.body), 10, 64))(r)
 	if n := len(account.contacts); n > 0 && c.id <= account.contacts[n-1].id {
 		r.Fatalf("the id %d does not ascend", c.id)
 	}
 	account.contacts = append(account.contacts, c)
-	m.expect(r, account, "GET", path(c.id), "", http.StatusOK, c.json())
+	m.expect(r, account, "GET", path(c.id), "", 200, c.json())
 	equal(r, someTime.ReplaceAllString(a.body, `"$1":"time"`), c.json(), "the new contact is not what was sent")
 }
 
@@ -196,10 +195,10 @@ func path(id int64) string { return "/v1/contacts/" + strconv.FormatInt(id, 10) 
 func (m *machine) get(r *rapid.T) {
 	account, id, c := m.contact(r)
 	if c == nil || c.archived {
-		m.expect(r, account, "GET", path(id), "", http.StatusForbidden, forbidden)
+		m.expect(r, account, "GET", path(id), "", 403, forbidden)
 		return
 	}
-	m.expect(r, account, "GET", path(id), "", http.StatusOK, c.json())
+	m.expect(r, account, "GET", path(id), "", 200, c.json())
 }
 
 func (m *machine) patch(r *rapid.T) {
@@ -207,33 +206,33 @@ func (m *machine) patch(r *rapid.T) {
 	in := drawInput(r)
 	switch {
 	case c == nil || c.archived:
-		m.expect(r, account, "PATCH", path(id), in.json(), http.StatusForbidden, forbidden)
+		m.expect(r, account, "PATCH", path(id), in.json(), 403, forbidden)
 	case in.emptyNames() != "":
-		m.expect(r, account, "PATCH", path(id), in.json(), http.StatusUnprocessableEntity, in.emptyNames())
+		m.expect(r, account, "PATCH", path(id), in.json(), 422, in.emptyNames())
 	default:
 		c.patch(in)
-		m.expect(r, account, "PATCH", path(id), in.json(), http.StatusOK, c.json())
+		m.expect(r, account, "PATCH", path(id), in.json(), 200, c.json())
 	}
 }
 
 func (m *machine) archive(r *rapid.T) {
 	account, id, c := m.contact(r)
 	if c == nil || c.archived {
-		m.expect(r, account, "DELETE", path(id), "", http.StatusForbidden, forbidden)
+		m.expect(r, account, "DELETE", path(id), "", 403, forbidden)
 		return
 	}
 	c.archived = true
-	m.expect(r, account, "DELETE", path(id), "", http.StatusOK, "")
+	m.expect(r, account, "DELETE", path(id), "", 200, "")
 }
 
 func (m *machine) restore(r *rapid.T) {
 	account, id, c := m.contact(r)
 	if c == nil {
-		m.expect(r, account, "PATCH", path(id)+"/restore", "", http.StatusForbidden, forbidden)
+		m.expect(r, account, "PATCH", path(id)+"/restore", "", 403, forbidden)
 		return
 	}
 	c.archived = false
-	m.expect(r, account, "PATCH", path(id)+"/restore", "", http.StatusOK, c.json())
+	m.expect(r, account, "PATCH", path(id)+"/restore", "", 200, c.json())
 }
 
 func (m *machine) tags(r *rapid.T) {
@@ -243,11 +242,11 @@ func (m *machine) tags(r *rapid.T) {
 	target, body := path(id)+"/tags/"+how, `{"tags":`+jsonTexts(tags)+`}`
 	switch {
 	case c == nil || c.archived:
-		m.expect(r, account, "POST", target, body, http.StatusForbidden, forbidden)
+		m.expect(r, account, "POST", target, body, 403, forbidden)
 		return
 	case len(tags) == 0:
 		const fault = "The tags field must be an array with at least one tag name."
-		m.expect(r, account, "POST", target, body, http.StatusUnprocessableEntity, `{"message":"`+fault+`","errors":{"tags":["`+fault+`"]}}`)
+		m.expect(r, account, "POST", target, body, 422, `{"message":"`+fault+`","errors":{"tags":["`+fault+`"]}}`)
 		return
 	case how == "add":
 		c.tags = once(slices.Concat(c.tags, tags))
@@ -256,7 +255,7 @@ func (m *machine) tags(r *rapid.T) {
 	case how == "remove":
 		c.tags = slices.DeleteFunc(slices.Clone(c.tags), func(tag string) bool { return slices.Contains(tags, tag) })
 	}
-	m.expect(r, account, "POST", target, body, http.StatusOK, c.json())
+	m.expect(r, account, "POST", target, body, 200, c.json())
 }
 
 func (m *machine) list(r *rapid.T) {
@@ -270,7 +269,7 @@ func (m *machine) list(r *rapid.T) {
 	}
 	if scope == "other" {
 		const fault = "The scope field must be one of active, archived, all."
-		m.expect(r, account, "GET", "/v1/contacts"+query, "", http.StatusUnprocessableEntity, `{"message":"`+fault+`","errors":{"scope":["`+fault+`"]}}`)
+		m.expect(r, account, "GET", "/v1/contacts"+query, "", 422, `{"message":"`+fault+`","errors":{"scope":["`+fault+`"]}}`)
 		return
 	}
 	m.compareList(r, account, query, scope, page, perPage)
@@ -291,7 +290,7 @@ func (m *machine) compareList(r *rapid.T, account *modelAccount, query, scope st
 		}
 	}
 	want := envelope(found, m.url+"/v1/contacts", strings.Join(kept, "&"), page, perPage)
-	m.expect(r, account, "GET", "/v1/contacts"+query, "", http.StatusOK, want)
+	m.expect(r, account, "GET", "/v1/contacts"+query, "", 200, want)
 }
 
 // envelope is a page of a list, as the specification and the decisions describe it.

@@ -107,8 +107,8 @@ func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
 func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 	c := must(loadContract())(t)
 	s := anyServer(t)
-	key := newKey(t, s.store, newAccount(t, s.store, "main", ""))
-	id := idOf(t, s.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee"}`).body)
+	key := s.anyKey(t)
+	id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 	for method, target := range map[string]string{"POST": "/v1/contacts", "PATCH": "/v1/contacts/{id}", "PUT": "/v1/contacts/{id}"} {
 		body := c.document.Paths.Find(target).GetOperation(method).RequestBody.Value.Content.Get("application/json")
 		target = strings.Replace(target, "{id}", id, 1)

@@ -51,7 +51,6 @@ var withTables = rig.Template(func(directory, url string) error {
 // settings are what an operator may configure.
 type settings struct {
 	baseURL   string
-	region    string
 	rateLimit int
 }
 
@@ -69,7 +68,7 @@ var clock manual
 
 var noExpiry time.Time
 
-var usual = settings{region: "US", rateLimit: 6000}
+var usual = settings{rateLimit: 6000}
 
 // server is the complete handler, including middleware, behind a real listener.
 type server struct {
@@ -203,7 +202,7 @@ func newServer(t testing.TB, s *book.Book, o settings) *server {
 func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop func()) {
 	t.Helper()
 	proxies := must(web.NewProxies(nil, o.baseURL))(t)
-	rest := api.New(s, api.Options{Proxies: proxies, Region: o.region, RateLimit: o.rateLimit})
+	rest := api.New(s, api.Options{Proxies: proxies, Region: "US", RateLimit: o.rateLimit})
 	plumbing := &web.Plumbing{Log: slog.New(slog.NewTextHandler(new(openLog), nil)), Proxies: proxies}
 	handler := plumbing.Wrap(rest.Serve)
 	listener := httptest.NewServer(handler)
@@ -228,6 +227,11 @@ func newKey(t testing.TB, s *book.Book, account access.Account, permissions ...s
 	t.Helper()
 	_, secret := makeKey(t, s, account, noExpiry, permissions...)
 	return secret
+}
+
+// anyKey is a key of a new account.
+func (s *server) anyKey(t testing.TB) string {
+	return newKey(t, s.store, newAccount(t, s.store, "main", ""))
 }
 
 func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Time, permissions ...string) (access.Key, string) {
@@ -305,6 +309,12 @@ func (s *server) ask(t testing.TB, method, target, secret, body string) answer {
 	return s.send(t, s.request(t, method, target, secret, body))
 }
 
+// make posts something and returns its id.
+func (s *server) make(t testing.TB, secret, target, body string) string {
+	t.Helper()
+	return idOf(t, s.ask(t, "POST", target, secret, body).body)
+}
+
 var ownRequestID = regexp.MustCompile(`^[0-9A-Z]{26}$`)
 
 // brokenPromises is what is wrong with an answer, whatever the request was.
@@ -330,7 +340,7 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 			broken = append(broken, fmt.Sprintf("X-RateLimit-Remaining is %q", a.header.Get("X-RateLimit-Remaining")))
 		}
 	}
-	if a.status == http.StatusUnauthorized {
+	if a.status == 401 {
 		is("WWW-Authenticate", "Bearer")
 	} else if a.header.Get("WWW-Authenticate") != "" {
 		broken = append(broken, "WWW-Authenticate belongs to 401")
@@ -338,24 +348,24 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 	if a.status >= 500 {
 		broken = append(broken, "the server failed")
 	}
-	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); a.status == http.StatusTooManyRequests && (err != nil || wait < 1 || wait > 60) {
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); a.status == 429 && (err != nil || wait < 1 || wait > 60) {
 		broken = append(broken, fmt.Sprintf("Retry-After is %q", a.header.Get("Retry-After")))
 	}
 	switch {
-	case r.Method == http.MethodHead:
+	case r.Method == "HEAD":
 		if a.body != "" {
 			broken = append(broken, "HEAD has a body")
 		}
-	case a.status == http.StatusOK && r.Method == http.MethodDelete:
+	case a.status == 200 && r.Method == "DELETE":
 		is("Content-Type", "text/plain; charset=utf-8")
 		if a.body != "" {
 			broken = append(broken, "the body is not empty")
 		}
-	case a.status == http.StatusNoContent:
-		if a.body != "" || a.header.Get("Content-Type") != "" || r.Method != http.MethodDelete {
+	case a.status == 204:
+		if a.body != "" || a.header.Get("Content-Type") != "" || r.Method != "DELETE" {
 			broken = append(broken, "204 has a body or a type, or is the answer of another method than DELETE")
 		}
-	case a.status == http.StatusNotModified:
+	case a.status == 304:
 		if a.body != "" || a.header.Get("ETag") == "" {
 			broken = append(broken, "304 has a body, or no ETag")
 		}
@@ -404,7 +414,7 @@ func brokenJSON(a answer) (broken []string) {
 		broken = append(broken, "the message is not "+want)
 	}
 	told := firstOfErrors.FindStringSubmatch(a.body)
-	if (told != nil) != (a.status == http.StatusUnprocessableEntity) || told != nil && told[1] != told[3] {
+	if (told != nil) != (a.status == 422) || told != nil && told[1] != told[3] {
 		broken = append(broken, "422 and nothing else has errors, and its message is the first of them")
 	}
 	all := 0

@@ -16,6 +16,7 @@ import (
 
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
+	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
@@ -29,35 +30,31 @@ func TestABackupHasEverythingInIt(t *testing.T) {
 	before, _ := list(t, s, account)
 	writeTestFile(t, "authority", data, "tls", "ca.pem")
 	writeTestFile(t, "account", data, "acme", "acme_account+key")
-	writeTestFile(t, "mine", data, "notes.txt")
-	writeTestFile(t, "half", data, "tls", ".new-123")
-	for _, name := range []string{"donorbook.lock", "donorbook.id", "donorbook.id.new"} {
+	for _, name := range []string{"notes.txt", "tls/.new-123", "donorbook.lock", "donorbook.id", "donorbook.id.new"} {
 		writeTestFile(t, "{}", data, name)
 	}
-
-	if report := backUp(t, data, file); report.Accounts != 1 || report.Contacts != 20 {
-		t.Errorf("the report says %+v", report)
-	}
+	report := backUp(t, data, file)
+	equal(t, []int64{report.Accounts, report.Contacts}, []int64{1, 20})
 	wantNames(t, "beside the backup", filepath.Dir(file), "backup.tar.gz -rw-------")
+	var names []string
+	for _, e := range entriesOf(t, must(os.ReadFile(file))(t)) {
+		names = append(names, e.name)
+	}
+	equal(t, names, []string{manifestFile, "acme/acme_account+key", "tls/ca.pem", db.DatabaseFile})
 	create(t, s, account, `{"first_name":"Later"}`)
 
 	again, data := restored(t, file)
-	if after, total := list(t, again, account); after != before || total != 20 {
-		t.Errorf("%d contacts:\n%s\nwere\n%s", total, after, before)
-	}
+	after, total := list(t, again, account)
+	equal(t, after, before)
+	equal(t, total, 20)
 	must(again.Authenticate(t.Context(), secret))(t)
-	equal(t, doc.IDSeq(create(t, again, account, `{"first_name":"New"}`).ID), 21,
-		"the next contact has the number")
+	equal(t, doc.IDSeq(create(t, again, account, `{"first_name":"New"}`).ID), 21, "the next contact has the number")
 	for name, want := range map[string]string{"tls/ca.pem": "authority", "acme/acme_account+key": "account"} {
 		equal(t, string(must(os.ReadFile(filepath.Join(data, name)))(t)), want, "%s", name)
 	}
 	for _, entry := range namesAndModes(t, data) {
-		name, mode, _ := strings.Cut(entry, " ")
-		isLog := strings.HasPrefix(name, "donorbook.db-")
-		isHidden := strings.HasPrefix(filepath.Base(name), ".") && name != "."
-		if name == "notes.txt" || isHidden || strings.HasSuffix(name, ".lock") || !isLog && !strings.HasSuffix(mode, "------") {
-			t.Errorf("restored: %s", entry)
-		}
+		isLog := strings.HasPrefix(entry, "donorbook.db-")
+		equal(t, isLog || strings.HasSuffix(entry, "------"), true, "restored: %s", entry)
 	}
 }
 
@@ -98,43 +95,32 @@ func TestABackupRefusesWhatItMustNotTouch(t *testing.T) {
 	writeTestFile(t, "precious", there)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, test := range []struct {
-		what       string
-		ctx        context.Context
-		data, file string
-		want       error
-	}{
-		{"a file that is there", t.Context(), data, there, fs.ErrExist},
-		{"the data directory", t.Context(), data, filepath.Join(data, "b"), ErrPlace},
-		{"below the data directory", t.Context(), data, filepath.Join(data, "x", "b"), ErrPlace},
-		{"no database", t.Context(), filepath.Join(dir, "none"), filepath.Join(dir, "b"), fs.ErrNotExist},
-		{"no directory", t.Context(), data, filepath.Join(dir, "none", "b"), fs.ErrNotExist},
-		{"a caller that has left", gone, data, filepath.Join(dir, "b"), context.Canceled},
+	write := func(ctx context.Context, o store.Options, b Options, file ...string) error {
+		_, err := Write(ctx, o, filepath.Join(file...), b)
+		return err
+	}
+	o := store.Options{Data: data}
+	for want, err := range map[error]error{
+		fs.ErrExist:      write(t.Context(), o, Options{}, there),
+		ErrPlace:         write(t.Context(), o, Options{}, data, "x", "b"),
+		fs.ErrNotExist:   write(t.Context(), o, Options{}, dir, "none", "b"),
+		context.Canceled: write(gone, o, Options{}, dir, "b"),
+		ErrServer:        write(t.Context(), store.Options{Data: data, Database: "postgres://h/d"}, Options{}, dir, "b"),
 	} {
-		_, err := Write(test.ctx, store.Options{Data: test.data}, test.file, Options{})
-		wantError(t, test.what, err, test.want)
+		wantError(t, "a backup", err, want)
 	}
-	_, err := Write(t.Context(), store.Options{Data: data}, dir, Options{Replace: true})
-	wantError(t, "a directory", err, fs.ErrExist)
-	_, err = Write(t.Context(), store.Options{Data: data, Database: "postgres://h/d"}, filepath.Join(dir, "b"), Options{})
-	wantError(t, "PostgreSQL", err, ErrServer)
-	wantNames(t, "after all that", dir, "there -rw-r--r--")
-	must(Write(t.Context(), store.Options{Data: data}, there, Options{Replace: true}))(t)
-	restored(t, there)
-}
-
-func TestADamagedDatabaseIsNotBackedUp(t *testing.T) {
-	t.Parallel()
-	data, dir := empty(t), t.TempDir()
+	wantError(t, "a directory", write(t.Context(), o, Options{Replace: true}, dir), fs.ErrExist)
 	path := filepath.Join(data, "donorbook.db")
-	content := must(os.ReadFile(path))(t)
-	clear(content[len(content)/2&^4095:][:4096]) // a page in the middle
-	succeed(t, os.WriteFile(path, content, 0o600))
-	_, err := Write(t.Context(), store.Options{Data: data}, filepath.Join(dir, "b"), Options{})
-	if err == nil || !strings.Contains(err.Error(), "damaged") {
-		t.Errorf("got the error %v", err)
-	}
-	wantNames(t, "the refused backup", dir)
+	whole := must(os.ReadFile(path))(t)
+	damaged := bytes.Clone(whole)
+	clear(damaged[len(damaged)/2&^4095:][:4096]) // a page in the middle
+	writeTestFile(t, string(damaged), path)
+	err := write(t.Context(), o, Options{}, dir, "b")
+	contains(t, fmt.Sprint(err), "damaged")
+	wantNames(t, "after all that", dir, "there -rw-r--r--")
+	writeTestFile(t, string(whole), path)
+	succeed(t, write(t.Context(), o, Options{Replace: true}, there))
+	restored(t, there)
 }
 
 func TestWhatAKilledBackupHasLeftIsRemoved(t *testing.T) {
@@ -185,61 +171,46 @@ func TestARestoreRefusesADirectoryThatIsNotEmpty(t *testing.T) {
 	backUp(t, empty(t), file)
 	writeTestFile(t, "mine", full, "notes.txt")
 	_, err := Restore(t.Context(), file, store.Options{Data: full}, Options{})
-	if err == nil || !strings.Contains(err.Error(), "is not empty (it has notes.txt)") || !strings.Contains(err.Error(), "--data") {
-		t.Errorf("got the error %v", err)
-	}
+	contains(t, fmt.Sprint(err), "is not empty (it has notes.txt)")
 	wantNames(t, "the refused directory", full, "notes.txt -rw-r--r--")
-	_, err = Restore(t.Context(), file, store.Options{Data: full, Database: "postgres://h/d"}, Options{})
-	wantError(t, "PostgreSQL", err, ErrServer)
 	mounted := t.TempDir() // a new file system, on which a restore was killed
 	writeTestFile(t, "half", mounted, ".donorbook-restore-1", "donorbook.db")
 	succeed(t, os.Mkdir(filepath.Join(mounted, "lost+found"), 0o700))
 	must(Restore(t.Context(), file, store.Options{Data: mounted}, Options{}))(t)
-	if left := namesAndModes(t, mounted); len(left) != 3 || left[0] != ". drwx------" || left[1] != "donorbook.db -rw-------" {
-		t.Errorf("there is %v", left)
-	}
+	wantNames(t, "the new file system", mounted, "donorbook.db -rw-------", "lost+found drwx------")
+	equal(t, namesAndModes(t, mounted)[0], ". drwx------")
 }
 
 // Whatever is wrong with a backup, the directory does not change.
 func TestARestoreRefusesADamagedBackup(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	whole := filepath.Join(dir, "whole")
+	whole := filepath.Join(t.TempDir(), "whole")
 	backUp(t, empty(t), whole)
 	content := must(os.ReadFile(whole))(t)
-	flipped := bytes.Clone(content)
+	flipped, trailer := bytes.Clone(content), bytes.Clone(content)
 	flipped[len(flipped)/2] ^= 1
-	trailer := bytes.Clone(content)
 	trailer[len(trailer)-6] ^= 1
-	about := entry{manifestFile, `{"format":1}`, tar.TypeReg}
 	for name, content := range map[string][]byte{
-		"empty":            nil,
-		"a text":           []byte("hello"),
-		"cut off":          content[:len(content)-1],
-		"half":             content[:len(content)/2],
-		"a flipped bit":    flipped,
-		"a wrong checksum": trailer,
-		"another archive":  archiveOf(t, entry{"donorbook.db", "x", tar.TypeReg}),
-		"no database":      archiveOf(t, about),
-		"no such database": archiveOf(t, about, entry{"donorbook.db", strings.Repeat("x", 5000), tar.TypeReg}),
-		"a newer format":   archiveOf(t, entry{manifestFile, `{"format":2}`, tar.TypeReg}),
-		"a way out":        archiveOf(t, about, entry{"../out", "x", tar.TypeReg}),
-		"the root":         archiveOf(t, about, entry{"/tmp/out", "x", tar.TypeReg}),
-		"a link":           archiveOf(t, about, entry{"tls", "/etc", tar.TypeSymlink}),
-		"a file twice":     archiveOf(t, about, entry{"tls/a", "x", tar.TypeReg}, entry{"tls/a", "x", tar.TypeReg}),
-		"a log":            withEntries(t, content, entry{"donorbook.db-wal", "x", tar.TypeReg}),
-		"a hidden log":     withEntries(t, content, entry{"tls/../donorbook.db-wal", "x", tar.TypeReg}),
-		"an identity":      withEntries(t, content, entry{"donorbook.id", "{}", tar.TypeReg}),
-		"what is written":  withEntries(t, content, entry{"tls/.new-1", "x", tar.TypeReg}),
+		"empty": nil, "a text": []byte("hello"), "cut off": content[:len(content)-1], "half": content[:len(content)/2],
+		"a flipped bit": flipped, "a wrong checksum": trailer, "another archive": archiveOf(t, file("donorbook.db", "x")),
+		"no database":    archiveOf(t, file(manifestFile, `{"format":1}`)),
+		"a newer format": archiveOf(t, file(manifestFile, `{"format":2}`)),
 	} {
-		target, _, err := restore(t, content, Options{})
-		var refused *DamagedError
-		if name == "a file twice" && err == nil || name != "a file twice" && !errors.As(err, &refused) {
-			t.Errorf("%s: got the error %v", name, err)
-		}
-		_, err = os.Stat(target)
-		wantError(t, name+": the directory", err, fs.ErrNotExist)
+		wantDamaged(t, name, content, Options{})
 	}
+	for name, more := range map[string][]entry{
+		"no such database": {file("donorbook.db", strings.Repeat("x", 5000))}, "a way out": {file("../out", "x")},
+		"the root": {file("/tmp/out", "x")}, "a link": {{"tls", "/etc", tar.TypeSymlink}},
+	} {
+		wantDamaged(t, name, archiveOf(t, append([]entry{file(manifestFile, `{"format":1}`)}, more...)...), Options{})
+	}
+	for _, name := range []string{"donorbook.db-wal", "tls/../donorbook.db-wal", "donorbook.id", "tls/.new-1"} {
+		wantDamaged(t, name, withEntries(t, content, file(name, "x")), Options{})
+	}
+	twice := archiveOf(t, file(manifestFile, `{"format":1}`), file("tls/a", "x"), file("tls/a", "x"))
+	target, _, err := restore(t, twice, Options{})
+	equal(t, err == nil, false, "a file twice")
+	wantError(t, "a file twice: the directory", errOf(os.Stat(target)), fs.ErrNotExist)
 }
 
 type entry struct {
@@ -265,3 +236,8 @@ func archiveOf(t *testing.T, entries ...entry) []byte {
 	succeed(t, errors.Join(archive.Close(), packed.Close()))
 	return text.Bytes()
 }
+
+// file is a file of an archive.
+func file(name, content string) entry { return entry{name, content, tar.TypeReg} }
+
+func errOf[T any](_ T, err error) error { return err }

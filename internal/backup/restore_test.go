@@ -166,25 +166,3 @@ func TestOlderBackupsAreRestored(t *testing.T) {
 		wantDamaged(t, fixture+" with a trigger", evil, Options{}, "trigger evil")
 	}
 }
-
-// A log of another program in the data directory grows while the backup is made.
-func TestABackupTakesItsOwnFilesOnly(t *testing.T) {
-	t.Parallel()
-	data, file := empty(t), filepath.Join(t.TempDir(), "b")
-	log := filepath.Join(data, "access.log")
-	writeTestFile(t, strings.Repeat("a line\n", 100_000), log)
-	writeTestFile(t, "authority", data, "tls", "ca.pem")
-	grow := func(string, int64, int64) {
-		f := must(os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0))(t)
-		must(f.WriteString("another line\n"))(t)
-		succeed(t, f.Close())
-	}
-	must(Write(t.Context(), store.Options{Data: data}, file, Options{Progress: grow}))(t)
-	var names []string
-	for _, e := range entriesOf(t, must(os.ReadFile(file))(t)) {
-		names = append(names, e.name)
-	}
-	if want := []string{manifestFile, "tls/ca.pem", db.DatabaseFile}; !slices.Equal(names, want) {
-		t.Errorf("the backup has %v, want %v", names, want)
-	}
-}

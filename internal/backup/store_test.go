@@ -8,11 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/store"
@@ -129,34 +127,6 @@ func writeTestFile(t *testing.T, content string, path ...string) {
 	t.Helper()
 	name := filepath.Join(path...)
 	succeed(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(content), 0o644)))
-}
-
-// A database that does not open is not backed up either, and the attempt leaves no files.
-func TestADatabaseThatWasLostIsNotBackedUp(t *testing.T) {
-	t.Parallel()
-	serve := func() string {
-		dir := empty(t)
-		s := must(book.Open(t.Context(), store.Options{Data: dir, Serving: true}))(t)
-		t.Cleanup(func() { succeed(t, s.Close()) })
-		rig.NewAccount(t, s)
-		return dir
-	}
-	used, other, mixed, lost := serve(), serve(), t.TempDir(), t.TempDir()
-	for name, from := range map[string]string{db.DatabaseFile + "-wal": used, "donorbook.id": used, db.DatabaseFile: other} {
-		// As a crash leaves it, with a database that was put there afterward.
-		writeTestFile(t, string(must(os.ReadFile(filepath.Join(from, name)))(t)), mixed, name)
-	}
-	writeTestFile(t, "", lost, db.DatabaseFile)
-	for dir, says := range map[string]string{mixed: "does not belong to the database", lost: db.DatabaseFile + " has 0 bytes"} {
-		path, target := filepath.Join(dir, db.DatabaseFile), t.TempDir()
-		before := must(os.ReadFile(path))(t)
-		_, err := Write(t.Context(), store.Options{Data: dir}, filepath.Join(target, "b"), Options{})
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("got the error %v, want one that says %q", err, says)
-		}
-		wantNames(t, "the refused backup", target)
-		equal(t, string(must(os.ReadFile(path))(t)), string(before), "the database was changed")
-	}
 }
 
 func equal[T any](t assert.Failer, got, want T, what ...any) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,7 +34,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "backups")
 	_, key := newKey(t, data)
 	first := serve(t, data)
-	first.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
+	first.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King"}`)
 	first.stop()
 	metric := func(p *process, name string) string {
 		for line := range strings.Lines(p.scrape()) {
@@ -73,7 +72,7 @@ func TestAServerBacksItselfUp(t *testing.T) {
 	says(t, exitOK, "", "restore", filepath.Join(dir, names[0]), "--data", from)
 	back := serve(t, from)
 	back.client = p.client // trusts the authority of the server that was backed up
-	contains(t, string(back.call(key, http.StatusOK, "GET", "/v1/contacts", "").body), "King",
+	contains(t, string(back.call(key, 200, "GET", "/v1/contacts", "").body), "King",
 		"the restored server answers")
 }
 
@@ -89,19 +88,14 @@ func TestARestoreTellsWhatIsWrong(t *testing.T) {
 		return file
 	}
 	file, target := backedUp("changed", "UPDATE account_tally SET contact_active = 7"), filepath.Join(dir, "new")
-	code, stdout, stderr := runLine(t, "restore", file, "--data", target)
 	problem := "account " + account + ": "
-	equal(t, code, exitInvalid)
-	equal(t, stdout, "")
+	_, stderr := says(t, exitInvalid, "or this one as it is with --accept-damage", "restore", file, "--data", target)
 	equal(t, strings.HasPrefix(stderr, problem), true)
-	contains(t, stderr, "or this one as it is with --accept-damage")
 	if _, err := os.Stat(target); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the directory was made: %v", err)
 	}
-	code, stdout, stderr = runLine(t, "restore", file, "--data", target, "--accept-damage")
-	equal(t, code, exitOK)
+	stdout, _ := says(t, exitOK, problem, "restore", file, "--data", target, "--accept-damage")
 	contains(t, stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target)
-	equal(t, strings.HasPrefix(stderr, problem), true)
 	says(t, exitOK, "", "check", "--repair", "--data", target)
 	damage(t, data, "UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
 	says(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)

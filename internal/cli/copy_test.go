@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/http"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 
 	"donorbook/internal/rig"
 	"donorbook/internal/rig/drill"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/store/move"
 )
 
@@ -47,7 +47,7 @@ func copyMovesAService(t *testing.T, e engine) {
 	data, account, key := copySource(t)
 	there, back := e.place(t), filepath.Join(t.TempDir(), "new")
 	source := serve(t, data) // it may continue
-	want := source.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
+	want := source.call(key, 200, "GET", "/v1/contacts?per_page=3", "").body
 	stdout, stderr := says(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from", "sqlite:"+data, "--to", there)
 	for _, line := range []string{
 		"TABLE               ROWS\ncontact             5\n", "\naccount             1\nAccounts: 1. Rows and checksums are the same on both sides.\n",
@@ -70,7 +70,7 @@ func copyMovesAService(t *testing.T, e engine) {
 		t.Errorf("%d lines were printed, and the report is %+v", lines, report)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {
-		got := p.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=3", "").body
+		got := p.call(key, 200, "GET", "/v1/contacts?per_page=3", "").body
 		if got = bytes.ReplaceAll(got, []byte(p.url), []byte(source.url)); !bytes.Equal(got, want) {
 			t.Errorf("the copy answers\n%s\nwant\n%s", got, want)
 		}
@@ -176,22 +176,29 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 func TestProgressIsShownWhereItTakesLong(t *testing.T) {
 	t.Parallel()
 	type step struct {
-		pass        time.Duration
-		step        string
-		done, total int64
+		Pass        time.Duration // in milliseconds
+		Step        string
+		Done, Total int64
 	}
 	const intro = "What is written to the source from now on is not copied."
-	const copying, checking = "copying contact", "checking contact"
-	copied := []step{
-		{0, copying, 0, 1000},
-		{2 * time.Second, copying, 200, 1000},
-		{time.Millisecond, copying, 201, 1000},
-		{4 * time.Second, copying, 600, 1000},
-		{2 * time.Second, copying, 1000, 1000},
-		{0, copying, 1000, 1000},
-		{0, checking, 0, 1000},
-		{6 * time.Second, checking, 0, 1000},
-	}
+	copied := rows.Of[step](`
+		0     copying contact   0     1000
+		2000  copying contact   200   1000
+		1     copying contact   201   1000
+		4000  copying contact   600   1000
+		2000  copying contact   1000  1000
+		0     copying contact   1000  1000
+		0     checking contact  0     1000
+		6000  checking contact  0     1000
+	`)
+	backedUp := rows.Of[step](`
+		0     copying the database   0        2000000
+		6000  copying the database   1000000  2000000
+		1000  copying the database   2000000  2000000
+		0     checking the database  0        0
+		6000  checking the database  0        0
+		0     writing the backup     10       10       // it ended before it was shown
+	`)
 	for _, c := range []struct {
 		name  string
 		watch watch
@@ -203,14 +210,7 @@ func TestProgressIsShownWhereItTakesLong(t *testing.T) {
 			"\rchecking contact: 0 of 1000 rows, 0%\x1b[K\n"},
 		{"a file has many", watch{intro: intro}, copied, intro + "\ncopying contact: 600 of 1000 rows, 60%, 100 rows/s\n" +
 			"copying contact: 1000 of 1000 rows, 100%, 125 rows/s\nchecking contact: 0 of 1000 rows, 0%\n"},
-		{"a backup counts bytes", watch{bytes: true, quiet: true}, []step{
-			{0, "copying the database", 0, 2e6},
-			{6 * time.Second, "copying the database", 1e6, 2e6},
-			{time.Second, "copying the database", 2e6, 2e6},
-			{0, "checking the database", 0, 0},
-			{6 * time.Second, "checking the database", 0, 0},
-			{0, "writing the backup", 10, 10}, // it ended before it was shown
-		}, "copying the database: 1.0 MB of 2.0 MB, 50%, 166.7 kB/s\n" +
+		{"a backup counts bytes", watch{bytes: true, quiet: true}, backedUp, "copying the database: 1.0 MB of 2.0 MB, 50%, 166.7 kB/s\n" +
 			"copying the database: 2.0 MB of 2.0 MB, 100%, 285.7 kB/s\nchecking the database\n"},
 	} {
 		var out bytes.Buffer
@@ -218,11 +218,10 @@ func TestProgressIsShownWhereItTakesLong(t *testing.T) {
 		w := &c.watch
 		w.t, w.now = &terminal{stderr: &out}, func() time.Time { return at }
 		for _, s := range c.steps {
-			at = at.Add(s.pass)
-			w.progress(s.step, s.done, s.total)
+			at = at.Add(s.Pass * time.Millisecond)
+			w.progress(s.Step, s.Done, s.Total)
 		}
-		if w.end(); out.String() != c.want {
-			t.Errorf("%s: got\n%q, want\n%q", c.name, out.String(), c.want)
-		}
+		w.end()
+		equal(t, out.String(), c.want, "%s", c.name)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"donorbook/internal/api"
 	"donorbook/internal/config"
 	"donorbook/internal/demo"
+	"donorbook/internal/rig/rows"
 )
 
 // demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard output.
@@ -70,14 +71,11 @@ func demoServes(t *testing.T, e engine) {
 		t.Errorf("the curl command shows %d of %d contacts: %+v", len(page.Data), page.Meta.Total, page.Data)
 	}
 	checkDemo(p, key)
-	equal(t, p.signIn(password), http.StatusSeeOther, "signing")
+	equal(t, p.signIn(password), 303, "signing")
 
 	// Starting it twice by mistake gives an error, and the key of the first one continues to work.
-	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", p.addr())
 	want := map[engine]string{sqlite: "another server", postgres: "address already in use"}[e]
-	equal(t, code, exitFailed, "a second demo on the same port: exit code")
-	equal(t, stdout, "", "a second demo on the same port: exit code")
-	contains(t, stderr, want, "a second demo on the same port: exit code")
+	says(t, exitFailed, want, "serve", "--demo", "--data", data, "--listen", p.addr())
 	paste(t, line)
 	before := len(p.contacts(key, "all"))
 	p.stop()
@@ -85,14 +83,14 @@ func demoServes(t *testing.T, e engine) {
 	// The next start finds the data and creates a new key and a new password, because the old ones are not stored.
 	p = serve(t, data, "--demo", "--tls", "off", "--log-format", "json")
 	line, next, nextPassword := demoCurl(p)
-	if old, new := p.signIn(password), p.signIn(nextPassword); old != http.StatusUnprocessableEntity || new != http.StatusSeeOther {
+	if old, new := p.signIn(password), p.signIn(nextPassword); old != 422 || new != 303 {
 		t.Errorf("the old password answers %d, the new one %d", old, new)
 	}
 	if again := paste(t, line); again.Meta.Total != page.Meta.Total || next == key {
 		t.Errorf("the second start shows %d contacts, the first %d; a new key: %v", again.Meta.Total, page.Meta.Total, next != key)
 	}
 	equal(t, len(p.contacts(next, "all")), before, "the second start")
-	refused := p.call(key, http.StatusUnauthorized, "GET", "/v1/contacts", "")
+	refused := p.call(key, 401, "GET", "/v1/contacts", "")
 	checkExamples(p, next)
 	p.stop()
 	checkLog(t, "json", p.stderr.String(), refused.header.Get("X-Request-Id"), "401")
@@ -133,41 +131,34 @@ func demoNeedsAnEmptyDatabase(t *testing.T, e engine) {
 	data := e.data(t)
 	newKey(t, data)
 	before := result(t, "account", "list", "--data", data, "--json")
-	code, stdout, stderr := runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	equal(t, code, exitUsage, "exit code")
-	equal(t, stdout, "", "exit code")
-	contains(t, stderr, "--demo: needs an empty database, and this one has accounts: use another (--data or --database)",
-		"exit code")
+	const needs = "--demo: needs an empty database, and this one has accounts: use another (--data or --database)"
+	says(t, exitUsage, needs, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 	equal(t, result(t, "account", "list", "--data", data, "--json"), before, "the accounts were changed")
 
 	// A demo that was interrupted halfway is not treated as complete.
 	data = e.data(t)
 	result(t, "account", "create", "--data", data, "--name", demo.Name)
-	code, stdout, stderr = runLine(t, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
-	equal(t, code, exitUsage, "half a demo: exit code")
-	equal(t, stdout, "", "half a demo: exit code")
-	contains(t, stderr, "--demo: an earlier start was interrupted", "half a demo: exit code")
+	const half = "--demo: an earlier start was interrupted"
+	says(t, exitUsage, half, "serve", "--demo", "--data", data, "--listen", "127.0.0.1:0")
 }
 
 // TestDemoAddress: the curl command uses an address that works from this machine.
 func TestDemoAddress(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		listen, tls, base, want string
-	}{
-		{"localhost:0", "auto", "", "https://localhost:8443"},
-		{":0", "auto", "", "https://localhost:8443"},
-		{"0.0.0.0:0", "off", "", "http://localhost:8443"},
-		{"[::]:0", "auto", "", "https://localhost:8443"},
-		{"[::1]:0", "auto", "", "https://[::1]:8443"},
-		{"192.0.2.1:0", "auto", "", "https://192.0.2.1:8443"},
-		{"localhost:0", "auto", "https://donors.example.org", "https://localhost:8443"},
-		{"localhost:0", "off", "https://donors.example.org", "http://localhost:8443"},
-		{":0", "files", "https://donors.example.org/", "https://donors.example.org"},
-	} {
-		command := serveCommand{Server: config.Server{Listen: c.listen, TLS: c.tls, BaseURL: c.base}}
-		equal(t, command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")), c.want,
-			"--listen %s --tls %s --base-url %s", c.listen, c.tls, c.base)
+	for _, c := range rows.Of[struct{ Listen, TLS, Base, Want string }](`
+		localhost:0  auto   ""                           https://localhost:8443
+		:0           auto   ""                           https://localhost:8443
+		0.0.0.0:0    off    ""                           http://localhost:8443
+		[::]:0       auto   ""                           https://localhost:8443
+		[::1]:0      auto   ""                           https://[::1]:8443
+		192.0.2.1:0  auto   ""                           https://192.0.2.1:8443
+		localhost:0  auto   https://donors.example.org   https://localhost:8443
+		localhost:0  off    https://donors.example.org   http://localhost:8443
+		:0           files  https://donors.example.org/  https://donors.example.org
+	`) {
+		command := serveCommand{Server: config.Server{Listen: c.Listen, TLS: c.TLS, BaseURL: c.Base}}
+		equal(t, command.demoAddress(net.JoinHostPort("127.0.0.1", "8443")), c.Want,
+			"--listen %s --tls %s --base-url %s", c.Listen, c.TLS, c.Base)
 	}
 }
 
@@ -211,7 +202,7 @@ func checkExamples(p *process, key string) {
 	t.Helper()
 	document := decode[exampleDocument](t, []byte(strings.ReplaceAll(string(api.Document()), `"$ref"`, `"ref"`)))
 	sent, merge := 0, ""
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete} {
+	for _, method := range []string{"GET", "POST", "PATCH", "PUT", "DELETE"} {
 		for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
 			operation, ok := document.Paths[path][strings.ToLower(method)]
 			if !ok || !strings.HasPrefix(path, "/v1/") {
@@ -245,11 +236,11 @@ func checkExamples(p *process, key string) {
 			}
 			for _, query := range queries {
 				for _, body := range bodies {
-					_, _ = p.send(key, http.MethodPost, "/v1/contacts/41/tags/add", `{"tags":["alumni"]}`) // an example before may have renamed it
+					_, _ = p.send(key, "POST", "/v1/contacts/41/tags/add", `{"tags":["alumni"]}`) // an example before may have renamed it
 					answer := must(p.send(key, method, address+query, body))(t)
 					sent++
 					merge = cmp.Or(answer.header.Get("X-Merge-Id"), merge)
-					hasGifts := method+" "+path == "DELETE /v1/campaigns/{id}" && answer.status == http.StatusConflict
+					hasGifts := method+" "+path == "DELETE /v1/campaigns/{id}" && answer.status == 409
 					if answer.status/100 != 2 && !hasGifts {
 						t.Errorf("%s %s %s: %d %s", method, address+query, body, answer.status, answer.body)
 					}

@@ -1,18 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"regexp"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
+
+	"donorbook/internal/rig"
 )
 
 // limitFiles limits the file descriptors of a process; it keeps those that it has.
@@ -31,30 +27,21 @@ func outOfFileDescriptors(t *testing.T, e engine) {
 	_, key := newKey(t, data)
 	p := launchServer(t, data)
 	const clients = 16
-	p.together(clients, func() { p.call("", http.StatusOK, "GET", "/healthz", "") }) // their connections stay open
+	rig.AtOnce(clients, func(int) { p.call("", 200, "GET", "/healthz", "") }) // their connections stay open
 	p.limitFiles(3)
-	p.together(clients, func() {
+	rig.AtOnce(clients, func(int) {
 		for range 20 {
 			a, err := p.send(key, "GET", "/v1/contacts", "")
-			if err != nil || a.status != http.StatusOK && a.status != http.StatusServiceUnavailable {
+			if err != nil || a.status != 200 && a.status != 503 {
 				t.Errorf("%s, %v", a, err)
 			}
-			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+			if a.status == 503 && a.header.Get("Retry-After") == "" {
 				t.Errorf("%s does not say when to come back", a)
 			}
 		}
 	})
 	p.limitFiles(4096)
-	p.together(clients, func() { p.call(key, http.StatusOK, "GET", "/v1/contacts", "") })
-}
-
-// together does something this many times at once.
-func (p *process) together(times int, do func()) {
-	var group sync.WaitGroup
-	for range times {
-		group.Go(do)
-	}
-	group.Wait()
+	rig.AtOnce(clients, func(int) { p.call(key, 200, "GET", "/v1/contacts", "") })
 }
 
 // serveWithFiles starts a server in a shell that limits its file descriptors.
@@ -73,32 +60,4 @@ func TestTheSoftLimitOfFilesIsRaised(t *testing.T) {
 	if soft := regexp.MustCompile(`Max open files +(\d+)`).FindSubmatch(limits); soft == nil || len(soft[1]) < 4 {
 		t.Errorf("the soft limit is low:\n%s", limits)
 	}
-}
-
-// No matter how many connections clients open, the server has file descriptors left for its database.
-func TestConnectionsLeaveFilesForTheDatabase(t *testing.T) {
-	t.Parallel()
-	data := t.TempDir()
-	_, key := newKey(t, data)
-	p := serveWithFiles(t, data, "ulimit -n 100")
-	contains(t, p.stderr.String(), "allowed=50 asked=2000",
-		"the log does not tell that fewer connections are allowed")
-	p.call("", http.StatusOK, "GET", "/healthz", "") // its connection stays open
-	refused := 0
-	for range 80 {
-		conn := must(net.Dial("tcp", p.addr()))(t)
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(patience))
-		_, _ = io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") // it may be closed already
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil || response.StatusCode == http.StatusServiceUnavailable { // not all clients are told
-			refused++
-		}
-		if err == nil {
-			response.Body.Close()
-		}
-	}
-	equal(t, refused, 31)
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name": "Ana", "last_name": "Diaz"}`)
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
 }

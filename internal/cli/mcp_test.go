@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,38 +110,14 @@ func TestAnAssistantStartsWithoutItsServer(t *testing.T) {
 	}
 }
 
-func TestMCPRefusesWhatWouldLeakTheKey(t *testing.T) {
-	t.Setenv("DONORBOOK_KEY", "dbk_secret")
-	for line, want := range map[string]string{
-		"serve --mcp maybe":                                 "--mcp must be one of",
-		"mcp --key dbk":                                     "unknown flag --key",
-		"mcp --key-file /dev/null":                          "--key-file: no API key in the file",
-		"mcp --url http://donors.example.org":               "--url: the key would be sent unencrypted",
-		"mcp --url https://ada:hunter2@donors.example.org":  "--url: give scheme and host",
-		"mcp --url donors.example.org":                      "--url: give scheme and host",
-		"mcp --url https://donors.example.org --ca mcp.go":  "--ca: the file has no certificate",
-		"mcp --url https://donors.example.org/?key=hunter2": "--url: give scheme and host",
-	} {
-		code, stdout, stderr := runLine(t, strings.Fields(line)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) || strings.Contains(stderr, "hunter2") || strings.Contains(stderr, "dbk_") {
-			t.Errorf("%s: exit code %d, stdout %q, stderr %q", line, code, stdout, stderr)
-		}
-	}
-	for _, line := range []string{"mcp --key-file missing", "mcp --ca missing"} {
-		if code, _, stderr := runLine(t, strings.Fields(line)...); code != exitNotFound {
-			t.Errorf("%s: exit code %d, %s", line, code, stderr)
-		}
-	}
-}
-
 func TestTheServerAnswersAssistantsUnlessItIsToldNotTo(t *testing.T) {
 	t.Parallel()
 	const message = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
-	for mode, status := range map[string]int{"on": http.StatusOK, "off": http.StatusNotFound} {
+	for mode, status := range map[string]int{"on": 200, "off": 404} {
 		data := t.TempDir()
 		p := serve(t, data, "--mcp", mode)
 		_, key := newKey(t, data)
-		answer := p.call(key, status, http.MethodPost, "/mcp", message, "Accept", "application/json, text/event-stream")
+		answer := p.call(key, status, "POST", "/mcp", message, "Accept", "application/json, text/event-stream")
 		equal(t, strings.Contains(string(answer.body), "find_contacts"), (mode == "on"),
 			"%s: %.200s", mode, answer.body)
 	}

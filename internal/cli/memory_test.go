@@ -59,7 +59,7 @@ func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
 
 // Garbage may fill several times what is in use while that is little, and up to a fixed size where it is more.
 func TestGarbageFillsNoMoreThanTheUsualMemory(t *testing.T) {
-	for live, want := range map[uint64]int{0: 300, 10 << 20: 300, 56 << 20: 300, 112 << 20: 100, 200 << 20: 25, 1 << 40: 25} {
+	for live, want := range map[uint64]int{0: 300, 10 << 20: 300, 40 << 20: 300, 80 << 20: 100, 200 << 20: 25, 1 << 40: 25} {
 		equal(t, gcPercent(live), want, "%d MiB in use", live>>20)
 	}
 }

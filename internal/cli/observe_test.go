@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"donorbook/client"
+	"donorbook/internal/rig/rows"
 )
 
 // TestSettingsReachTheServer: a client sees what a flag sets.
@@ -20,21 +20,21 @@ func TestSettingsReachTheServer(t *testing.T) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
 	equal(t, p.public, "https://donors.example.org", "the log says that the server")
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
-	a := p.call(key, http.StatusCreated, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
+	p.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
+	a := p.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
 	equal(t, a.header.Get("X-Contact-Merged"), "true",
 		"a British number was not taken for one with --phone-region GB")
-	a = p.call(key, http.StatusOK, "GET", "/v1/contacts?per_page=1", "")
+	a = p.call(key, 200, "GET", "/v1/contacts?per_page=1", "")
 	equal(t, decode[contactPage](t, a.body).Links.First, "https://donors.example.org/v1/contacts?per_page=1&page=1",
 		"links begin")
 	equal(t, a.header.Get("X-RateLimit-Limit"), "4", "the limit")
-	for a.status == http.StatusOK {
+	for a.status == 200 {
 		a = must(p.send(key, "GET", "/v1/contacts", ""))(t)
 	}
-	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" {
+	if a.status != 429 || a.header.Get("Retry-After") == "" {
 		t.Errorf("over the limit: %s %v", a, a.header)
 	}
-	p.call("", http.StatusOK, "GET", "/healthz", "") // probes are not counted
+	p.call("", 200, "GET", "/healthz", "") // probes are not counted
 }
 
 // secrets are what must never be in a log: personal data and keys.
@@ -53,39 +53,42 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 			_, key := newKey(t, data)
 			foreign := "dbk_" + strings.Repeat("A", 57)
 			p := serve(t, data, "--log-format", format, "--log-level", "debug", "--metrics-listen", "127.0.0.1:0")
-			body := `{"first_name":"Xanthippe","last_name":"Quartermain","emails":[{"value":"xanthippe@private.example","type":"work"}],
-				"phones":[{"value":"(617) 555-0142","type":"home"}],"addresses":[{"address_1":"14 Hidden Lane"}],"tags":["pet-name-tag"]}`
-			made := p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
+			body := `{"first_name":"Xanthippe","last_name":"Quartermain","emails":[{"value":"xanthippe@private.example","type":"work"}],` +
+				`"phones":[{"value":"(617) 555-0142","type":"home"}],"addresses":[{"address_1":"14 Hidden Lane"}],"tags":["pet-name-tag"]}`
+			made := p.call(key, 201, "POST", "/v1/contacts", body)
 			id := decode[client.Contact](t, made.body).ID
 			mail := url.QueryEscape("xanthippe@private.example")
-			for _, c := range []struct {
-				status             int
-				method, path, body string
-				headers            []string
-			}{
-				{201, "POST", "/v1/contacts", body, nil},
-				{422, "POST", "/v1/contacts?force_create=" + mail, body, nil},
-				{422, "POST", "/v1/contacts", `{"first_name":"Xanthippe","emails":[{"value":"xanthippe@private@example","type":"work"}]}`, nil},
-				{400, "POST", "/v1/contacts", `{"first_name":"Xanthippe"`, nil},
-				{415, "POST", "/v1/contacts", "Xanthippe", []string{"Content-Type", "text/xanthippe"}},
-				{200, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), `{"company":"Quartermain"}`, nil},
-				{422, "PATCH", fmt.Sprintf("/v1/contacts/%d", id), `{"dob":"Quartermain"}`, nil},
-				{200, "POST", fmt.Sprintf("/v1/contacts/%d/tags/add", id), `{"tags":["pet-name-tag","hunter2"]}`, nil},
-				{200, "GET", "/v1/contacts?email=" + mail + "&key=" + key, "", nil},
-				{422, "GET", "/v1/contacts?scope=" + mail, "", nil},
-				{400, "GET", "/v1/contacts?scope=%zz" + mail, "", nil},
-				{404, "GET", "/v1/contacts/" + mail, "", nil},
-				{404, "GET", "/people/" + mail + "/Quartermain", "", nil},
-				{404, "GET", "/" + key, "", nil},
-				{405, "PUT", "/v1/contacts", body, nil},
-				{401, "GET", "/v1/contacts", "", []string{"Authorization", "Bearer " + foreign}},
-				{401, "GET", "/v1/contacts", "", []string{"Authorization", "Basic xanthippe:hunter2"}},
-				{200, "GET", "/v1/contacts", "", []string{"User-Agent", "Xanthippe/1", "Referer", "https://x.example/Quartermain", "Cookie", "name=hunter2"}},
-				{200, "GET", "/v1/contacts", "", []string{"X-Forwarded-For", "xanthippe", "X-Request-Id", "not valid: hunter2"}},
-				{200, "DELETE", fmt.Sprintf("/v1/contacts/%d", id), "", nil},
-				{403, "GET", fmt.Sprintf("/v1/contacts/%d", id), "", nil},
-			} {
-				p.call(key, c.status, c.method, c.path, c.body, c.headers...)
+			fill := strings.NewReplacer("BODY", body, "KEY", key, "FOREIGN", foreign, "MAIL", mail, "ID", fmt.Sprint(id))
+			for _, c := range rows.Of[struct {
+				Status                            int
+				Method, Path, Body, Header, Value string
+			}](fill.Replace(`
+				201  POST    /v1/contacts                    BODY                       Accept  ""
+				422  POST    /v1/contacts?force_create=MAIL  BODY                       Accept  ""
+				422  POST    /v1/contacts                    {"first_name":"Xanthippe","emails":["xanthippe@private@example"]}  Accept  ""
+				400  POST    /v1/contacts                    {"first_name":"Xanthippe"  Accept  ""
+				415  POST    /v1/contacts                    Xanthippe                  Content-Type  text/xanthippe
+				200  PATCH   /v1/contacts/ID                 {"company":"Quartermain"}  Accept  ""
+				422  PATCH   /v1/contacts/ID                 {"dob":"Quartermain"}      Accept  ""
+				200  POST    /v1/contacts/ID/tags/add        {"tags":["pet-name-tag","hunter2"]}  Accept  ""
+				200  GET     /v1/contacts?email=MAIL&key=KEY  ""  Accept         ""
+				422  GET     /v1/contacts?scope=MAIL          ""  Accept         ""
+				400  GET     /v1/contacts?scope=%zzMAIL       ""  Accept         ""
+				404  GET     /v1/contacts/MAIL                ""  Accept         ""
+				404  GET     /people/MAIL/Quartermain         ""  Accept         ""
+				404  GET     /KEY                             ""  Accept         ""
+				405  PUT     /v1/contacts                     BODY  Accept       ""
+				401  GET     /v1/contacts                     ""  Authorization  Bearer FOREIGN
+				401  GET     /v1/contacts                     ""  Authorization  Basic xanthippe:hunter2
+				200  GET     /v1/contacts                     ""  User-Agent     Xanthippe/1
+				200  GET     /v1/contacts                     ""  Referer        https://x.example/Quartermain
+				200  GET     /v1/contacts                     ""  Cookie         name=hunter2
+				200  GET     /v1/contacts                     ""  X-Forwarded-For  xanthippe
+				200  GET     /v1/contacts                     ""  X-Request-Id   not valid: hunter2
+				200  DELETE  /v1/contacts/ID                  ""  Accept         ""
+				403  GET     /v1/contacts/ID                  ""  Accept         ""
+			`)) {
+				p.call(key, c.Status, c.Method, c.Path, c.Body, c.Header, c.Value)
 			}
 			sendPlain(t, p.addr(), "GET /xanthippe HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+key+"\r\n\r\n")
 			bad := p.dial()
@@ -141,17 +144,17 @@ func probesAndMetrics(t *testing.T, e engine) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--metrics-listen", "127.0.0.1:0")
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
-		equal(t, string(p.call("", http.StatusOK, "GET", path, "").body), want, "%s", path)
+		equal(t, string(p.call("", 200, "GET", path, "").body), want, "%s", path)
 	}
-	p.call(key, http.StatusNotFound, "GET", "/metrics", "")
-	p.call(key, http.StatusOK, "GET", "/v1/contacts", "")
+	p.call(key, 404, "GET", "/metrics", "")
+	p.call(key, 200, "GET", "/v1/contacts", "")
 	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
-	p.call(key, http.StatusCreated, "POST", "/v1/contacts", body)
-	p.call(key, http.StatusCreated, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
-	p.call(key, http.StatusCreated, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":1}`)
-	p.call(key, http.StatusCreated, "POST", "/v1/plans", `{"amount":5,"method":"card","frequency":"monthly","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
-	for _, status := range append(slices.Repeat([]int{http.StatusUnprocessableEntity}, 10), http.StatusTooManyRequests) {
+	p.call(key, 201, "POST", "/v1/contacts", body)
+	p.call(key, 201, "POST", "/v1/contacts", body)
+	p.call(key, 201, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
+	p.call(key, 201, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":1}`)
+	p.call(key, 201, "POST", "/v1/plans", `{"amount":5,"method":"card","frequency":"monthly","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
+	for _, status := range append(slices.Repeat([]int{422}, 10), 429) {
 		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type", "application/x-www-form-urlencoded")
 	}
 	metrics := p.scrape()

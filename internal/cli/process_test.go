@@ -250,7 +250,7 @@ func (p *process) call(key string, status int, method, path, body string, header
 // create posts a contact and returns its id.
 func (p *process) create(key, body string) int64 {
 	p.t.Helper()
-	return decode[client.Contact](p.t, p.call(key, http.StatusCreated, "POST", "/v1/contacts", body).body).ID
+	return decode[client.Contact](p.t, p.call(key, 201, "POST", "/v1/contacts", body).body).ID
 }
 
 // contactPage is the part of a list that the tests look at when they read it without the client.

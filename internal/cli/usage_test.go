@@ -13,100 +13,112 @@ import (
 
 	"donorbook/internal/api"
 	"donorbook/internal/assistant"
+	"donorbook/internal/rig/rows"
 )
 
 // TestWrongUsage checks flags and settings only: nothing is opened, and the message names the mistake.
 func TestWrongUsage(t *testing.T) {
-	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	for line, want := range map[string]string{
-		"frobnicate":                  "unexpected argument frobnicate",
-		"-x":                          "unknown flag -x",
-		"--json account list":         "unknown flag --json",
-		"key":                         `expected one of "create", "list", "revoke"`,
-		"campaign":                    `expected one of "list", "create", "get", "update", "delete", ...`,
-		"key list --account X --xml":  "unknown flag --xml",
-		"serve now":                   "unexpected argument now",
-		"config now":                  "unexpected argument now",
-		"version now":                 "unexpected argument now",
-		"account list now":            "unexpected argument now",
-		"account list --data":         "--data",
-		"config --rate-limit=-1":      "--rate-limit: -1 is negative; 0 is no limit",
-		"config --max-connections=-1": "--max-connections: -1 is negative; 0 is as many as there are file descriptors",
-		"config --max-connections-per-address=-1":                   "--max-connections-per-address: -1 is negative; 0 is no limit",
-		"config --rate-limit many":                                  `--rate-limit: expected a valid 64 bit int but got "many"`,
-		"config --rate-limit 1e99":                                  "--rate-limit",
-		"serve --listen localhost":                                  `--listen: "localhost" is not an address such as localhost:8443`,
-		"serve --listen localhost:":                                 `--listen: "localhost:"`,
-		"serve --listen localhost:70000":                            `--listen: "localhost:70000"`,
-		"serve --listen localhost:-1":                               `--listen: "localhost:-1"`,
-		"serve --listen ::1:8443":                                   `--listen: "::1:8443"`,
-		"serve --listen=":                                           `--listen: ""`,
-		"serve --metrics-listen 9464":                               `--metrics-listen: "9464"`,
-		"serve --tls on":                                            "--tls must be one of",
-		"serve --tls files":                                         "--tls: files needs --tls-cert",
-		"serve --tls files --tls-cert c":                            "--tls: files needs --tls-key",
-		"serve --tls-cert c --tls-key k":                            "--tls: --tls-cert and --tls-key need --tls files",
-		"serve --tls acme":                                          "--tls: acme needs --acme-host",
-		"serve --tls acme --acme-host localhost":                    "--tls: --acme-host \"localhost\" is not a public host name",
-		"serve --tls acme --acme-host d.example.org --acme-email x": "--tls: --acme-email \"x\" is not an email address",
-		"serve --acme-host d.example.org":                           "need --tls acme",
-		"serve --acme-listen :80":                                   "need --tls acme",
-		"serve --trusted-proxy nowhere":                             `--trusted-proxy: trusted proxy "nowhere" is neither an address nor a range`,
-		"serve --trusted-proxy 10.0.0.0/99":                         "--trusted-proxy",
-		"serve --base-url ftp://d.example":                          "--base-url: give only scheme and host, such as https://donors.example.org",
-		"serve --base-url https://d.ex?a=b":                         "--base-url",
-		"serve --base-url d.example":                                "--base-url",
-		"serve --phone-region USA":                                  `--phone-region: "USA" is not a two-letter country code, such as US`,
-		"serve --phone-region us":                                   "--phone-region",
-		"serve --stop-delay 5":                                      "--stop-delay",
-		"serve --stop-delay=-5s":                                    "--stop-delay: -5s is negative",
-		"serve --log-format xml":                                    "--log-format must be one of",
-		"serve --log-level loud":                                    "--log-level must be one of",
-		"serve --demo=perhaps":                                      "--demo",
-		"serve --database mysql:x":                                  "--database: the URL must begin with postgres: or sqlite:",
-		"account list --database donors":                            "--database: the URL must begin with postgres: or sqlite:",
-		"account list --database sqlite:":                           "--database: the URL names no directory; write sqlite:DIR",
-		"account list --database sqlite://":                         "--database: the URL names no directory; write sqlite:DIR",
-		"account create --name":                                     "--name",
-		"account create Lost":                                       "unexpected argument Lost",
-		"key create --account X":                                    "missing flags: --name=NAME",
-		"key create --name X":                                       "missing flags: --account=ID",
-		"key list":                                                  "missing flags: --account=ID",
-		"key revoke":                                                `expected "<key-id>"`,
-		"key revoke nonsense":                                       "a key ID is a number; see \"donorbook key list\"",
-		"key revoke 99999999999999999999":                           "a key ID is a number; see \"donorbook key list\"",
-		"key revoke 1 2":                                            "unexpected argument 2",
-		"user":                                                      `expected one of "create", "list", "reset-password"`,
-		"user create --name X --account X":                          "missing flags: --email=EMAIL",
-		"user create --email X --account X":                         "missing flags: --name=NAME",
-		"user create --email X --name X":                            "missing flags: --account=ID",
-		"user create --email X --name X --account X --role boss":    `--role must be one of "owner","editor","viewer"`,
-		"user create --email X --name X --account X --role=":        "--role must be one of",
-		"user list now":                                             "unexpected argument now",
-		"user reset-password":                                       `expected "<email>"`,
-		"campaign list":                                             "missing flags: --account=ID",
-		"campaign list --account X --base-url y":                    "--base-url: give only scheme and host",
-		"campaign import campaigns.json":                            "missing flags: --account=ID",
-		"campaign import --account X":                               `expected "<file>"`,
-		"campaign delete 5":                                         `missing flags: --account=ID`,
-		"campaign delete --account X":                               `expected "<id>"`,
-		"gift":                                                      `expected one of "list", "create", "get", "update", "get-receipt", ...`,
-		"gift create --amount 5":                                    "missing flags: --account=ID",
-		"gift create --account X --amount 5 --phone-region USA":     "--phone-region",
-		"gift create --account X --colour red":                      "unknown flag --colour",
-		"gift refund --account X":                                   `expected "<id>"`,
-		"gift add --account X --contact Y --amount 5":               `"donorbook gift add" is gone: use "donorbook gift create"`,
-		"gift correct --account X Y --amount 5":                     `"donorbook gift correct" is gone: use "donorbook gift update ID --correction"`,
-		"contact unmerge --account X 7":                             `"donorbook contact unmerge" is gone: use "donorbook merge undo"`,
-		"gift import --account X":                                   `expected "<file>"`,
-		"account create --name broken\xfftext":                      "argument 5 is not valid UTF-8",
-	} {
+	t.Setenv("DONORBOOK_KEY", "dbk_secret")
+	for line, want := range rows.Pairs(`
+		frobnicate                                                 unexpected argument frobnicate
+		-x                                                         unknown flag -x
+		--json account list                                        unknown flag --json
+		key                                                        expected one of "create", "list", "revoke"
+		campaign                                                   expected one of "list", "create", "get", "update", "delete", ...
+		key list --account X --xml                                 unknown flag --xml
+		serve now                                                  unexpected argument now
+		config now                                                 unexpected argument now
+		version now                                                unexpected argument now
+		account list now                                           unexpected argument now
+		account list --data                                        --data
+		config --rate-limit=-1                                     --rate-limit: -1 is negative; 0 is no limit
+		config --max-connections=-1                                --max-connections: -1 is negative; 0 is as many as there are file descriptors
+		config --max-connections-per-address=-1                    --max-connections-per-address: -1 is negative; 0 is no limit
+		config --rate-limit many                                   --rate-limit: expected a valid 64 bit int but got "many"
+		config --rate-limit 1e99                                   --rate-limit
+		serve --listen localhost                                   --listen: "localhost" is not an address such as localhost:8443
+		serve --listen localhost:                                  --listen: "localhost:"
+		serve --listen localhost:70000                             --listen: "localhost:70000"
+		serve --listen localhost:-1                                --listen: "localhost:-1"
+		serve --listen ::1:8443                                    --listen: "::1:8443"
+		serve --listen=                                            --listen: ""
+		serve --metrics-listen 9464                                --metrics-listen: "9464"
+		serve --tls on                                             --tls must be one of
+		serve --tls files                                          --tls: files needs --tls-cert
+		serve --tls files --tls-cert c                             --tls: files needs --tls-key
+		serve --tls-cert c --tls-key k                             --tls: --tls-cert and --tls-key need --tls files
+		serve --tls acme                                           --tls: acme needs --acme-host
+		serve --tls acme --acme-host localhost                     --tls: --acme-host "localhost" is not a public host name
+		serve --tls acme --acme-host d.example.org --acme-email x  --tls: --acme-email "x" is not an email address
+		serve --acme-host d.example.org                            need --tls acme
+		serve --acme-listen :80                                    need --tls acme
+		serve --trusted-proxy nowhere                              --trusted-proxy: trusted proxy "nowhere" is neither an address nor a range
+		serve --trusted-proxy 10.0.0.0/99                          --trusted-proxy
+		serve --base-url ftp://d.example                           --base-url: give only scheme and host, such as https://donors.example.org
+		serve --base-url https://d.ex?a=b                          --base-url
+		serve --base-url d.example                                 --base-url
+		serve --phone-region USA                                   --phone-region: "USA" is not a two-letter country code, such as US
+		serve --phone-region us                                    --phone-region
+		serve --stop-delay 5                                       --stop-delay
+		serve --stop-delay=-5s                                     --stop-delay: -5s is negative
+		serve --log-format xml                                     --log-format must be one of
+		serve --log-level loud                                     --log-level must be one of
+		serve --demo=perhaps                                       --demo
+		serve --database mysql:x                                   --database: the URL must begin with postgres: or sqlite:
+		account list --database donors                             --database: the URL must begin with postgres: or sqlite:
+		account list --database sqlite:                            --database: the URL names no directory; write sqlite:DIR
+		account list --database sqlite://                          --database: the URL names no directory; write sqlite:DIR
+		account create --name                                      --name
+		account create Lost                                        unexpected argument Lost
+		key create --account X                                     missing flags: --name=NAME
+		key create --name X                                        missing flags: --account=ID
+		key list                                                   missing flags: --account=ID
+		key revoke                                                 expected "<key-id>"
+		key revoke nonsense                                        a key ID is a number; see "donorbook key list"
+		key revoke 99999999999999999999                            a key ID is a number; see "donorbook key list"
+		key revoke 1 2                                             unexpected argument 2
+		user                                                       expected one of "create", "list", "reset-password"
+		user create --name X --account X                           missing flags: --email=EMAIL
+		user create --email X --account X                          missing flags: --name=NAME
+		user create --email X --name X                             missing flags: --account=ID
+		user create --email X --name X --account X --role boss     --role must be one of "owner","editor","viewer"
+		user create --email X --name X --account X --role=         --role must be one of
+		user list now                                              unexpected argument now
+		user reset-password                                        expected "<email>"
+		campaign list                                              missing flags: --account=ID
+		campaign list --account X --base-url y                     --base-url: give only scheme and host
+		campaign import campaigns.json                             missing flags: --account=ID
+		campaign import --account X                                expected "<file>"
+		campaign delete 5                                          missing flags: --account=ID
+		campaign delete --account X                                expected "<id>"
+		gift                                                       expected one of "list", "create", "get", "update", "get-receipt", ...
+		gift create --amount 5                                     missing flags: --account=ID
+		gift create --account X --amount 5 --phone-region USA      --phone-region
+		gift create --account X --colour red                       unknown flag --colour
+		gift refund --account X                                    expected "<id>"
+		gift add --account X --contact Y --amount 5                "donorbook gift add" is gone: use "donorbook gift create"
+		gift correct --account X Y --amount 5                      "donorbook gift correct" is gone: use "donorbook gift update ID --correction"
+		contact unmerge --account X 7                              "donorbook contact unmerge" is gone: use "donorbook merge undo"
+		gift import --account X                                    expected "<file>"
+		"account create --name broken\xfftext"                     argument 5 is not valid UTF-8
+		serve --mcp maybe                                          --mcp must be one of
+		mcp --key dbk                                              unknown flag --key
+		mcp --key-file /dev/null                                   --key-file: no API key in the file
+		mcp --url http://donors.example.org                        --url: the key would be sent unencrypted
+		mcp --url https://ada:hunter2@donors.example.org           --url: give scheme and host
+		mcp --url donors.example.org                               --url: give scheme and host
+		mcp --url https://donors.example.org --ca mcp.go           --ca: the file has no certificate
+		mcp --url https://donors.example.org/?key=hunter2          --url: give scheme and host
+	`) {
 		args := append([]string{"--data=" + data}, strings.Fields(line)...)
-		code, stdout, stderr := runLine(t, args...)
-		if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, "donorbook: ") || !strings.Contains(stderr, want) {
-			t.Errorf("donorbook %s: exit code %d, stdout %q, stderr %q, want %q", line, code, stdout, stderr, want)
+		_, stderr := says(t, exitUsage, want, args...)
+		if !strings.HasPrefix(stderr, "donorbook: ") || strings.Contains(stderr, "hunter2") || strings.Contains(stderr, "dbk_secret") {
+			t.Errorf("donorbook %s tells a secret, or not who it is: %s", line, stderr)
 		}
+	}
+	for _, missing := range []string{"mcp --key-file missing", "mcp --ca missing"} {
+		says(t, exitNotFound, "", strings.Fields(missing)...)
 	}
 	if _, err := os.Stat(data); !os.IsNotExist(err) {
 		t.Errorf("something was made in the data directory: %v", err)
@@ -187,10 +199,7 @@ func importOfALargeFile(t *testing.T, e engine) {
 	equal(t, strings.Count(list, `"slug": "campaign-`), 150, "the list")
 
 	succeed(t, os.Truncate(file, maxImport+1))
-	code, stdout, stderr := runLine(t, "campaign", "import", "--data", dir, "--account", account, file)
-	equal(t, code, exitInvalid, "a giant file: exit code")
-	equal(t, stdout, "", "a giant file: exit code")
-	contains(t, stderr, "is larger than 64 MiB", "a giant file: exit code")
+	says(t, exitInvalid, "is larger than 64 MiB", "campaign", "import", "--data", dir, "--account", account, file)
 }
 
 // newParser knows the whole command line.

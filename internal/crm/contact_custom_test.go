@@ -1,13 +1,10 @@
 package crm
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
@@ -124,28 +121,23 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 
 // Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
-	fields := someFields()
+	fields, fewer := someFields(), someFields()
+	fewer.Find(6).Options = []string{"S"}
 	start := assert.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
-	changed, err := sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`)
-	if got := string(custom.AppendValues(nil, changed.Custom)); err != nil || got != `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]` {
-		t.Errorf("%v: %s", err, got)
-	}
-	assert.Equal(t, string(custom.AppendValues(nil, start.Custom)), `[{"field_id":1,"value":"a"},{"field_id":3,"value":1},{"field_id":5,"value":true},{"field_id":6,"value":"M"}]`,
-		"what was before is now")
+	of := func(c Contact) string { return string(custom.AppendValues(nil, c.Custom)) }
+	before := of(start)
+	changed := assert.Must(sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`))(t)
+	assert.Equal(t, of(changed), `[{"field_id":5,"value":false},{"field_id":6,"value":"M"}]`)
+	assert.Equal(t, of(start), before, "what was before is now")
 	in := ContactInput{Custom: []custom.Input{custom.Written(1, ""), custom.Written(3, "2")}}
 	assert.Succeed(t, in.CheckCustom(fields))
-	merged, err := start.Merge(in, fieldNow)
-	if got := merged.Custom; err != nil || got[0].Value != `"a"` || got[1].Value != "2" {
-		t.Errorf("merged: %v, %v", got, err)
-	}
-	fewer := someFields()
-	fewer.Find(6).Options = []string{"S"}
-	if kept, err := sendCustom(t, start, fewer, `{"field_6":"M","field_3":7}`); err != nil || kept.CustomValue(6).Value != `"M"` || kept.CustomValue(3).Value != "7" {
-		t.Errorf("sent back: %v, %v", kept.Custom, err)
-	}
-	if _, err := sendCustom(t, Contact{}, fewer, `{"field_6":"M"}`); crmtest.ErrorText(err) != "The custom_fields.field_6 field must be one of S." {
-		t.Errorf("a value that is no option any more: %v", err)
-	}
+	rest := `{"field_id":5,"value":true},{"field_id":6,"value":"M"}]`
+	assert.Equal(t, of(assert.Must(start.Merge(in, fieldNow))(t)),
+		`[{"field_id":1,"value":"a"},{"field_id":3,"value":2},`+rest, "merged")
+	kept := assert.Must(sendCustom(t, start, fewer, `{"field_6":"M","field_3":7}`))(t)
+	assert.Equal(t, of(kept), `[{"field_id":1,"value":"a"},{"field_id":3,"value":7},`+rest, "sent back")
+	_, err := sendCustom(t, Contact{}, fewer, `{"field_6":"M"}`)
+	assert.Says(t, err, "The custom_fields.field_6 field must be one of S.", "a value that is no option any more")
 }
 
 // What people and files write is understood in the usual ways.
@@ -186,36 +178,17 @@ func TestWrittenCustomValues(t *testing.T) {
 
 // A contact is shown with what the definitions say, in their order, without fields that have ended. What texts hold changes nothing.
 func TestAContactIsShownWithItsCustomFields(t *testing.T) {
-	fields := someFields()
 	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
 		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
 	}}
-	got := assert.Must(AppendCustomized([]byte("before "), 5, c.AppendBody(nil), fields))(t)
-	var shown struct {
-		ID     int64  `json:"id"`
-		Note   string `json:"note"`
-		Custom []struct {
-			ID          int64   `json:"id"`
-			Field       int64   `json:"field_id"`
-			Title       string  `json:"title"`
-			Description *string `json:"description"`
-			Type        string  `json:"type"`
-			Value       any     `json:"value"`
-		} `json:"custom_fields"`
-		Archived *string `json:"archived_at"`
-	}
-	text, ok := strings.CutPrefix(string(got), "before ")
-	if err := json.Unmarshal([]byte(text), &shown); !ok || err != nil || shown.ID != 5 || shown.Note != c.Note {
-		t.Fatalf("%v: %s", err, got)
-	}
-	if len(shown.Custom) != 2 || shown.Custom[0].Field != 5 || shown.Custom[0].Value != true || shown.Custom[0].Description != nil ||
-		shown.Custom[1].Title != "Text" || *shown.Custom[1].Description != `For "insiders"` || shown.Custom[1].Value != `],"archived_at":` || shown.Custom[1].ID != 1 {
-		t.Errorf("%s", got)
-	}
-	again, err := ParseContact(5, c.AppendBody(nil), nil)
-	if diff := cmp.Diff(c.Custom, again.Custom); err != nil || diff != "" {
-		t.Errorf("%v: %s", err, diff)
-	}
+	body := c.AppendBody(nil)
+	const shown = `[{"id":5,"field_id":5,"title":"Yes or no","description":null,"type":"boolean","value":true},` +
+		`{"id":1,"field_id":1,"title":"Text","description":"For \"insiders\"","type":"text","value":"],\"archived_at\":"}]`
+	want := strings.Replace(string(AppendContact([]byte("before "), 5, body)),
+		string(custom.AppendValues(nil, c.Custom)), shown, 1)
+	assert.Equal(t, string(assert.Must(AppendCustomized([]byte("before "), 5, body, someFields()))(t)), want)
+	again := assert.Must(ParseContact(5, body, nil))(t)
+	assert.Equal(t, again.Custom, c.Custom)
 }
 
 // The history keeps a difference for each custom field, and each is taken back by itself.
@@ -227,16 +200,17 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	assert.Equal(t, text, `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`,
 		"the history says")
 	differences := assert.Must(doc.ParseDifferences(text))(t)
-	back, left, err := after.TakeBack(differences, "US", fieldNow)
-	if diff := cmp.Diff(before.Custom, back.Custom); diff != "" || err != nil || left != nil {
-		t.Errorf("%v, %v: %s", left, err, diff)
+	since := assert.Must(sendCustom(t, after, fields, `{"field_1":"c"}`))(t)
+	for _, test := range []struct {
+		is          Contact
+		first, left string
+	}{{after, `"a"`, "[]"}, {since, `"c"`, "[custom_fields.field_1]"}} {
+		back, left, err := test.is.TakeBack(differences, "US", fieldNow)
+		assert.Succeed(t, err)
+		assert.Equal(t, fmt.Sprint(left), test.left, "what was changed since")
+		assert.Equal(t, back.Custom, []custom.Value{{Field: 1, Value: test.first}, {Field: 3, Value: "1"}})
 	}
-	since, _ := sendCustom(t, after, fields, `{"field_1":"c"}`)
-	some, left, err := since.TakeBack(differences, "US", fieldNow)
-	if diff := cmp.Diff([]custom.Value{{Field: 1, Value: `"c"`}, {Field: 3, Value: "1"}}, some.Custom); diff != "" || err != nil || len(left) != 1 || left[0] != "custom_fields.field_1" {
-		t.Errorf("what was changed since: %v, %v: %s", left, err, diff)
-	}
-	assert.Same(t, []doc.Change{{Field: "Yes or no", Before: "", After: "Yes"}, {Field: "Number", Before: "1", After: ""}, {Field: "Text", Before: "a", After: "b"}}, fields.Changes(before.Custom, after.Custom))
+	assert.Equal(t, told(fields.Changes(before.Custom, after.Custom)), "Yes or no:  > Yes\nNumber: 1 > \nText: a > b\n")
 }
 
 // A contact with custom fields keeps to its size, and the fault names them.
@@ -250,5 +224,5 @@ func TestCustomFieldsTakeRoom(t *testing.T) {
 		parts = append(parts, fmt.Sprintf(`"%s":"%s"`, f.Key(), strings.Repeat("x", 10_000)))
 	}
 	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all), "{"+strings.Join(parts, ",")+"}")
-	assert.Equal(t, crmtest.ErrorText(err), "The custom_fields field is refused: the contact would be larger than 128 KiB.")
+	assert.Says(t, err, "The custom_fields field is refused: the contact would be larger than 128 KiB.")
 }

@@ -2,11 +2,10 @@ package crm
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/assert"
@@ -81,19 +80,22 @@ func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 
 func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","external_ids":[{"source":"Bloomerang","value":"7"}],"do_not_mail":true,"prefix":"Dr."}`)
-	merged, err := c.Merge(valid(t, `{"external_ids":[{"source":"bloomerang","value":"7"},{"source":"crm","value":"x"}],"external_id":"9","do_not_mail":false,"deceased":true,"prefix":""}`), hourLater)
-	want := []ExternalID{{"Bloomerang", "7"}, {"crm", "x"}, {"other", "9"}}
-	if diff := cmp.Diff(want, merged.ExternalIDs); err != nil || diff != "" || !merged.DoNotMail || !merged.Deceased || merged.Prefix != "Dr." {
-		t.Errorf("%v: %s\n%s", err, diff, bodyOf(merged))
+	says := func(c Contact) string {
+		return fmt.Sprint(c.ExternalIDs, c.DoNotMail, c.Deceased, c.Prefix, " ",
+			strings.ReplaceAll(strings.Join(c.MatchKeys, " "), "\t", "/"))
 	}
-	patched, err := merged.Patch(valid(t, `{"external_ids":[{"source":"crm","value":"y"}],"external_id":{"source":"crm","value":"z"},"do_not_mail":false}`), hourLater)
-	if keys := []string{"x:y\tcrm", "x:z\tcrm"}; err != nil || patched.DoNotMail || !slices.Equal(patched.MatchKeys, keys) || len(patched.ExternalIDs) != 2 {
-		t.Errorf("%v: %q %s", err, patched.MatchKeys, bodyOf(patched))
-	}
-	back, left, err := patched.TakeBack(merged.Differences(&patched), "US", hourLater)
-	if err != nil || len(left) > 0 || !slices.Equal(back.MatchKeys, merged.MatchKeys) || !slices.Equal(back.ExternalIDs, merged.ExternalIDs) || !back.DoNotMail {
-		t.Errorf("%v, %v: undone it is %q %s", err, left, back.MatchKeys, bodyOf(back))
-	}
+	merged := assert.Must(c.Merge(valid(t,
+		`{"external_ids":[{"source":"bloomerang","value":"7"},{"source":"crm","value":"x"}],
+		"external_id":"9","do_not_mail":false,"deceased":true,"prefix":""}`), hourLater))(t)
+	united := "[{Bloomerang 7} {crm x} {other 9}] true trueDr. x:7/bloomerang x:9/other x:x/crm"
+	assert.Equal(t, says(merged), united)
+	patched := assert.Must(merged.Patch(valid(t,
+		`{"external_ids":[{"source":"crm","value":"y"}],"external_id":{"source":"crm","value":"z"},
+		"do_not_mail":false}`), hourLater))(t)
+	assert.Equal(t, says(patched), "[{crm y} {crm z}] false trueDr. x:y/crm x:z/crm")
+	back, left := assert.Must2(patched.TakeBack(merged.Differences(&patched), "US", hourLater))(t)
+	assert.Equal(t, left, nil)
+	assert.Equal(t, says(back), united, "undone it is")
 }
 
 func TestFaultsOfExternalIDs(t *testing.T) {
@@ -110,25 +112,23 @@ func TestFaultsOfExternalIDs(t *testing.T) {
 		{"do_not_mail":"yes"}                             do_not_mail
 	`) {
 		_, err := read(body, false)
-		if said := crmtest.FaultsOf(t, err); len(said) != 1 || said[0].Field() != field {
-			t.Errorf("%s: %v", body, said)
-		}
+		assert.Equal(t, crmtest.Fields(err), []string{field}, "%s", body)
 	}
 }
 
 func TestACompanyIsNeverTakenForAPerson(t *testing.T) {
 	acme, ana := made(t, `{"type":"company","company":"Acme"}`), made(t, `{"first_name":"Ana","last_name":"Lopez"}`)
-	for _, test := range []struct {
-		body        string
-		acme, other bool
-	}{
-		{`{"first_name":"Ana","last_name":"Lopez"}`, true, false},
-		{`{"type":"company","company":"Acme"}`, false, true},
-		{`{"email":"a@x.org"}`, false, false},
-	} {
-		in := valid(t, test.body)
-		assert.Equal(t, in.OtherKind(&acme), test.acme, "%s: of another kind than the company", test.body)
-		assert.Equal(t, in.OtherKind(&ana), test.other, "%s: of another kind than the company", test.body)
+	for _, test := range rows.Of[struct {
+		Body      string
+		Acme, Ana bool
+	}](`
+		{"first_name":"Ana","last_name":"Lopez"}  true   false
+		{"type":"company","company":"Acme"}       false  true
+		{"email":"a@x.org"}                       false  false
+	`) {
+		in := valid(t, test.Body)
+		assert.Equal(t, in.OtherKind(&acme), test.Acme, "%s: of another kind than the company", test.Body)
+		assert.Equal(t, in.OtherKind(&ana), test.Ana, "%s: of another kind than the person", test.Body)
 	}
 }
 
@@ -151,12 +151,10 @@ func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
 		true   {"do_not_email":true,"is_email_subscribed":true}    false
 		true   {"do_not_email":false,"is_email_subscribed":false}  false
 	`) {
-		c := made(t, `{"first_name":"Ana"}`)
-		c.DoNotEmail = test.Before
-		got, err := c.Patch(valid(t, test.Body), hourLater)
-		if err != nil || got.DoNotEmail != test.Want || got.DoNotMail || got.DoNotCall {
-			t.Errorf("%s of a contact with %v: %v, %v", test.Body, test.Before, got.DoNotEmail, err)
-		}
+		c := Contact{FirstName: "Ana", DoNotEmail: test.Before}
+		got := assert.Must(c.Patch(valid(t, test.Body), hourLater))(t)
+		assert.Equal(t, []bool{got.DoNotEmail, got.DoNotMail, got.DoNotCall}, []bool{test.Want, false, false}, "%+v",
+			test)
 	}
 	for body, want := range rows.Pairs(`
 		{"is_email_subscribed":false}                        "\"is_email_subscribed\":false,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
@@ -165,12 +163,9 @@ func TestSubscriptionsAreTheOppositesOfMarks(t *testing.T) {
 		{"suffix":",\"do_not_email\":true","deceased":true}  "\"is_email_subscribed\":true,\"is_phone_subscribed\":true,\"is_address_subscribed\":true}"
 	`) {
 		c := made(t, `{"first_name":"Ana",`+body[1:])
-		if wire := string(AppendContact(nil, 1, c.AppendBody(nil))); !strings.HasSuffix(wire, want) {
-			t.Errorf("%s is answered as %s", body, wire)
-		}
+		assert.Contains(t, string(AppendContact(nil, 1, c.AppendBody(nil))), want, "%s is answered", body)
 	}
-	merged, err := made(t, `{"first_name":"Ana","do_not_email":true}`).Merge(valid(t, `{"is_email_subscribed":true}`), hourLater)
-	if err != nil || !merged.DoNotEmail {
-		t.Errorf("a merge has lost the mark: %v", err)
-	}
+	merged := assert.Must(made(t, `{"first_name":"Ana","do_not_email":true}`).Merge(valid(t,
+		`{"is_email_subscribed":true}`), hourLater))(t)
+	assert.Equal(t, merged.DoNotEmail, true, "a merge keeps the mark")
 }

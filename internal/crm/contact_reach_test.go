@@ -8,20 +8,23 @@ import (
 )
 
 func TestGreetings(t *testing.T) {
-	for want, c := range map[string]Contact{
-		"Dear Ms. Lovelace":         {Prefix: "Ms.", FirstName: "Ada", LastName: "Lovelace"},
-		"Dear Ada":                  {FirstName: "Ada", LastName: "Lovelace"},
-		"Dear Ada and Charles":      {FirstName: "Ada & Charles", LastName: "Lovelace"},
-		"Dear Ada und Karl":         {Prefix: "Dr.", FirstName: "Ada und Karl", LastName: "Lovelace"},
-		"Dear Mr. and Mrs. Greene":  {Prefix: "Mr. and Mrs.", FirstName: "Paul", LastName: "Greene"},
-		"Dear Sister Agnes":         {Prefix: "Sister", FirstName: "Agnes"},
-		"Dearest Countess":          {Salutation: "Dearest Countess", FirstName: "Ada"},
-		"Dear Acme Foundation team": {IsCompany: true, Company: "Acme Foundation"},
-		"Dear Mr. Wolf":             {IsCompany: true, Company: "Acme", Prefix: "Mr.", FirstName: "Jo", LastName: "Wolf"},
-		"Dear friend":               {FirstName: "ada@example.org"},
-		"Dear Lovelace":             {LastName: "Lovelace"},
-	} {
-		assert.Equal(t, c.Greeting(), want)
+	for _, c := range rows.Of[struct{ Prefix, First, Last, Company, Salutation, Want string }](`
+		Ms.           Ada              Lovelace  ""               ""                Dear Ms. Lovelace
+		""            Ada              Lovelace  ""               ""                Dear Ada
+		""            Ada & Charles    Lovelace  ""               ""                Dear Ada and Charles
+		Dr.           Ada und Karl     Lovelace  ""               ""                Dear Ada und Karl
+		Mr. and Mrs.  Paul             Greene    ""               ""                Dear Mr. and Mrs. Greene
+		Sister        Agnes            ""        ""               ""                Dear Sister Agnes
+		""            Ada              ""        ""               Dearest Countess  Dearest Countess
+		""            ""               ""        Acme Foundation  ""                Dear Acme Foundation team
+		Mr.           Jo               Wolf      Acme             ""                Dear Mr. Wolf
+		""            ada@example.org  ""        ""               ""                Dear friend
+		""            ""               Lovelace  ""               ""                Dear Lovelace
+	`) {
+		person := Contact{Prefix: c.Prefix, FirstName: c.First, LastName: c.Last, Company: c.Company,
+			Salutation: c.Salutation}
+		person.IsCompany = c.Company != ""
+		assert.Equal(t, person.Greeting(), c.Want)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -15,7 +14,8 @@ import (
 )
 
 func TestBestMatch(t *testing.T) {
-	in := valid(t, `{"first_name":"Łucja","last_name":"O'Brien","emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}]}`)
+	const emails = `"emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}]}`
+	in, ana := valid(t, `{"first_name":"Łucja","last_name":"O'Brien",`+emails), valid(t, `{"first_name":"Ana",`+emails)
 	keys := map[string]string{"email": "e:a@x.org", "second": "e:b@x.org", "phone": "p:+12125550100"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, test := range rows.Of[struct {
@@ -35,6 +35,7 @@ func TestBestMatch(t *testing.T) {
 		the lowest id                                3/X/Y/email 2/X/Y/second 4/X/Y/email/second              2
 		the lowest id of the name                    1/X/Y/email 3/Łucja/O'Brien/email 2/Łucja/O'Brien/email  2
 		email and phone are no better than an email  1/X/Y/email 2/X/Y/email/phone                            1
+		a name that was not sent                     2/Ana//email 1/Bo//email                                 1
 	`) {
 		var candidates []Contact
 		for _, text := range test.Candidates {
@@ -45,67 +46,23 @@ func TestBestMatch(t *testing.T) {
 			}
 			candidates = append(candidates, c)
 		}
+		is := in
+		if test.What == "a name that was not sent" {
+			is = ana
+		}
 		for range 5 { // in any order
 			random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
-			if best, found := closest(&in, candidates); best.ID != test.Want || found != (test.Want != 0) {
-				t.Errorf("%s: got %d, %v, want %d", test.What, best.ID, found, test.Want)
-			}
+			best, found := closest(&is, candidates)
+			assert.Equal(t, best.ID, test.Want, "%s", test.What)
+			assert.Equal(t, found, test.Want != 0, "%s", test.What)
 		}
 	}
-}
-
-func TestANameThatWasNotSentMatchesNobody(t *testing.T) {
-	in := valid(t, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`)
-	best, _ := closest(&in, []Contact{{ID: 2, FirstName: "Ana", MatchKeys: in.MatchKeys()}, {ID: 1, FirstName: "Bo", MatchKeys: in.MatchKeys()}})
-	assert.Equal(t, best.ID, 1)
 }
 
 func TestMatchKeysAreNormalForms(t *testing.T) {
-	in := valid(t, `{"emails":[{"value":"ÜNA@X.org"}],"phones":[{"value":"(212) 555-0100 ext. 5"},{"value":"+44 20 7946 0958"}]}`)
-	want := []string{"e:üna@x.org", "p:+12125550100;ext=5", "p:+442079460958"}
-	assert.Same(t, want, in.MatchKeys())
-	assert.Equal(t, len((&ContactInput{}).MatchKeys()), 0, "an empty input has the keys")
-}
-
-func TestWithDerivedKeys(t *testing.T) {
-	emails := []Email{{Value: "Ana@X.org"}, {Value: "ana@x.ORG"}, {Value: "b@x.org"}}
-	for _, test := range []struct {
-		name string
-		keys []string
-	}{
-		{"right", []string{"e:ana@x.org", "e:b@x.org", "p:+12125550100"}},
-		{"none of the emails", []string{"p:+12125550100"}},
-		{"somebody else's", []string{"e:ana@x.org", "e:c@x.org", "p:+12125550100"}},
-	} {
-		c := Contact{Emails: emails, MatchKeys: test.keys}.WithDerivedKeys()
-		if want := []string{"e:ana@x.org", "e:b@x.org", "p:+12125550100"}; !slices.Equal(c.MatchKeys, want) {
-			t.Errorf("%s: got %q, want %q", test.name, c.MatchKeys, want)
-		}
-	}
-	if c := (Contact{Emails: []Email{{Value: "no address"}}, MatchKeys: []string{"e:kept"}}).WithDerivedKeys(); !slices.Equal(c.MatchKeys, []string{"e:kept"}) {
-		t.Errorf("an email of other rules: got %q", c.MatchKeys)
-	}
-}
-
-// Two colleagues behind one switchboard are two people, and so is whoever has its number alone.
-func TestAnExtensionTellsPeopleApart(t *testing.T) {
-	with := func(phone string) []string {
-		in := valid(t, `{"phones":[{"value":"`+phone+`"}]}`)
-		return in.MatchKeys()
-	}
-	five := with("212-555-0100 x5")
-	for _, other := range []string{"212-555-0100 x6", "212-555-0100", "212-555-0100 x55"} {
-		if slices.Equal(with(other), five) {
-			t.Errorf("%s has the key of extension 5: %q", other, five)
-		}
-	}
-	for _, same := range []string{"(212) 555-0100 ext. 5", "+1 212 555 0100 #5", "1.212.555.0100 extension 5"} {
-		if got := with(same); !slices.Equal(got, five) {
-			t.Errorf("%s has the key %q, want %q", same, got, five)
-		}
-	}
-	in := valid(t, `{"phones":["212-555-0100 x5","212-555-0100 x6","212 555 0100 ext 5","212-555-0100"]}`)
-	assert.Equal(t, len(*in.Phones), 3, "of four phones, of which two are one (%v)", *in.Phones)
+	in := valid(t, `{"emails":["ÜNA@X.org"],"phones":["(212) 555-0100 ext. 5","+44 20 7946 0958"]}`)
+	assert.Same(t, []string{"e:üna@x.org", "p:+12125550100;ext=5", "p:+442079460958"}, in.MatchKeys())
+	assert.Equal(t, (&ContactInput{}).MatchKeys(), nil, "an empty input")
 }
 
 // The keys of earlier releases had no extension.
@@ -135,10 +92,11 @@ func TestDerivedKeysHaveExtensions(t *testing.T) {
 }
 
 func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
-	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e", "ü"}), 0, 8), func(keys []string) []string {
-		slices.Sort(keys)
-		return slices.Compact(keys)
-	})
+	lists := rapid.Map(rapid.SliceOfN(rapid.SampledFrom(rows.All(`""  a  b  c  d  e  ü`)), 0, 8),
+		func(keys []string) []string {
+			slices.Sort(keys)
+			return slices.Compact(keys)
+		})
 	rapid.Check(t, func(t *rapid.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
 		gone, added := KeyChange(&Contact{MatchKeys: old}, &Contact{MatchKeys: new})
@@ -194,49 +152,65 @@ func TestAMatchIsMergedOrKeptAsWasDecided(t *testing.T) {
 }
 
 func TestWhatIsSharedIsSaidAsItWasTyped(t *testing.T) {
-	in := valid(t, `{"emails":[{"value":"new@x.org"},{"value":"M@X.org"}],"phones":[{"value":"(212) 555-0100"},{"value":"212-555-0199"}]}`)
+	in := valid(t, `{"emails":["new@x.org","M@X.org"],"phones":["(212) 555-0100","212-555-0199"]}`)
 	c := Contact{MatchKeys: []string{"e:m@x.org", "p:+12125550100"}}
 	emails, phones := in.Shared(c)
-	if !slices.Equal(emails, []string{"M@X.org"}) || !slices.Equal(phones, []string{"(212) 555-0100"}) {
-		t.Errorf("shared are %q and %q", emails, phones)
-	}
-	if added := in.AddedKeys(c); !slices.Equal(added, []string{"e:new@x.org", "p:+12125550199"}) {
-		t.Errorf("added are %q", added)
-	}
+	assert.Equal(t, emails, []string{"M@X.org"})
+	assert.Equal(t, phones, []string{"(212) 555-0100"})
+	assert.Equal(t, in.AddedKeys(c), []string{"e:new@x.org", "p:+12125550199"})
 }
 
 func TestNumbersWithoutAnAreaCodeAreKeptAndMatchNobody(t *testing.T) {
-	in := valid(t, `{"first_name":"A","last_name":"B","phones":[{"value":"555-0123"},{"value":"555-0123"},{"value":"(312) 555-0123"}]}`)
-	if got, want := in.MatchKeys(), []string{"p:+13125550123"}; !slices.Equal(got, want) {
-		t.Errorf("match keys %q, want %q", got, want)
-	}
-	c, err := NewContact(in, time.Now())
-	if err != nil || len(c.Phones) != 2 || !slices.Equal(c.MatchKeys, in.MatchKeys()) {
-		t.Fatalf("%+v %v", c, err)
-	}
-	again, err := c.Merge(in, time.Now())
-	if err != nil || len(again.Phones) != 2 {
-		t.Errorf("merged twice: %+v %v", again.Phones, err)
-	}
-	patched, err := c.Patch(valid(t, `{"phones":[{"value":"555-0123"}]}`), time.Now())
-	if err != nil || len(patched.Phones) != 1 || len(patched.MatchKeys) != 0 {
-		t.Errorf("patched: %+v %v", patched, err)
+	in := valid(t, `{"first_name":"A","last_name":"B","phones":["555-0123","555-0123","(312) 555-0123"]}`)
+	c := assert.Must(NewContact(in, noon))(t)
+	again := assert.Must(c.Merge(in, noon))(t)
+	for _, is := range []Contact{c, again} {
+		assert.Equal(t, is.Phones, []Phone{{"", "555-0123"}, {"", "(312) 555-0123"}})
+		assert.Equal(t, is.MatchKeys, []string{"p:+13125550123"})
 	}
 }
 
 // What a person adds to a contact that they have seen never renames it, and loses no note.
 func TestAddKeepsTheNameAndTheNote(t *testing.T) {
-	now := time.Now()
-	typed := ContactInput{FirstName: new("Pete"), MiddleName: new("J"), LastName: new("Karter"), Title: new("Chair"), Note: new("Met at the gala.")}
-	for _, test := range []struct{ c, want Contact }{
-		{Contact{FirstName: "Peter", LastName: "Carter", Title: "Member", Note: "Prefers letters."}, Contact{FirstName: "Peter", MiddleName: "J", LastName: "Carter", Title: "Chair", Note: "Prefers letters.\n\nMet at the gala."}},
-		{Contact{FirstName: "Peter"}, Contact{FirstName: "Peter", MiddleName: "J", LastName: "Karter", Title: "Chair", Note: "Met at the gala."}},
-		{Contact{FirstName: "pete@example.org"}, Contact{FirstName: "Pete", MiddleName: "J", LastName: "Karter", Title: "Chair", Note: "Met at the gala."}},
-		{Contact{IsCompany: true, Company: "Acme", Note: "Met at the gala."}, Contact{IsCompany: true, FirstName: "Pete", MiddleName: "J", LastName: "Karter", Company: "Acme", Title: "Chair", Note: "Met at the gala."}},
-	} {
-		got, err := test.c.Add(typed, now)
-		if test.want.UpdatedAt = got.UpdatedAt; err != nil || string(got.AppendBody(nil)) != string(test.want.AppendBody(nil)) {
-			t.Errorf("%s became %s, want %s, %v", test.c.AppendBody(nil), got.AppendBody(nil), test.want.AppendBody(nil), err)
+	typed := valid(t, `{"first_name":"Pete","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}`)
+	for had, has := range rows.Pairs(`
+		{"first_name":"Peter","last_name":"Carter","title":"Member","note":"Prefers letters."}  {"first_name":"Peter","middle_name":"J","last_name":"Carter","title":"Chair","note":"Prefers letters.\n\nMet at the gala."}
+		{"first_name":"Peter"}             {"first_name":"Peter","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}
+		{"first_name":"pete@example.org"}  {"first_name":"Pete","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}
+		{"type":"company","company":"Acme","note":"Met at the gala."}  {"type":"company","first_name":"Pete","middle_name":"J","last_name":"Karter","company":"Acme","title":"Chair","note":"Met at the gala."}
+	`) {
+		assert.Equal(t, bodyOf(assert.Must(made(t, had).Add(typed, noon))(t)), bodyOf(made(t, has)), "%s", had)
+	}
+}
+
+// Keys are those of the emails and phones, whatever keys there were. The keys of earlier releases had no extension.
+func TestDerivedKeys(t *testing.T) {
+	const emails = "Ana@X.org|ana@x.ORG|b@x.org"
+	for _, test := range rows.Of[struct {
+		Values     string
+		Keys, Want []string
+	}](`
+		EMAILS                      e:ana@x.org e:b@x.org p:+12125550100  e:ana@x.org e:b@x.org p:+12125550100
+		EMAILS                      p:+12125550100                 e:ana@x.org e:b@x.org p:+12125550100
+		EMAILS                      e:ana@x.org e:c@x.org p:+12125550100  e:ana@x.org e:b@x.org p:+12125550100
+		no@address                  e:kept                         e:kept  // an email of other rules
+		212-555-0100 x5             p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5             p:+12125550100;ext=5           p:+12125550100;ext=5
+		+1 212-555-0100 x5          p:+12125550100                 p:+12125550100;ext=5
+		212-555-0100 x5|2125550100  p:+12125550100                 p:+12125550100 p:+12125550100;ext=5
+		020 7946 0958 x6            p:+442079460958                p:+442079460958;ext=6  // from when the region was another one
+		212-555-0100 x5             p:+12125550100 p:+13125550100  p:+12125550100;ext=5 p:+13125550100
+		020 7946 0958               p:+442079460958                p:+442079460958
+		555-0100 x5                 ""                             ""
+	`) {
+		c := Contact{MatchKeys: test.Keys}
+		for value := range strings.SplitSeq(strings.Replace(test.Values, "EMAILS", emails, 1), "|") {
+			if strings.Contains(value, "@") {
+				c.Emails = append(c.Emails, Email{Value: value})
+			} else {
+				c.Phones = append(c.Phones, Phone{Value: value})
+			}
 		}
+		assert.Equal(t, c.WithDerivedKeys().MatchKeys, test.Want, "%s with %q", test.Values, test.Keys)
 	}
 }

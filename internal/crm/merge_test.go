@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
@@ -18,57 +17,11 @@ import (
 
 var hourLater = noon.Add(time.Hour)
 
-func TestMergeAddsAndOverwrites(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
-		"twitter_url":"https://t.example","emails":[{"value":"ana@x.org","type":"work"}],"phones":[{"value":"212-555-0100","type":"cell"}],
-		"addresses":[{"city":"Rome","state":"RM"}],"tags":["a","b"]}`)
-	c.Note, c.Stats = "kept", Stats{1, 2}
-	got := assert.Must(c.Merge(valid(t, `{"first_name":"Anna","middle_name":null,"company":"New","title":"","twitter_url":null,"dob":"1/3/1980",
-		"linkedin_url":"https://l.example","emails":[{"value":"new@x.org","type":"personal"},{"value":"ANA@X.ORG","type":"personal"}],
-		"phones":[{"value":"+1 212 555 0100"},{"value":"+1 212 555 0101","type":"home"}],
-		"addresses":[{"city":"rome","state":"rm"},{"city":"Rome"}],"tags":["c","a"]}`), hourLater))(t)
-	want := c
-	want.FirstName, want.Company, want.LinkedinURL = "Anna", "New", "https://l.example"
-	want.DOB = time.Date(1980, 1, 3, 0, 0, 0, 0, time.UTC)
-	want.Emails = []Email{{"work", "ana@x.org"}, {"personal", "new@x.org"}}
-	want.Phones = []Phone{{"cell", "212-555-0100"}, {"home", "+1 212 555 0101"}}
-	want.Addresses = append(slices.Clone(c.Addresses), Address{City: "Rome", CreatedAt: hourLater, UpdatedAt: hourLater})
-	want.Tags = []string{"a", "b", "c"}
-	want.UpdatedAt = hourLater
-	want.MatchKeys = []string{"e:ana@x.org", "e:new@x.org", "p:+12125550100", "p:+12125550101"}
-	assert.Same(t, want, got, sameContact...)
-}
-
-func TestANoteIsATextLikeTheOthers(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","last_name":"Diaz"}`)
-	empty, first, second := "", "Met in Rome.", "Prefers letters."
-	for _, step := range []struct {
-		what   string
-		change func(Contact, ContactInput, time.Time) (Contact, error)
-		sent   *string
-		want   string
-	}{
-		{"merge", Contact.Merge, &first, first},
-		{"merge of nothing", Contact.Merge, &empty, first},
-		{"patch of others", Contact.Patch, nil, first},
-		{"patch", Contact.Patch, &second, second},
-		{"patch that clears", Contact.Patch, &empty, ""},
-	} {
-		var err error
-		if c, err = step.change(c, ContactInput{Note: step.sent}, hourLater); err != nil || c.Note != step.want {
-			t.Errorf("%s: %v, the note is %q, want %q", step.what, err, c.Note, step.want)
-		}
-	}
-}
-
 func TestMergingTwiceIsMergingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, in := someContact(t), someInput(t, false)
 		once := assert.Must(c.Merge(in, hourLater))(t)
-		twice, err := once.Merge(in, hourLater.Add(time.Hour))
-		if diff := cmp.Diff(once, twice, sameContact...); err != nil || diff != "" {
-			t.Fatalf("%v\n%s", err, diff)
-		}
+		assert.Same(t, once, assert.Must(once.Merge(in, hourLater.Add(time.Hour)))(t), sameContact...)
 	})
 }
 
@@ -165,50 +118,50 @@ func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
 
 func TestPatchChangesWhatIsSentAndNothingElse(t *testing.T) {
 	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
-		"twitter_url":"https://t.example","linkedin_url":"https://l.example","facebook_url":"https://f.example",
-		"emails":[{"value":"a@x.org"},{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}],
+		"twitter_url":"https://t.example","linkedin_url":"https://l.example","facebook_url":"https://f.example","note":"kept",
+		"emails":[{"value":"a@x.org"},{"value":"b@x.org","type":"work"}],"phones":[{"value":"212-555-0100"}],
 		"addresses":[{"city":"Rome"},{"city":"Oslo"}],"tags":["a","b"]}`)
-	c.Note, c.Stats = "kept", Stats{1, 2}
-	for _, test := range []struct {
-		body   string
-		change func(*Contact)
-	}{
-		{`{}`, nil},
-		{`{"emails":null,"phones":null,"addresses":null,"tags":null}`, nil},
-		{`{"first_name":"Ana","dob":"01/02/1980","tags":["a","b"],"addresses":[{"city":"Rome"},{"city":"Oslo"}]}`, nil},
-		{`{"first_name":"Bea"}`, func(c *Contact) { c.FirstName = "Bea" }},
-		{`{"last_name":"Ek"}`, func(c *Contact) { c.LastName = "Ek" }},
-		{`{"middle_name":null,"company":"","title":" ","twitter_url":null,"linkedin_url":"","facebook_url":null,"dob":null}`, func(c *Contact) {
-			c.MiddleName, c.Company, c.Title, c.TwitterURL, c.LinkedinURL, c.FacebookURL, c.DOB = "", "", "", "", "", "", time.Time{}
-		}},
-		{`{"dob":""}`, func(c *Contact) { c.DOB = time.Time{} }},
-		{`{"dob":"2/3/1990"}`, func(c *Contact) { c.DOB = time.Date(1990, 2, 3, 0, 0, 0, 0, time.UTC) }},
-		{`{"emails":[]}`, func(c *Contact) { c.Emails, c.MatchKeys = nil, []string{"p:+12125550100"} }},
-		{`{"emails":[{"value":"B@x.org","type":"work"}]}`, func(c *Contact) {
-			c.Emails, c.MatchKeys = []Email{{"work", "B@x.org"}}, []string{"e:b@x.org", "p:+12125550100"}
-		}},
-		{`{"phones":[]}`, func(c *Contact) { c.Phones, c.MatchKeys = nil, []string{"e:a@x.org", "e:b@x.org"} }},
-		{`{"phones":[{"value":"212-555-0101"}]}`, func(c *Contact) {
-			c.Phones, c.MatchKeys = []Phone{{"", "212-555-0101"}}, []string{"e:a@x.org", "e:b@x.org", "p:+12125550101"}
-		}},
-		{`{"addresses":[]}`, func(c *Contact) { c.Addresses = nil }},
-		{`{"addresses":[{"city":"OSLO"},{"city":"Bern"}]}`, func(c *Contact) { // one that stays keeps the day it came
-			c.Addresses = []Address{{City: "OSLO", CreatedAt: noon, UpdatedAt: hourLater}, {City: "Bern", CreatedAt: hourLater, UpdatedAt: hourLater}}
-		}},
-		{`{"addresses":[{"city":"Oslo"},{"city":"Rome"}]}`, func(c *Contact) { slices.Reverse(c.Addresses) }},
-		{`{"tags":[]}`, func(c *Contact) { c.Tags = nil }},
-		{`{"tags":["c","a"]}`, func(c *Contact) { c.Tags = []string{"c", "a"} }},
-	} {
-		want := c
-		want.Addresses = slices.Clone(c.Addresses)
-		if test.change != nil {
-			test.change(&want)
-			want.UpdatedAt = hourLater
+	for _, test := range rows.Of[struct {
+		Body, Differs string
+		Keys          []string
+	}](`
+		{}  ""  KEPT
+		{"emails":null,"phones":null,"addresses":null,"tags":null}  ""  KEPT
+		{"first_name":"Ana","dob":"01/02/1980","tags":["a","b"],"addresses":[{"city":"Rome"},{"city":"Oslo"}]}  ""  KEPT
+		{"first_name":"Bea"}  {"first_name":["Ana","Bea"]}  KEPT
+		{"last_name":"Ek"}  {"last_name":["Diaz","Ek"]}  KEPT
+		{"middle_name":null,"company":"","title":" ","twitter_url":null,"linkedin_url":"","facebook_url":null,"dob":null}  {"middle_name":["M",null],"dob":["1980-01-02T00:00:00.000000Z",null],"company":["Old",null],"title":["Dr",null],"twitter_url":["https://t.example",null],"linkedin_url":["https://l.example",null],"facebook_url":["https://f.example",null]}  KEPT
+		{"dob":""}  {"dob":["1980-01-02T00:00:00.000000Z",null]}  KEPT
+		{"dob":"2/3/1990"}  {"dob":["1980-01-02T00:00:00.000000Z","1990-02-03T00:00:00.000000Z"]}  KEPT
+		{"note":"new"}  {"note":["kept","new"]}  KEPT
+		{"note":""}  {"note":["kept",null]}  KEPT
+		{"emails":[]}  {"emails":{"at":0,"out":[{"type":null,"value":"a@x.org"},{"type":"work","value":"b@x.org"}]}}  p:+12125550100
+		{"emails":[{"value":"B@x.org"}]}  {"emails":{"at":0,"out":[{"type":null,"value":"a@x.org"},{"type":"work","value":"b@x.org"}],"in":[{"type":null,"value":"B@x.org"}]}}  e:b@x.org p:+12125550100
+		{"primary_email":"B@x.org","phone":"212-555-0100"}  {"emails":{"at":0,"out":[{"type":null,"value":"a@x.org"},{"type":"work","value":"b@x.org"}],"in":[{"type":"work","value":"B@x.org"},{"type":null,"value":"a@x.org"}]}}  KEPT
+		{"phones":[]}  {"phones":{"at":0,"out":[{"type":null,"value":"212-555-0100"}]}}  e:a@x.org e:b@x.org
+		{"phones":[{"value":"212-555-0101"}]}  {"phones":{"at":0,"out":[{"type":null,"value":"212-555-0100"}],"in":[{"type":null,"value":"212-555-0101"}]}}  e:a@x.org e:b@x.org p:+12125550101
+		{"tags":[]}  {"tags":{"at":0,"out":["a","b"]}}  KEPT
+		{"tags":["c","a"]}  {"tags":{"at":0,"out":["a","b"],"in":["c","a"]}}  KEPT
+	`) {
+		got := assert.Must(c.Patch(valid(t, test.Body), hourLater.Add(time.Millisecond)))(t)
+		assert.Equal(t, c.Differences(&got).Text(), test.Differs, "%s changes", test.Body)
+		if test.Keys[0] == "KEPT" {
+			test.Keys = c.MatchKeys
 		}
-		got, err := c.Patch(valid(t, test.body), hourLater.Add(time.Millisecond))
-		if diff := cmp.Diff(want, got, sameContact...); err != nil || diff != "" {
-			t.Errorf("%s: %v\n%s", test.body, err, diff)
+		assert.Equal(t, got.MatchKeys, test.Keys, "%s: the match keys", test.Body)
+		assert.Equal(t, got.UpdatedAt.Equal(hourLater), test.Differs != "", "%s: updated at %v", test.Body,
+			got.UpdatedAt)
+	}
+	for body, want := range rows.Pairs(`
+		{"addresses":[]}                                  ""
+		{"addresses":[{"city":"OSLO"},{"city":"Bern"}]}   OSLO 12:00 13:00 Bern 13:00 13:00  // one that stays keeps the day it came
+		{"addresses":[{"city":"Oslo"},{"city":"Rome"}]}   Oslo 12:00 12:00 Rome 12:00 12:00
+	`) {
+		var got []string
+		for _, a := range assert.Must(c.Patch(valid(t, body), hourLater))(t).Addresses {
+			got = append(got, a.City, a.CreatedAt.Format("15:04"), a.UpdatedAt.Format("15:04"))
 		}
+		assert.Equal(t, strings.Join(got, " "), want, "%s", body)
 	}
 }
 

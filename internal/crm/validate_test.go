@@ -3,6 +3,8 @@ package crm
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,40 +35,41 @@ var textFields = rows.All(`
 `)
 
 // Every place that holds a text: a body with the text at %s, and the path of that place.
-var textPlaces = []struct{ body, path string }{
-	{`{"emails":[{"value":"a@b.co"},{"value":%s}]}`, "emails.1.value"},
-	{`{"emails":[{"value":"a@b.co","type":%s}]}`, "emails.0.type"},
-	{`{"phones":[{"value":%s}]}`, "phones.0.value"},
-	{`{"phones":[{"value":"+12125550100","type":%s}]}`, "phones.0.type"},
-	{`{"addresses":[{},{},{"address_1":%s}]}`, "addresses.2.address_1"},
-	{`{"addresses":[{"address_2":%s}]}`, "addresses.0.address_2"},
-	{`{"addresses":[{"city":%s}]}`, "addresses.0.city"},
-	{`{"addresses":[{"state":%s}]}`, "addresses.0.state"},
-	{`{"addresses":[{"zipcode":%s}]}`, "addresses.0.zipcode"},
-	{`{"addresses":[{"country":%s}]}`, "addresses.0.country"},
-	{`{"tags":["a",%s]}`, "tags.1"},
-}
-
-func init() {
+var textPlaces = func() map[string]string {
+	all := maps.Collect(rows.Pairs(`
+		{"emails":[{"value":"a@b.co"},{"value":%s}]}       emails.1.value
+		{"emails":[{"value":"a@b.co","type":%s}]}          emails.0.type
+		{"phones":[{"value":%s}]}                          phones.0.value
+		{"phones":[{"value":"+12125550100","type":%s}]}    phones.0.type
+		{"addresses":[{},{},{"address_1":%s}]}             addresses.2.address_1
+		{"addresses":[{"address_2":%s}]}                   addresses.0.address_2
+		{"addresses":[{"city":%s}]}                        addresses.0.city
+		{"addresses":[{"state":%s}]}                       addresses.0.state
+		{"addresses":[{"zipcode":%s}]}                     addresses.0.zipcode
+		{"addresses":[{"country":%s}]}                     addresses.0.country
+		{"tags":["a",%s]}                                  tags.1
+		{"note":%s}                                        note
+	`))
 	for _, field := range textFields {
-		textPlaces = append(textPlaces, struct{ body, path string }{`{"` + field + `":%s}`, field})
+		all[`{"`+field+`":%s}`] = field
 	}
-}
+	return all
+}()
 
 func TestEveryTextMustBeAString(t *testing.T) {
-	for _, place := range textPlaces {
+	for body, path := range textPlaces {
 		for _, value := range rows.All(`
 			7  0.5  1e400  true  false  {}  []  ["x"]  {"value":"x"}
 		`) {
-			refused(t, fmt.Sprintf(place.body, value), "The "+place.path+" field must be a string.")
+			refused(t, fmt.Sprintf(body, value), "The "+path+" field must be a string.")
 		}
 	}
 }
 
 func TestNoTextHoldsNUL(t *testing.T) {
-	for _, place := range textPlaces {
+	for body, path := range textPlaces {
 		for _, value := range []string{`"a\u0000b"`, `"\u0000"`, `" a\u0000 "`} {
-			refused(t, fmt.Sprintf(place.body, value), "The "+place.path+" field must not contain NUL characters.")
+			refused(t, fmt.Sprintf(body, value), "The "+path+" field must not contain NUL characters.")
 		}
 	}
 }
@@ -80,39 +83,40 @@ func TestNoTextIsInvalidUTF8(t *testing.T) {
 		Emails: &[]Email{{"", bad}, {bad, "a@b.co"}}, Phones: &[]Phone{{"", bad}}, Tags: &[]string{bad},
 		Addresses: &[]Address{{Line1: bad, Line2: bad, City: bad, State: bad, Zipcode: bad, Country: bad}},
 	}
-	refused := map[string]bool{}
-	for _, fault := range crmtest.FaultsOf(t, in.Validate(nil, true, "US", noon)) {
-		refused[fault.Field()] = true
-	}
-	for _, field := range append(textFields, "emails.0.value", "emails.1.type", "phones.0.value", "tags.0", "addresses.0.address_1",
-		"addresses.0.address_2", "addresses.0.city", "addresses.0.state", "addresses.0.zipcode", "addresses.0.country") {
-		if !refused[field] {
-			t.Errorf("%s was accepted", field)
-		}
+	said := crmtest.Fields(in.Validate(nil, true, "US", noon))
+	for _, field := range append(textFields, rows.All(`
+		emails.0.value  emails.1.type  phones.0.value  tags.0  addresses.0.address_1  addresses.0.address_2
+		addresses.0.city  addresses.0.state  addresses.0.zipcode  addresses.0.country
+	`)...) {
+		assert.Equal(t, slices.Contains(said, field), true, "%s is refused", field)
 	}
 }
 
 func TestTextsHaveALimitInCharacters(t *testing.T) {
-	type limit struct {
-		body, path, prefix string
-		max                int
-	}
-	limits := []limit{{`{"tags":["a",%s]}`, "tags.1", "", 64}}
-	for _, field := range []string{"first_name", "middle_name", "last_name", "company", "title"} {
-		limits = append(limits, limit{`{"` + field + `":%s}`, field, "", 255})
-	}
-	for _, part := range []string{"address_1", "address_2", "city", "zipcode"} {
-		limits = append(limits, limit{`{"addresses":[{"` + part + `":%s}]}`, "addresses.0." + part, "", 255})
-	}
-	for _, field := range []string{"twitter_url", "linkedin_url", "facebook_url"} {
-		limits = append(limits, limit{`{"` + field + `":%s}`, field, "https://e.org/", 2048})
-	}
-	for _, l := range limits {
+	for _, l := range rows.Of[struct {
+		Body, Path, Prefix string
+		Max                int
+	}](`
+		{"tags":["a",%s]}               tags.1                 ""              64
+		{"first_name":%s}               first_name             ""              255
+		{"middle_name":%s}              middle_name            ""              255
+		{"last_name":%s}                last_name              ""              255
+		{"company":%s}                  company                ""              255
+		{"title":%s}                    title                  ""              255
+		{"addresses":[{"address_1":%s}]}  addresses.0.address_1  ""            255
+		{"addresses":[{"address_2":%s}]}  addresses.0.address_2  ""            255
+		{"addresses":[{"city":%s}]}     addresses.0.city       ""              255
+		{"addresses":[{"zipcode":%s}]}  addresses.0.zipcode    ""              255
+		{"twitter_url":%s}              twitter_url            https://e.org/  2048
+		{"linkedin_url":%s}             linkedin_url           https://e.org/  2048
+		{"facebook_url":%s}             facebook_url           https://e.org/  2048
+		{"note":%s}                     note                   ""              10000
+	`) {
 		for _, letter := range []string{"x", "é", "語", "😀"} {
-			text := l.prefix + strings.Repeat(letter, l.max-len(l.prefix))
-			valid(t, fmt.Sprintf(l.body, crmtest.Quoted("  "+text+"  "))) // trimmed characters do not count
-			refused(t, fmt.Sprintf(l.body, crmtest.Quoted(text+letter)),
-				fmt.Sprintf("The %s field must not be longer than %d characters.", l.path, l.max))
+			text := l.Prefix + strings.Repeat(letter, l.Max-len(l.Prefix))
+			valid(t, fmt.Sprintf(l.Body, crmtest.Quoted("  "+text+"  "))) // trimmed characters do not count
+			refused(t, fmt.Sprintf(l.Body, crmtest.Quoted(text+letter)),
+				fmt.Sprintf("The %s field must not be longer than %d characters.", l.Path, l.Max))
 		}
 	}
 }
@@ -147,13 +151,9 @@ func TestListsHaveALimit(t *testing.T) {
 
 // Website forms send blanks for what was not filled in.
 func TestABlankEmailOrPhoneIsLeftOut(t *testing.T) {
-	in, err := read(`{"emails":[{"type":"work","value":null},{"value":" "},"",{"value":"a@b.co"}],"phones":[{"type":"fax","value":""}]}`, false)
-	if err != nil {
-		t.Fatal(crmtest.FaultsOf(t, err))
-	}
-	if len(*in.Emails) != 1 || (*in.Emails)[0].Value != "a@b.co" || len(*in.Phones) != 0 {
-		t.Errorf("kept %v and %v", *in.Emails, *in.Phones)
-	}
+	in := valid(t, `{"emails":[{"type":"work","value":null},{"value":" "},"",{"value":"a@b.co"}],"phones":[{"type":"fax","value":""}]}`)
+	assert.Equal(t, *in.Emails, []Email{{"", "a@b.co"}})
+	assert.Equal(t, len(*in.Phones), 0)
 }
 
 func TestFaultsOfValues(t *testing.T) {
@@ -242,30 +242,45 @@ func TestTheMessageCountsTheOtherFaults(t *testing.T) {
 	if v.Err() != nil {
 		t.Error("no fault is an error")
 	}
-	for _, want := range []string{"One.", "One. (and 1 more error)", "One. (and 2 more errors)", "One. (and 3 more errors)"} {
+	for _, want := range rows.All(`
+		One.  One. (and 1 more error)  One. (and 2 more errors)  One. (and 3 more errors)
+	`) {
 		v.Add("field", "One.")
 		assert.Equal(t, v.Err().Error(), want, "%d faults", len(v.Faults))
 	}
 }
 
 func TestParseForceCreate(t *testing.T) {
-	modes := map[string]CreateMode{"true": Force, "TRUE": Force, "True": Force, "1": Force, "false": Dedupe, "FALSE": Dedupe, "0": Dedupe, "": Dedupe}
-	for value, want := range modes {
-		for _, sent := range [][2]string{{value, ""}, {"", value}, {value, value}} {
-			var v doc.Invalid
-			if got := ParseForceCreate(&v, sent[0], sent[1]); got != want || v.Err() != nil {
-				t.Errorf("%q: got %v, %v", sent, got, v.Err())
-			}
-		}
-	}
-	const form, differ = "The force_create field must be true, 1, false or 0.", "The force_create field must be the same in the query and in the body."
-	for sent, want := range map[[2]string]string{
-		{"yes", ""}: form, {"2", ""}: form, {"01", ""}: form, {" true", ""}: form, {"null", ""}: form, {"", "tru"}: form, {"", "{}"}: form, {"", "1.0"}: form,
-		{"true", "yes"}: form, {"yes", "true"}: form, {"true", "false"}: differ, {"0", "1"}: differ,
-	} {
+	for _, sent := range rows.Of[struct{ Query, Body, Want string }](`
+		true   ""     force
+		TRUE   TRUE   force
+		True   ""     force
+		1      1      force
+		""     true   force
+		false  ""     dedupe
+		FALSE  false  dedupe
+		""     0      dedupe
+		""     ""     dedupe
+		yes    ""     form
+		2      ""     form
+		01     ""     form
+		" true"  ""   form
+		null   ""     form
+		""     tru    form
+		""     {}     form
+		""     1.0    form
+		true   yes    form
+		yes    true   form
+		true   false  differ
+		0      1      differ
+	`) {
 		var v doc.Invalid
-		ParseForceCreate(&v, sent[0], sent[1])
-		crmtest.WantFaults(t, strings.Join(sent[:], "|"), v.Err(), want)
+		mode := ParseForceCreate(&v, sent.Query, sent.Body)
+		crmtest.WantFaults(t, fmt.Sprint(sent), v.Err(), map[string]string{
+			"form":   "The force_create field must be true, 1, false or 0.",
+			"differ": "The force_create field must be the same in the query and in the body.",
+		}[sent.Want])
+		assert.Equal(t, v.Err() == nil && mode == Force, sent.Want == "force", "%+v", sent)
 	}
 }
 
@@ -283,7 +298,11 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {
 		t.Error("there is no end to it")
 	}
-	for field, element := range map[string]string{"emails": `{"value":"a@x.org"}`, "phones": `{"value":"312-555-0123"}`, "addresses": `{"city":"Rome"}`} {
+	for field, element := range rows.Pairs(`
+		emails     {"value":"a@x.org"}
+		phones     {"value":"312-555-0123"}
+		addresses  {"city":"Rome"}
+	`) {
 		refused(t, `{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, "The "+field+" field must not have more than 1000 elements.")
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/rig"
 )
 
@@ -124,33 +122,24 @@ func TestCopy(t *testing.T) {
 func copyThereAndBack(t *testing.T, there Options) {
 	from, back := newSource(t), testOptions(Options{Dir: filepath.Join(t.TempDir(), "new")})
 	makeDatabase(t, there)
-	tamper(t, there, func(x *Tx) error { // looking at the target leaves such a row
-		x.Insert(testLinks, "of the target", int64(0))
-		return nil
-	})
+	tamper(t, there, inserting(testLinks, "of the target", int64(0)))
 	var watched []CopyProgress
 	watch := func(p CopyProgress) { watched = append(watched, p) }
 	first := must(Copy(t.Context(), from, there, CopyOptions{Progress: watch}))(t)
-	second, err := Copy(t.Context(), there, back, CopyOptions{})
-	if diff := gocmp.Diff(first, second); err != nil || diff != "" {
-		t.Errorf("%v: the reports differ:\n%s", err, diff)
-	}
+	equal(t, must(Copy(t.Context(), there, back, CopyOptions{}))(t), first, "the reports")
 	equal(t, first.Tables, []TableCount{{"paper", testRows}, {"shelf", 1}, {"link", 2}, {"account", 2}})
-	if len(first.Accounts) != 2 || first.Accounts[1].ID != "A2" || len(first.Accounts[1].SHA256) != 64 {
-		t.Errorf("the accounts are %+v", first.Accounts)
-	}
+	equal(t, len(first.Accounts), 2)
+	equal(t, first.Accounts[1].ID, "A2")
+	equal(t, len(first.Accounts[1].SHA256), 64)
 	for _, want := range []CopyProgress{
 		{false, "paper", 0, testRows}, {false, "paper", copyRows, testRows}, {false, "paper", testRows, testRows},
 		{true, "paper", 0, testRows}, {true, "paper", testRows, testRows}, {true, "account", 2, 2},
 	} {
-		if !slices.Contains(watched, want) {
-			t.Errorf("the progress has no %+v", want)
-		}
+		equal(t, slices.Contains(watched, want), true, "%+v", want)
 	}
 	for _, o := range []Options{there, back} {
-		if n, derived := found(t, o, "paper16"); n != 1 || derived != 3 {
-			t.Errorf("the search finds %d, and what is derived has the version %d", n, derived)
-		}
+		n, derived := found(t, o, "paper16")
+		equal(t, []int64{n, derived}, []int64{1, 3}, "what is found, and the version of what is derived")
 	}
 }
 
@@ -164,16 +153,14 @@ func copyInterrupted(t *testing.T, to Options) {
 			}
 		}})
 		cancel()
-		if !errors.Is(err, context.Canceled) || !report.Begun {
-			t.Errorf("%+v: %+v, %v", when, report, err)
-		}
-		_, err = Open(t.Context(), to)
-		wantError(t, "the target opens", err, ErrUnfinished)
-		if report, err := Copy(t.Context(), from, to, CopyOptions{}); !errors.Is(err, ErrUnfinished) || report.Begun {
-			t.Errorf("another copy: %+v, %v", report, err)
-		}
-		_, err = Copy(t.Context(), to, testOptions(Options{Dir: t.TempDir()}), CopyOptions{})
-		wantError(t, "a copy of it", err, ErrUnfinished)
+		wantError(t, fmt.Sprint(when), err, context.Canceled)
+		equal(t, report.Begun, true, "%+v", when)
+		wantError(t, "the target opens", errOf(Open(t.Context(), to)), ErrUnfinished)
+		report, err = Copy(t.Context(), from, to, CopyOptions{})
+		wantError(t, "another copy", err, ErrUnfinished)
+		equal(t, report.Begun, false)
+		elsewhere := testOptions(Options{Dir: t.TempDir()})
+		wantError(t, "a copy of it", errOf(Copy(t.Context(), to, elsewhere, CopyOptions{})), ErrUnfinished)
 	}
 	again := false
 	_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
@@ -183,9 +170,8 @@ func copyInterrupted(t *testing.T, to Options) {
 		}
 	}})
 	wantSays(t, "the copy whose target was taken over", err, "another copy has taken the target over")
-	if n, _ := found(t, to, "paper16"); n != 1 {
-		t.Errorf("the search finds %d", n)
-	}
+	n, _ := found(t, to, "paper16")
+	equal(t, n, 1)
 }
 
 func copyDifferent(t *testing.T, to Options) {
@@ -199,7 +185,7 @@ func copyDifferent(t *testing.T, to Options) {
 	} {
 		_, err := Copy(t.Context(), from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 			if p.Checking && p.Table == "paper" && p.Done == 0 {
-				tamper(t, to, func(x *Tx) error { _, err := x.Exec(sql); return err })
+				tamper(t, to, func(x *Tx) error { return errOf(x.Exec(sql)) })
 			}
 		}})
 		wantSays(t, sql, err, "the copy is not like the source:\n", says)
@@ -208,34 +194,38 @@ func copyDifferent(t *testing.T, to Options) {
 
 func copyRefused(t *testing.T, o Options) {
 	from, to := newSource(t), testOptions(Options{Dir: filepath.Join(t.TempDir(), "target")})
-	_, err := Copy(t.Context(), o, to, CopyOptions{})
-	if !errors.Is(err, ErrNotFound) && !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no source: %v", err)
+	copies := func(from, to Options) error { return errOf(Copy(t.Context(), from, to, CopyOptions{Restart: true})) }
+	version := func(sql string) {
+		tamper(t, o, func(x *Tx) error { return errOf(x.Exec(sql)) })
 	}
+	missing := ErrNotFound
+	if o.URL == "" {
+		missing = os.ErrNotExist
+	}
+	wantError(t, "no source", copies(o, to), missing)
 	makeDatabase(t, o)
-	tamper(t, o, func(x *Tx) error { x.Insert(testLinks, "of an account", int64(5)); return nil })
-	_, err = Copy(t.Context(), from, o, CopyOptions{Restart: true})
+	version(`UPDATE schema_version SET version = 0`)
+	wantError(t, "a source of nobody", copies(o, to), ErrNotFound)
+	version(`UPDATE schema_version SET version = 2`)
+	wantError(t, "a newer source", copies(o, to), ErrSchema)
+	version(`UPDATE schema_version SET version = 1`)
+	tamper(t, o, inserting(testLinks, "of an account", int64(5)))
+	report, err := Copy(t.Context(), from, o, CopyOptions{Restart: true})
 	wantError(t, "a target that is not empty", err, ErrNotEmpty)
 	wantSays(t, "a target that is not empty", err, "table link has rows")
-	_, err = Copy(t.Context(), o, o, CopyOptions{})
-	wantError(t, "onto itself", err, ErrSameDatabase)
-	tamper(t, o, func(x *Tx) error { _, err := x.Exec(sqlAddVersion, int64(2)); return err })
-	_, err = Copy(t.Context(), o, to, CopyOptions{})
-	wantError(t, "a newer source", err, ErrSchema)
-	_, err = os.Stat(to.Dir)
-	wantError(t, "the target", err, os.ErrNotExist)
-	tamper(t, o, func(x *Tx) error {
-		x.Insert(testPapers, int64(5), int64(50), []byte("good"), Checksum([]byte("goof")))
-		_, err := x.Exec(`DELETE FROM schema_version WHERE version = 2`)
-		return err
-	})
-	_, err = Copy(t.Context(), o, to, CopyOptions{})
+	equal(t, report.Begun, false)
+	wantError(t, "onto itself", copies(o, o), ErrSameDatabase)
+	if o.URL == "" {
+		link := filepath.Join(t.TempDir(), "link")
+		succeed(t, os.Symlink(o.Dir, link))
+		wantError(t, "by another name", copies(o, testOptions(Options{URL: "sqlite:" + link})), ErrSameDatabase)
+	}
+	wantError(t, "the target", errOf(os.Stat(to.Dir)), os.ErrNotExist)
+	tamper(t, o, inserting(testPapers, int64(5), int64(50), []byte("good"), Checksum([]byte("goof"))))
+	err = copies(o, to)
 	wantSays(t, "a damaged source", err, "paper 50 of account number 5 is damaged")
-	if damaged := new(Damaged); !errors.As(err, &damaged) {
-		t.Errorf("a damaged source: %v", err)
-	}
-	_, err = Copy(t.Context(), from, testOptions(Options{URL: "mysql://u:secret@h/d"}), CopyOptions{})
-	if url := new(URLError); !errors.As(err, &url) || url.Side != "to" {
-		t.Errorf("a URL that cannot be one: %v", err)
-	}
+	equal(t, errors.As(err, new(*Damaged)), true, "%v", err)
+	var url *URLError
+	err = copies(from, testOptions(Options{URL: "mysql://u:secret@h/d"}))
+	equal(t, errors.As(err, &url) && url.Side == "to", true, "a URL that cannot be one: %v", err)
 }

@@ -40,9 +40,6 @@ func (d *DB) Tables() (tables []*Table) {
 	return tables
 }
 
-// Tenant tells whether the rows of a table belong to accounts.
-func (t *Table) Tenant() bool { return t.tenant() }
-
 // Spread tells whether the rows of a table are with their accounts where these are on several machines.
 func (t *Table) Spread() bool { return t.spread() }
 

@@ -124,10 +124,7 @@ func TestWhatMustBeUniqueIsTaken(t *testing.T) {
 		succeed(t, insert(1, "ana"))
 		wantError(t, "the id", insert(1, "another"), ErrTaken)
 		wantError(t, "the login", insert(2, "ana"), ErrTaken)
-		err := d.write(t.Context(), 1, func(tx *Tx) error { // even if the change gets the error only when it commits
-			tx.Insert(personTable, int64(3), "ana")
-			return nil
-		})
+		err := d.write(t.Context(), 1, inserting(personTable, int64(3), "ana"))
 		wantError(t, "a row of a unit of work", err, ErrTaken)
 		equal(t, d.number(t, `SELECT COUNT(*) FROM person`), 1)
 	})

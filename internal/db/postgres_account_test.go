@@ -216,24 +216,6 @@ func TestEveryStatementNamesOneAccount(t *testing.T) {
 	}
 }
 
-func TestWhatTablesAreWrittenWithNamesOneAccount(t *testing.T) {
-	t.Parallel()
-	looked := 0
-	for _, table := range openPostgres(t).DB().Tables() {
-		if !table.Tenant() {
-			continue
-		}
-		for name, text := range db.TableTexts(table) {
-			looked++
-			equal(t, spreadFault(text, func(name string) bool { return name == table.Name }), "",
-				"%s of %s (%v)", name, table.Name, text)
-		}
-	}
-	if looked < 40 {
-		t.Errorf("only %d statements were looked at", looked)
-	}
-}
-
 // Everything that the API does, and the console's search, as it reaches the server.
 func TestHotStatementsNameOneAccount(t *testing.T) {
 	t.Parallel()

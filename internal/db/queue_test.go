@@ -30,10 +30,7 @@ func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) 
 				time.Sleep(retryTime)
 				return test.failure
 			}})
-			err := d.write(t.Context(), 1, func(tx *Tx) error {
-				tx.Insert(personTable, int64(1), "ana")
-				return nil
-			})
+			err := d.write(t.Context(), 1, inserting(personTable, int64(1), "ana"))
 			if attempts != test.want || (err == nil) != (test.want > 1) {
 				t.Errorf("%s: %d attempts, and the change hears %v", name, attempts, err)
 			}
@@ -125,10 +122,7 @@ func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
 			queued := d.Queued()
 			add := func(account, id int64, body []byte, done func()) {
 				changes.Go(func() {
-					err := d.write(t.Context(), account, func(tx *Tx) error {
-						tx.Insert(docTable, account, account*1000+id+100*int64(i), "title", body)
-						return nil
-					})
+					err := d.write(t.Context(), account, inserting(docTable, account, account*1000+id+100*int64(i), "title", body))
 					if err != nil {
 						t.Error(err)
 					}

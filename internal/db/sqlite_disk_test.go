@@ -86,10 +86,7 @@ func TestConcurrentCommitFlushesTheDiskOnce(t *testing.T) {
 			id++
 			account, row := id%7, []any{id % 7, id, "T", []byte("body")}
 			go func() {
-				ended <- d.write(t.Context(), account, func(tx *Tx) error {
-					tx.Insert(docTable, row...)
-					return nil
-				})
+				ended <- d.write(t.Context(), account, inserting(docTable, row...))
 			}()
 			for d.Queued() <= int(n) {
 				runtime.Gosched()
@@ -115,10 +112,7 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 	t.Parallel()
 	d, disk := onDisk(t)
 	write := func(id int64) error {
-		return d.write(t.Context(), 1, func(tx *Tx) error {
-			tx.Insert(personTable, id, fmt.Sprint(id))
-			return nil
-		})
+		return d.write(t.Context(), 1, inserting(personTable, id, fmt.Sprint(id)))
 	}
 	for i, fault := range []error{syscall.ENOSPC, syscall.EROFS} {
 		disk.fault = fault

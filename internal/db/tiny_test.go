@@ -119,10 +119,7 @@ func (d *DB) write(ctx context.Context, account int64, fn func(*Tx) error) error
 // insert writes a new row.
 func (d *DB) insert(t testing.TB, table *Table, values ...any) {
 	t.Helper()
-	succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {
-		tx.Insert(table, values...)
-		return nil
-	}))
+	succeed(t, d.write(t.Context(), 1, inserting(table, values...)))
 }
 
 // number is what a statement finds.
@@ -144,6 +141,16 @@ func (d *DB) readAll(t testing.TB, sql string, args ...any) (list []int64, err e
 	})
 	return list, err
 }
+
+// inserting is a change that writes a new row.
+func inserting(table *Table, values ...any) func(*Tx) error {
+	return func(tx *Tx) error {
+		tx.Insert(table, values...)
+		return nil
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
 
 // must and succeed are for calls that must succeed.
 

@@ -13,6 +13,7 @@ import (
 
 	"donorbook/internal/pdf"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 var body = pdf.Style{Size: 11}
@@ -163,7 +164,9 @@ func TestLabelsStayOnTheirSheet(t *testing.T) {
 // A sheet has letters of one size, however much its labels say: next to each other, other sizes look like a mistake.
 func TestTheLabelsOfASheetHaveOneSize(t *testing.T) {
 	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}
-	long := []string{"Ada Lovelace", "Lovelace Engineers", "12 Harbor Street", "Apartment 4", "Boston, MA 02110"}
+	long := rows.All(`
+		Ada Lovelace  Lovelace Engineers  12 Harbor Street  Apartment 4  Boston, MA 02110
+	`)
 	file := written(t, avery.Paper, func(d *pdf.Document) {
 		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, long, {"Cy Crane", "2 Quay", "Boston, MA 02110"}})
 		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, {strings.Repeat("far too long to be read ", 30)}})

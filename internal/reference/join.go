@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	yaml "github.com/oasdiff/yaml3"
+
+	"donorbook/internal/rig/rows"
 )
 
 // Operation is what the API's table of operations knows of one of them.
@@ -225,58 +227,45 @@ func (op *Operation) refusal(status string, told *yaml.Node) *yaml.Node {
 
 // usual is the answer that every operation of its kind has, nil for none.
 func (op *Operation) usual(status string) *yaml.Node {
-	when := func(is bool, name string) *yaml.Node {
-		if !is {
-			return nil
-		}
-		return ref("responses", name)
+	switch {
+	case status == "304" && op.Noun != "" && op.Method == "GET":
+		told := "The " + op.Noun + " is still in the state that `If-None-Match` names. The answer has no body."
+		return withHeaders(object("description", text(told), "headers", object("ETag", ref("headers", "ETag"))))
+	case status == "400" && op.Repeatable && !op.Body:
+		const told = "The request has an `Idempotency-Key`, and its body could not be read to its end."
+		return described(ref("responses", "BadRequest"), told)
+	case status == "403" && op.Own != "":
+		told := "The key lacks the permission `" + op.Permission + "`, or the id is not one of " + op.Own + "."
+		return described(ref("responses", "Forbidden"), told)
+	case status == "403" && op.Noun != "contact" && op.Parameter != "contactId":
+		return described(ref("responses", "Forbidden"), "The key lacks the permission `"+op.Permission+"`.")
 	}
-	switch status {
-	case "304":
-		if op.Noun == "" || op.Method != "GET" {
-			return nil
+	is := map[string]bool{
+		"": true, "a list": op.List, "repeatable": op.Repeatable, "at a path": op.Parameter != "", "a document": op.Noun != "",
+		"with a body": op.Body,
+	}
+	for _, usual := range rows.Of[struct{ Status, Name, When string }](`
+		400  BadQuery          a list
+		400  BadRequest        repeatable
+		401  Unauthenticated   ""
+		403  Forbidden         ""
+		404  NotFound          at a path
+		405  MethodNotAllowed  ""
+		408  RequestTimeout    repeatable
+		412  NotMatched        a document
+		412  NoTag             ""
+		413  BodyTooLarge      repeatable
+		415  NotJSON           with a body
+		422  PageRefused       a list
+		422  RetryKeyRefused   repeatable
+		422  NotAccepted       ""
+		429  TooManyRequests   ""
+		500  InternalError     ""
+		503  Unavailable       ""
+	`) {
+		if usual.Status == status && is[usual.When] {
+			return ref("responses", usual.Name)
 		}
-		return withHeaders(object("description", text("The "+op.Noun+" is still in the state that `If-None-Match` names. The answer has no body."),
-			"headers", object("ETag", ref("headers", "ETag"))))
-	case "400":
-		if op.Repeatable && !op.Body {
-			return described(ref("responses", "BadRequest"), "The request has an `Idempotency-Key`, and its body could not be read to its end.")
-		}
-		return when(op.List || op.Repeatable, map[bool]string{true: "BadQuery", false: "BadRequest"}[op.List])
-	case "401":
-		return ref("responses", "Unauthenticated")
-	case "403":
-		lacks := "The key lacks the permission `" + op.Permission + "`"
-		switch {
-		case op.Own != "":
-			return described(ref("responses", "Forbidden"), lacks+", or the id is not one of "+op.Own+".")
-		case op.Noun != "contact" && op.Parameter != "contactId":
-			return described(ref("responses", "Forbidden"), lacks+".")
-		}
-		return ref("responses", "Forbidden")
-	case "404":
-		return when(op.Parameter != "", "NotFound")
-	case "405":
-		return ref("responses", "MethodNotAllowed")
-	case "408":
-		return when(op.Repeatable, "RequestTimeout")
-	case "412":
-		return ref("responses", map[bool]string{true: "NotMatched", false: "NoTag"}[op.Noun != ""])
-	case "413":
-		return when(op.Repeatable, "BodyTooLarge")
-	case "415":
-		return when(op.Body, "NotJSON")
-	case "422":
-		if op.List {
-			return ref("responses", "PageRefused")
-		}
-		return ref("responses", map[bool]string{true: "RetryKeyRefused", false: "NotAccepted"}[op.Repeatable])
-	case "429":
-		return ref("responses", "TooManyRequests")
-	case "500":
-		return ref("responses", "InternalError")
-	case "503":
-		return ref("responses", "Unavailable")
 	}
 	return nil
 }

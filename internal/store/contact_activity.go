@@ -34,9 +34,15 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 	if newest {
 		sql = sqlChanges
 	}
-	read := func(c db.Conn, revisions []int64) error {
+	read := func(c db.Conn, w Admit, revisions []int64) error {
+		size := 0
 		return p.Read(c, func(dst []byte, r db.Row) ([]byte, error) {
 			change := ScanChange(r)
+			if size += len(change.Data); size > lightChanges { // a few changes may take longer than thousands of others
+				if err := w(math.MaxInt64); err != nil {
+					return dst, err
+				}
+			}
 			change.Undone = found.undone[change.Revision]
 			return change.Append(dst), nil
 		}, sql, account, revisions)
@@ -53,15 +59,14 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 			if err != nil || len(found.revisions) == 0 {
 				return err
 			}
-			if err = read(c, found.revisions); err == nil && p.Full() {
-				err = w(math.MaxInt64)
-			}
-			return err
+			return read(c, w, found.revisions)
 		})
 	})
 	if err == nil && p.Full() {
 		p.Found = found.ListResult
-		err = p.Rest(ctx, s, account, found.revisions, read)
+		err = p.Rest(ctx, s, account, found.revisions, func(c db.Conn, revisions []int64) error {
+			return read(c, InItsTurn, revisions)
+		})
 	}
 	return p.Dst, found.ListResult, err
 }
@@ -81,6 +86,9 @@ func (s *Store) Timeline(ctx context.Context, account int64, noun history.Noun, 
 	})
 	return changes, result, err
 }
+
+// lightChanges is how long the changes may be, as they are stored, that are read without a turn.
+const lightChanges = 64 << 10
 
 // shortChanges are changes as far as a page of many shows them, newest first. To read much for it takes a turn.
 func shortChanges(c db.Conn, w Admit, account int64, revisions []int64) (changes []Change, err error) {

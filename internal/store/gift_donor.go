@@ -78,19 +78,26 @@ func (s *Store) Donors(ctx context.Context, account int64, f giving.DonorFilter,
 	})
 }
 
-// GivenBy is what all contacts gave whom a filter finds, and the currency in which most of it is.
-func (s *Store) GivenBy(ctx context.Context, account int64, f giving.DonorFilter) (given map[int64]giving.Given, currency string, err error) {
-	given, err = Admitted(ctx, s, account, func(c db.Conn, w Admit) (map[int64]giving.Given, error) {
+// FindDonors finds all contacts who gave, and the currency in which most of the money is.
+func (s *Store) FindDonors(ctx context.Context, account int64, f giving.DonorFilter) (
+	found db.Set, currency string, err error,
+) {
+	found, err = Admitted(ctx, s, account, func(c db.Conn, w Admit) (db.Set, error) {
 		if currency, err = weighDonors(c, w, account, f); err != nil {
-			return nil, err
+			return db.Set{}, err
 		}
-		found, err := donorsOf(c, account, currency, f)
-		if err != nil {
-			return nil, err
-		}
-		return givenOf(c, account, currency, f, IDsOf(account, found.Page(0, found.Count())))
+		return donorsOf(c, account, currency, f)
 	})
-	return given, currency, err
+	return found, currency, err
+}
+
+// GivenOf is what contacts gave in the time of a filter, or to its campaign in a currency.
+func (s *Store) GivenOf(ctx context.Context, account int64, currency string, f giving.DonorFilter, ids []int64) (
+	map[int64]giving.Given, error,
+) {
+	return Lend(ctx, s.Read, func(c db.Conn) (map[int64]giving.Given, error) {
+		return givenOf(c, account, currency, f, ids)
+	})
 }
 
 // weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.

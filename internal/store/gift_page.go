@@ -158,6 +158,7 @@ func (s *Store) CampaignNames(ctx context.Context, account int64, ids []int64) (
 	if len(ids) == 0 {
 		return names, nil
 	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // many gifts have the same one, which may be long
 	all, err := List(ctx, s, scanCampaignName, SQLOwnCampaigns, account, ids)
 	for _, name := range all {
 		names[name.ID] = name

@@ -16,6 +16,7 @@ import (
 
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/table"
 )
 
@@ -100,8 +101,6 @@ func TestBadFiles(t *testing.T) {
 	// What is left of millions of rows must not count because a busy machine collects it late.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	const mega, large = 1 << 20, 6 << 20 // a row may have 4 MiB
-	const save = "Save the table as CSV or .xlsx, and use that file."
-	const noText = "This is not a table: it has bytes that no text has. " + save
 	const damaged = "The workbook is damaged or incomplete. Open it in a spreadsheet program, and save it again as .xlsx."
 	const bomb = "The workbook is much larger unpacked than its size allows. Save the table as CSV, and use that file."
 	const noWorkbook = "This is a zip archive, but not an .xlsx workbook. Unpack it and use the table in it, or save the table as CSV or .xlsx."
@@ -115,31 +114,12 @@ func TestBadFiles(t *testing.T) {
 	}
 	small, wide := string(workbook(t, nil)), strings.TrimSuffix(strings.Repeat("c,", 500), ",")
 	bombSize := int64(120 * mega / table.Scale)
-	for name, c := range map[string]struct {
+	type bad struct {
 		file  pattern
 		want  string // of the file
 		fault string // of its first row that is wrong
-	}{
-		"empty":        {of(""), "The file is empty.", ""},
-		"a mark alone": {of("\ufeff"), "The file is empty.", ""},
-		"blank lines":  {of(" \r\n\n,,\n"), "The file is empty.", ""},
-		"blank UTF-16": {of("\xff\xfe\n\x00"), "The file is empty.", ""},
-		"a program":    {of("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00"), noText, ""},
-		"NUL bytes":    {of("name,city\nA\x00na,Rome\n"), noText, ""},
-		"an image":     {of("\x89PNG\r\n\x1a\n"), "This is an image, not a table. " + save, ""},
-		"a photo":      {of("\xff\xd8\xff\xe0\x00\x10JFIF"), "This is an image, not a table. " + save, ""},
-		"a PDF":        {of("%PDF-1.7\n"), "This is a PDF document, not a table. " + save, ""},
-		"an old workbook, or one with a password": {of("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-			"This is a workbook with a password or in the old .xls format. Open it, remove the password, and save it as .xlsx.", ""},
-		"a web page as .xls": {of("\ufeff\n<html><table><tr><td>name"),
-			"This is a web page or XML, even if its name ends with .xls. Open it in a spreadsheet program, and save it as .xlsx.", ""},
-		"vCards": {of("BEGIN:VCARD\r\nVERSION:3.0"), "This is a vCard file. Export the contacts as CSV instead.", ""},
-		"a compressed file": {of("\x1f\x8b\x08"),
-			"This is a compressed file. Unpack it first, and use the table in it.", ""},
-		"a JSON array": {of("[\n  {\"name\": \"Ana\"}]"),
-			"This is a JSON array. Save it as JSON Lines instead: one object on each line, with no commas between them.", ""},
-		"an object over many lines": {of("{\n  \"name\": \"Ana\"\n}\n"),
-			"No line of the file is a JSON object. Line 1: The line must be one JSON object. Near byte 2 it is not valid JSON.", ""},
+	}
+	all := map[string]bad{
 		"500 columns": {of(wide + "\n" + wide + "\n"), "", ""},
 		"1001 columns": {of(wide + "," + wide + ",c\n"),
 			"The table has more than 1000 columns. Delete those that you do not need.", ""},
@@ -175,7 +155,27 @@ func TestBadFiles(t *testing.T) {
 			damaged, ""},
 		"a bomb of one text": {of(bombOf(t, "xl/sharedStrings.xml", "<sst><si><t>", many("x"), large, 0)),
 			"The workbook has a cell of more than 4 MiB. Shorten it, or delete it.", ""},
-	} {
+	}
+	for _, c := range rows.Of[struct{ Name, File, Want string }](`
+		empty                                    ""                                                            The file is empty.
+		a mark alone                             "\ufeff"                                                      The file is empty.
+		blank lines                              " \r\n\n,,\n"                                                 The file is empty.
+		blank UTF-16                             "\xff\xfe\n\x00"                                              The file is empty.
+		a program                                "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00\x3e\x00"  This is not a table: it has bytes that no text has. Save the table as CSV or .xlsx, and use that file.
+		NUL bytes                                "name,city\nA\x00na,Rome\n"                                   This is not a table: it has bytes that no text has. Save the table as CSV or .xlsx, and use that file.
+		an image                                 "\x89PNG\r\n\x1a\n"                                           This is an image, not a table. Save the table as CSV or .xlsx, and use that file.
+		a photo                                  "\xff\xd8\xff\xe0\x00\x10JFIF"                                This is an image, not a table. Save the table as CSV or .xlsx, and use that file.
+		a PDF                                    "%PDF-1.7\n"                                                  This is a PDF document, not a table. Save the table as CSV or .xlsx, and use that file.
+		an old workbook, or one with a password  "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"                            This is a workbook with a password or in the old .xls format. Open it, remove the password, and save it as .xlsx.
+		a web page as .xls                       "\ufeff\n<html><table><tr><td>name"                           This is a web page or XML, even if its name ends with .xls. Open it in a spreadsheet program, and save it as .xlsx.
+		vCards                                   "BEGIN:VCARD\r\nVERSION:3.0"                                  This is a vCard file. Export the contacts as CSV instead.
+		a compressed file                        "\x1f\x8b\x08"                                                This is a compressed file. Unpack it first, and use the table in it.
+		a JSON array                             "[\n \x20{\"name\": \"Ana\"}]"                                This is a JSON array. Save it as JSON Lines instead: one object on each line, with no commas between them.
+		an object over many lines                "{\n \x20\"name\": \"Ana\"\n}\n"                              No line of the file is a JSON object. Line 1: The line must be one JSON object. Near byte 2 it is not valid JSON.
+	`) {
+		all[c.Name] = bad{of(c.File), c.Want, ""}
+	}
+	for name, c := range all {
 		most, fault, err := heaped(c.file, c.file.size)
 		message := ""
 		var refused *table.FileError

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/table"
 )
 
@@ -49,45 +50,45 @@ func sheetOf(rows string) string { return `<worksheet><sheetData>` + rows + `</s
 
 func TestCellsOfAWorkbook(t *testing.T) {
 	t.Parallel()
-	for cell, want := range map[string]string{
-		`<c t="s"><v>1</v></c>`: "Rich text",
-		`<c t="s"><v>2</v></c>`: "",
-		`<c t="inlineStr"><is><r><t>a</t></r><t> b_x000D_</t></is></c>`: "a b\r",
-		`<c t="str"><f>A1&amp;"x"</f><v>namex</v></c>`:                  "namex",
-		`<c t="str"><f>""</f><v></v></c>`:                               "",
-		`<c t="b"><v>1</v></c>`:                                         "true",
-		`<c t="b"><v>0</v></c>`:                                         "false",
-		`<c><v>42</v></c>`:                                              "42",
-		`<c><v>1.5E+3</v></c>`:                                          "1500",
-		`<c><v>2.1255501E+10</v></c>`:                                   "21255501000",
-		`<c><v>0.30000000000000004</v></c>`:                             "0.3",
-		`<c><v>1E-3</v></c>`:                                            "0.001",
-		`<c><f>1+1</f><v>2</v></c>`:                                     "2",
-		`<c s="1"><v>46053</v></c>`:                                     "2026-01-31",
-		`<c s="1"><v>29250</v></c>`:                                     "1980-01-30",
-		`<c s="1"><v>1</v></c>`:                                         "1900-01-01",
-		`<c s="1"><v>59</v></c>`:                                        "1900-02-28",
-		`<c s="1"><v>61</v></c>`:                                        "1900-03-01",
-		`<c s="2"><v>46053.381</v></c>`:                                 "2026-01-31 09:08:38",
-		`<c s="2"><v>0.5</v></c>`:                                       "12:00:00",
-		`<c s="4"><v>46053</v></c>`:                                     "2026-01-31",
-		`<c s="5"><v>46053</v></c>`:                                     "46053",
-		`<c s="1"><v>-5</v></c>`:                                        "-5",
-		`<c s="3"><v>2134</v></c>`:                                      "02134",
-		`<c s="3"><v>123456</v></c>`:                                    "123456",
-		`<c s="6"><v>21100001</v></c>`:                                  "02110-0001",
-		`<c s="6"><v>2134.5</v></c>`:                                    "2134.5",
-		`<c s="1"><v>NaN</v></c>`:                                       "NaN",
-		`<c s="99"><v>7</v></c>`:                                        "7",
-		`<c t="d"><v>2026-01-31</v></c>`:                                "2026-01-31",
-		`<c s="1"/>`:                                                    "",
-		`<c t="e"><v>#N/A</v></c>`:                                      "! Cell B2 has the error #N/A instead of a value. Fix it or delete it.",
-		`<c><f>NOW()</f></c>`:                                           "! Cell B2 has a formula without a result. Open the workbook in a spreadsheet program, and save it again.",
-		`<c t="s"><v>9</v></c>`:                                         "! Cell B2 refers to a text that the workbook does not have. Open it in a spreadsheet program, and save it again.",
-	} {
-		rows := `<row r="1"><c r="A1" t="str"><v>a</v></c><c r="B1" t="str"><v>b</v></c></row>` +
+	for cell, want := range rows.Pairs(`
+		<c t="s"><v>1</v></c>                                         Rich text
+		<c t="s"><v>2</v></c>                                         ""
+		<c t="inlineStr"><is><r><t>a</t></r><t> b_x000D_</t></is></c>  "a b\r"
+		<c t="str"><f>A1&amp;"x"</f><v>namex</v></c>                  namex
+		<c t="str"><f>""</f><v></v></c>                               ""
+		<c t="b"><v>1</v></c>                                         true
+		<c t="b"><v>0</v></c>                                         false
+		<c><v>42</v></c>                                              42
+		<c><v>1.5E+3</v></c>                                          1500
+		<c><v>2.1255501E+10</v></c>                                   21255501000
+		<c><v>0.30000000000000004</v></c>                             0.3
+		<c><v>1E-3</v></c>                                            0.001
+		<c><f>1+1</f><v>2</v></c>                                     2
+		<c s="1"><v>46053</v></c>                                     2026-01-31
+		<c s="1"><v>29250</v></c>                                     1980-01-30
+		<c s="1"><v>1</v></c>                                         1900-01-01
+		<c s="1"><v>59</v></c>                                        1900-02-28
+		<c s="1"><v>61</v></c>                                        1900-03-01
+		<c s="2"><v>46053.381</v></c>                                 2026-01-31 09:08:38
+		<c s="2"><v>0.5</v></c>                                       12:00:00
+		<c s="4"><v>46053</v></c>                                     2026-01-31
+		<c s="5"><v>46053</v></c>                                     46053
+		<c s="1"><v>-5</v></c>                                        -5
+		<c s="3"><v>2134</v></c>                                      02134
+		<c s="3"><v>123456</v></c>                                    123456
+		<c s="6"><v>21100001</v></c>                                  02110-0001
+		<c s="6"><v>2134.5</v></c>                                    2134.5
+		<c s="1"><v>NaN</v></c>                                       NaN
+		<c s="99"><v>7</v></c>                                        7
+		<c t="d"><v>2026-01-31</v></c>                                2026-01-31
+		<c s="1"/>                                                    ""
+		<c t="e"><v>#N/A</v></c>                                      ! Cell B2 has the error #N/A instead of a value. Fix it or delete it.
+		<c><f>NOW()</f></c>                                           ! Cell B2 has a formula without a result. Open the workbook in a spreadsheet program, and save it again.
+		<c t="s"><v>9</v></c>                                         ! Cell B2 refers to a text that the workbook does not have. Open it in a spreadsheet program, and save it again.
+	`) {
+		sheet := `<row r="1"><c r="A1" t="str"><v>a</v></c><c r="B1" t="str"><v>b</v></c></row>` +
 			`<row r="2"><c r="A2"><v>1</v></c>` + strings.Replace(cell, "<c", `<c r="B2"`, 1) + `</row><row r="3"><c r="A3"><v>1</v></c></row>`
-		_, got, err := read(string(workbook(t, map[string]string{"xl/worksheets/sheet1.xml": sheetOf(rows)})))
+		_, got, err := read(string(workbook(t, map[string]string{"xl/worksheets/sheet1.xml": sheetOf(sheet)})))
 		line := "2 1|" + want
 		if strings.HasPrefix(want, "!") {
 			line = "2" + want
@@ -186,28 +187,29 @@ func TestTimesOfAWorkbook(t *testing.T) {
 	t.Parallel()
 	const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[h]:mm"/><numFmt numFmtId="171" formatCode="[$-409]h:mm"/><numFmt numFmtId="172" formatCode="[Red]d.m.yyyy"/></numFmts>` +
 		`<cellXfs><xf numFmtId="14"/><xf numFmtId="20"/><xf numFmtId="22"/><xf numFmtId="46"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/></cellXfs></styleSheet>`
-	for cell, want := range map[string][2]string{ // in a workbook that counts from 1900, and in one from 1904
-		`<c s="1"><v>0.5</v></c>`:                {"12:00:00", "12:00:00"},
-		`<c s="1"><v>0</v></c>`:                  {"00:00:00", "00:00:00"},
-		`<c s="2"><v>0.25</v></c>`:               {"06:00:00", "06:00:00"},
-		`<c s="5"><v>0.75</v></c>`:               {"18:00:00", "18:00:00"},
-		`<c s="1"><v>44591.5</v></c>`:            {"2022-01-30 12:00:00", "2026-01-31 12:00:00"},
-		`<c s="3"><v>1.25</v></c>`:               {"30:00:00", "30:00:00"},
-		`<c s="4"><v>4.1666666666666666</v></c>`: {"100:00:00", "100:00:00"},
-		`<c s="4"><v>0.5</v></c>`:                {"12:00:00", "12:00:00"},
-		`<c s="4"><v>2</v></c>`:                  {"48:00:00", "48:00:00"},
-		`<c s="0"><v>44591</v></c>`:              {"2022-01-30", "2026-01-31"},
-		`<c s="6"><v>44591</v></c>`:              {"2022-01-30", "2026-01-31"},
-		`<c s="0"><v>2958465</v></c>`:            {"9999-12-31", "2958465"},
-	} {
-		for i, first := range []string{"0", "1"} {
+	// In a workbook that counts from 1900, and in one from 1904.
+	for _, c := range rows.Of[struct{ Cell, From1900, From1904 string }](`
+		<c s="1"><v>0.5</v></c>                 12:00:00             12:00:00
+		<c s="1"><v>0</v></c>                   00:00:00             00:00:00
+		<c s="2"><v>0.25</v></c>                06:00:00             06:00:00
+		<c s="5"><v>0.75</v></c>                18:00:00             18:00:00
+		<c s="1"><v>44591.5</v></c>             2022-01-30 12:00:00  2026-01-31 12:00:00
+		<c s="3"><v>1.25</v></c>                30:00:00             30:00:00
+		<c s="4"><v>4.1666666666666666</v></c>  100:00:00            100:00:00
+		<c s="4"><v>0.5</v></c>                 12:00:00             12:00:00
+		<c s="4"><v>2</v></c>                   48:00:00             48:00:00
+		<c s="0"><v>44591</v></c>               2022-01-30           2026-01-31
+		<c s="6"><v>44591</v></c>               2022-01-30           2026-01-31
+		<c s="0"><v>2958465</v></c>             9999-12-31           2958465
+	`) {
+		for first, want := range map[string]string{"0": c.From1900, "1": c.From1904} {
 			file := workbook(t, map[string]string{
 				"xl/styles.xml":            styles,
 				"xl/workbook.xml":          `<workbook xmlns:r="r"><workbookPr date1904="` + first + `"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
-				"xl/worksheets/sheet1.xml": sheetOf(`<row><c t="str"><v>a</v></c></row><row>` + cell + `</row>`),
+				"xl/worksheets/sheet1.xml": sheetOf(`<row><c t="str"><v>a</v></c></row><row>` + c.Cell + `</row>`),
 			})
-			if _, got, err := read(string(file)); err != nil || len(got) != 1 || got[0] != "2 "+want[i] {
-				t.Errorf("%s, date1904=%s: %q, %v, want %q", cell, first, got, err, want[i])
+			if _, got, err := read(string(file)); err != nil || len(got) != 1 || got[0] != "2 "+want {
+				t.Errorf("%s, date1904=%s: %q, %v, want %q", c.Cell, first, got, err, want)
 			}
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"donorbook/internal/rig/rows"
 )
 
 func echo(limit int64) HandlerFunc {
@@ -162,28 +164,26 @@ func TestLargeBodiesOfStrangersAreLimited(t *testing.T) {
 }
 
 func TestRequireJSON(t *testing.T) {
-	for value, ok := range map[string]bool{
-		"":                                      true,
-		"application/json":                      true,
-		"Application/JSON":                      true,
-		"application/json; charset=utf-8":       true,
-		"application/json;charset=\"UTF-8\"":    true,
-		"application/vnd.api+json":              true,
-		"application/json; charset=iso-8859-1":  false,
-		"application/x-www-form-urlencoded":     false,
-		"text/json":                             false,
-		"text/plain":                            false,
-		"application/jsonp":                     false,
-		"multipart/form-data; boundary=x":       false,
-		"application/json; charset=utf-8; char": false,
-	} {
+	for value, ok := range rows.Pairs(`
+		""                                     true
+		application/json                       true
+		Application/JSON                       true
+		application/json; charset=utf-8        true
+		application/json;charset="UTF-8"       true
+		application/vnd.api+json               true
+		application/json; charset=iso-8859-1   false
+		application/x-www-form-urlencoded      false
+		text/json                              false
+		text/plain                             false
+		application/jsonp                      false
+		multipart/form-data; boundary=x        false
+		application/json; charset=utf-8; char  false
+	`) {
 		r := httptest.NewRequest("POST", "/", nil)
 		if value != "" {
 			r.Header.Set("Content-Type", value)
 		}
-		if err := RequireJSON(r); (err == nil) != ok {
-			t.Errorf("%q: %v", value, err)
-		}
+		equal(t, fmt.Sprint(RequireJSON(r) == nil), ok, "%q", value)
 	}
 }
 

@@ -70,11 +70,19 @@ func formFrom(address netip.Addr, thing int, solved bool) Start {
 		Solved: func(int) bool { return solved }}
 }
 
+// asked is what someone is asked for who sends a form.
+func asked(b *Brakes, form Start) Ask {
+	ask, _, _ := b.Begin(form, brakesNow)
+	return ask
+}
+
+// at is an address of 192.0.2.0/24.
+func at(n int) netip.Addr { return netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}) }
+
 // asks counts what so many forms are asked for.
 func asks(b *Brakes, n int, form func(i int) Start) (all [4]int) {
 	for i := range n {
-		ask, _, _ := b.Begin(form(i), brakesNow)
-		all[ask]++
+		all[asked(b, form(i))]++
 	}
 	return all
 }
@@ -89,7 +97,7 @@ func oneOf(network, n int) netip.Addr {
 
 func TestBrakesCountByAddress(t *testing.T) {
 	b, n := NewBrakes(), 0
-	asked := func(address string, solved bool, now time.Time, tries int) (all [4]int) {
+	tried := func(address string, solved bool, now time.Time, tries int) (all [4]int) {
 		for range tries {
 			n++
 			ask, _, _ := b.Begin(formFrom(netip.MustParseAddr(address), n, solved), now)
@@ -97,20 +105,20 @@ func TestBrakesCountByAddress(t *testing.T) {
 		}
 		return all
 	}
-	equal(t, asked("192.0.2.1", true, brakesNow, 50), [4]int{AskNothing: 5, AskLink: 5, AskWait: 40},
+	equal(t, tried("192.0.2.1", true, brakesNow, 50), [4]int{AskNothing: 5, AskLink: 5, AskWait: 40},
 		"an address with solved puzzles")
 	total := 5
 	for i := 1; i < 100; i++ {
-		total += asked("192.0.2.1", true, brakesNow.Add(time.Duration(i)*11*time.Minute), 10)[AskNothing]
+		total += tried("192.0.2.1", true, brakesNow.Add(time.Duration(i)*11*time.Minute), 10)[AskNothing]
 	}
 	equal(t, total, 20, "an address began")
-	equal(t, asked("192.0.2.2", false, brakesNow, 50), [4]int{AskNothing: 2, AskLink: 5, AskWait: 43},
+	equal(t, tried("192.0.2.2", false, brakesNow, 50), [4]int{AskNothing: 2, AskLink: 5, AskWait: 43},
 		"an address without puzzles")
-	equal(t, asked("192.0.2.2", true, brakesNow, 5)[AskNothing], 5,
+	equal(t, tried("192.0.2.2", true, brakesNow, 5)[AskNothing], 5,
 		"what came without a puzzle took the share of who solves one")
-	one, two := asked("2001:db8::1", true, brakesNow, 3), asked("2001:db8::ffff:2", true, brakesNow, 50)
+	one, two := tried("2001:db8::1", true, brakesNow, 3), tried("2001:db8::ffff:2", true, brakesNow, 50)
 	equal(t, one[AskNothing]+two[AskNothing], 5, "a network began %d and %d", one, two)
-	equal(t, asked("192.0.2.3", true, brakesNow, 1)[AskNothing], 1, "someone else is asked for more")
+	equal(t, tried("192.0.2.3", true, brakesNow, 1)[AskNothing], 1, "someone else is asked for more")
 }
 
 // The three attacks on the form, as they were seen: whatever strangers send without a proof, everybody who solves the puzzle gives.
@@ -118,8 +126,7 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 	t.Run("a /48 sends 50,010 forms", func(t *testing.T) {
 		b := NewBrakes()
 		if got := asks(b, 50_010, func(i int) Start {
-			return formFrom(oneOf(0, i), i,
-				false)
+			return formFrom(oneOf(0, i), i, false)
 		}); got[AskNothing] > crowdOfPage {
 			t.Errorf("without a puzzle: %v", got)
 		}
@@ -133,10 +140,9 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 				begun++
 			}
 			if i%100 == 99 {
-				ask, _, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i / 100)}), 10_000+i, true), now)
-				if real++; ask != AskNothing {
-					t.Errorf("visitor %d, who has solved the puzzle, is asked for %d", real, ask)
-				}
+				ask, _, _ := b.Begin(formFrom(at(i/100), 10_000+i, true), now)
+				real++
+				equal(t, ask, AskNothing, "visitor %d, who has solved the puzzle, is asked", real)
 			}
 		}
 		if real != 24 || begun > 3*crowdOfPage {
@@ -146,8 +152,7 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 	t.Run("everything comes with a puzzle", func(t *testing.T) {
 		b := NewBrakes()
 		if got := asks(b, 50_010, func(i int) Start {
-			return formFrom(oneOf(0, i), i,
-				true)
+			return formFrom(oneOf(0, i), i, true)
 		}); got[AskNothing] > 16*startsOfAddress {
 			t.Errorf("a /48 with puzzles: %v", got)
 		}
@@ -159,11 +164,9 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 			b.Declined(1, brakesNow)
 		}
 		wantAllGive(t, b, brakesNow)
-		card := formFrom(netip.MustParseAddr("198.51.100.7"), 1, true)
+		card := formFrom(at(7), 1, true)
 		card.Card = true
-		if ask, _, _ := b.Begin(card, brakesNow); ask != AskLink {
-			t.Errorf("who pays by card is asked for %d", ask)
-		}
+		equal(t, asked(b, card), AskLink, "who pays by card is asked")
 		linked, unknown := card, card
 		linked.Linked, unknown.Recipient = true, ""
 		for name, other := range map[string]Start{"with the link": linked, "where no email can be sent": unknown} {
@@ -178,9 +181,8 @@ func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 func wantAllGive(t *testing.T, b *Brakes, now time.Time) {
 	t.Helper()
 	for i := range 200 {
-		if ask, _, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), 100_000+i, true), now); ask != AskNothing {
-			t.Fatalf("giver %d, who has solved the puzzle, is asked for %d", i, ask)
-		}
+		ask, _, _ := b.Begin(formFrom(at(i), 100_000+i, true), now)
+		equal(t, ask, AskNothing, "giver %d, who has solved the puzzle, is asked", i)
 	}
 }
 
@@ -195,16 +197,14 @@ func TestACrowdHasHarderPuzzlesAndAFormAFewUses(t *testing.T) {
 	if b.Zeros(1, 1, brakesNow) != hardPuzzle || b.Zeros(8, 1, brakesNow) != usualPuzzle {
 		t.Error("the puzzle is no harder in a crowd, or on another page")
 	}
-	easy := formFrom(netip.MustParseAddr("192.0.2.1"), 1_000, true)
+	easy := formFrom(at(1), 1_000, true)
 	easy.Solved = func(zeros int) bool { return zeros == usualPuzzle }
-	if ask, _, _ := b.Begin(easy, brakesNow); ask != AskPuzzle {
-		t.Errorf("who has solved the puzzle from before the crowd is asked for %d", ask)
-	}
+	equal(t, asked(b, easy), AskPuzzle, "who has solved the puzzle from before the crowd is asked")
 	easy.Solved = func(int) bool { return true }
 	if ask, proven, _ := b.Begin(easy, brakesNow); ask != AskNothing || !proven {
 		t.Errorf("and then for %d", ask)
 	}
-	got := asks(b, 50, func(i int) Start { return formFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), 2_000, true) })
+	got := asks(b, 50, func(i int) Start { return formFrom(at(i), 2_000, true) })
 	equal(t, got[AskNothing], startsOfThing, "one form: %v", got)
 }
 
@@ -237,15 +237,11 @@ func TestLinksAreLeftForWhoSolvesThePuzzle(t *testing.T) {
 	for i := range 3 * linksOfOrganization {
 		b.Begin(formFrom(oneOf(i%20, i), i, false), brakesNow)
 	}
-	if ask, _, _ := b.Begin(formFrom(netip.MustParseAddr("192.0.2.1"), 10_000, false), brakesNow); ask != AskWait {
-		t.Fatalf("the links are not used up: without a puzzle, one is asked for %d", ask)
-	}
+	equal(t, asked(b, formFrom(at(1), 10_000, false)), AskWait, "the links are used up: without a puzzle, one is asked")
 	for i := range 200 {
-		card := formFrom(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), 20_000+i, true)
+		card := formFrom(at(i), 20_000+i, true)
 		card.Card = true
-		if ask, _, _ := b.Begin(card, brakesNow); ask != AskLink {
-			t.Fatalf("giver %d, who has solved the puzzle, is asked for %d", i, ask)
-		}
+		equal(t, asked(b, card), AskLink, "giver %d, who has solved the puzzle, is asked", i)
 	}
 }
 
@@ -263,10 +259,7 @@ func TestLinksAreBounded(t *testing.T) {
 	}
 	b.Crowd(1, brakesNow)
 	equal(t, asks(b, 50_010, func(i int) Start {
-		return formFrom(oneOf(0, i), i,
-			false)
+		return formFrom(oneOf(0, i), i, false)
 	})[AskLink], 16*linksOfAddress, "a /48 had links sent")
-	if ask, _, _ := b.Begin(formFrom(oneOf(1, 1), 60_000, false), brakesNow); ask != AskLink {
-		t.Errorf("and someone else is asked for %d", ask)
-	}
+	equal(t, asked(b, formFrom(oneOf(1, 1), 60_000, false)), AskLink, "and someone else is asked")
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/web/certs"
 )
 
@@ -27,25 +28,32 @@ func scrape(t *testing.T, m *Metrics) string {
 func TestMetrics(t *testing.T) {
 	m := NewMetrics("1.2.3")
 	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(contactsMux().Serve)
-	for _, call := range [][2]string{
-		{"GET", "/v1/contacts/1"}, {"GET", "/v1/contacts/2"}, {"HEAD", "/v1/contacts/2"}, {"DELETE", "/v1/contacts/2"},
-		{"GET", "/wp-login.php"}, {"GET", "/.env"}, {"BREW", "/v1/contacts"}, {"SPILL", "/x"},
-	} {
-		try(handler, httptest.NewRequest(call[0], call[1], nil))
+	for method, path := range rows.Pairs(`
+		GET     /v1/contacts/1
+		GET     /v1/contacts/2
+		HEAD    /v1/contacts/2
+		DELETE  /v1/contacts/2
+		GET     /wp-login.php
+		GET     /.env
+		BREW    /v1/contacts
+		SPILL   /x
+	`) {
+		try(handler, httptest.NewRequest(method, path, nil))
 	}
 	text := scrape(t, m)
-	for _, want := range []string{
-		`donorbook_http_requests_total{method="GET",route="/v1/contacts/{id}",status="200"} 2`,
-		`donorbook_http_requests_total{method="HEAD",route="/v1/contacts/{id}",status="200"} 1`,
-		`donorbook_http_requests_total{method="GET",route="none",status="404"} 2`,
-		`donorbook_http_requests_total{method="DELETE",route="none",status="405"} 1`,
-		`donorbook_http_requests_total{method="other",route="none",status="405"} 1`,
-		`donorbook_http_requests_total{method="other",route="none",status="404"} 1`,
-		`donorbook_http_request_duration_seconds_count{method="GET",route="/v1/contacts/{id}"} 2`,
-		`donorbook_http_requests_in_flight 0`,
-		`donorbook_build_info{version="1.2.3"} 1`,
-		`go_goroutines `, `process_cpu_seconds_total `,
-	} {
+	for _, want := range rows.All(`
+		donorbook_http_requests_total{method="GET",route="/v1/contacts/{id}",status="200"} 2
+		donorbook_http_requests_total{method="HEAD",route="/v1/contacts/{id}",status="200"} 1
+		donorbook_http_requests_total{method="GET",route="none",status="404"} 2
+		donorbook_http_requests_total{method="DELETE",route="none",status="405"} 1
+		donorbook_http_requests_total{method="other",route="none",status="405"} 1
+		donorbook_http_requests_total{method="other",route="none",status="404"} 1
+		donorbook_http_request_duration_seconds_count{method="GET",route="/v1/contacts/{id}"} 2
+		donorbook_http_requests_in_flight 0
+		donorbook_build_info{version="1.2.3"} 1
+		"go_goroutines "
+		"process_cpu_seconds_total "
+	`) {
 		contains(t, text, want, "no line")
 	}
 	for _, noise := range []string{"wp-login", ".env", "BREW", "SPILL"} {

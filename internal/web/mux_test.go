@@ -1,15 +1,19 @@
 package web
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
+
+	"donorbook/internal/rig/rows"
 )
 
 func contactsMux() *Mux {
 	answer := func(w http.ResponseWriter, r *http.Request) error {
-		return WriteJSON(w, http.StatusOK, []byte(`"`+r.Pattern+" "+r.PathValue("id")+`"`))
+		return WriteJSON(w, http.StatusOK, []byte(r.Pattern+"_"+r.PathValue("id")))
 	}
 	mux := NewMux()
 	mux.Handle("GET /v1/contacts", answer)
@@ -24,47 +28,43 @@ func TestMuxAnswersInJSON(t *testing.T) {
 	outer := NewMux()
 	outer.Handle("/v1/{rest...}", inner.Serve)
 	outer.Handle("/static/{file...}", answerOK)
-	const (
-		none  = `{"message":"Not found."}`
-		wrong = `{"message":"This method is not allowed here."}`
-	)
-	for _, test := range []struct {
-		method, path string
-		status       int
-		body, allow  string
-	}{
-		{"GET", "/v1/contacts", 200, `"GET /v1/contacts "`, ""},
-		{"GET", "/v1/contacts?page=2", 200, `"GET /v1/contacts "`, ""},
-		{"GET", "/v1/contacts/7", 200, `"GET /v1/contacts/{id} 7"`, ""},
-		{"PATCH", "/v1/contacts/7", 200, `"PATCH /v1/contacts/{id} 7"`, ""},
-		{"DELETE", "/v1/contacts/7", 405, wrong, "GET, HEAD, PATCH"},
-		{"OPTIONS", "/v1/contacts", 405, wrong, "GET, HEAD, POST"},
-		{"BREW", "/v1/contacts", 405, wrong, "GET, HEAD, POST"},
-		{"GET", "/v1/contacts/", 404, none, ""},
-		{"GET", "/v1/contacts/7/", 404, none, ""},
-		{"GET", "//v1/contacts", 404, none, ""},
-		{"GET", "/v1//contacts", 404, none, ""},
-		{"GET", "/v1/../v1/contacts", 404, none, ""},
-		{"GET", "/v1/./contacts", 404, none, ""},
-		{"POST", "/v1/../v1/contacts", 404, none, ""},
-		{"GET", "/v1", 404, none, ""},
-		{"GET", "/V1/contacts", 404, none, ""},
-		{"GET", "/static", 404, none, ""},
-		{"GET", "/", 404, none, ""},
-		{"CONNECT", "/static", 404, none, ""},
-	} {
-		r := httptest.NewRequest(test.method, "http://localhost/", nil)
-		u := must(url.Parse("http://localhost" + test.path))(t)
+	bodies := map[string]string{"none": `{"message":"Not found."}`, "wrong": `{"message":"This method is not allowed here."}`}
+	for _, test := range rows.Of[struct {
+		Method, Path string
+		Status       int
+		Body, Allow  string
+	}](`
+		GET      /v1/contacts            200  GET /v1/contacts_         ""
+		GET      /v1/contacts?page=2     200  GET /v1/contacts_         ""
+		GET      /v1/contacts/7          200  GET /v1/contacts/{id}_7   ""
+		PATCH    /v1/contacts/7          200  PATCH /v1/contacts/{id}_7  ""
+		DELETE   /v1/contacts/7          405  wrong                     GET, HEAD, PATCH
+		OPTIONS  /v1/contacts            405  wrong                     GET, HEAD, POST
+		BREW     /v1/contacts            405  wrong                     GET, HEAD, POST
+		GET      /v1/contacts/           404  none                      ""
+		GET      /v1/contacts/7/         404  none                      ""
+		GET      //v1/contacts           404  none                      ""
+		GET      /v1//contacts           404  none                      ""
+		GET      /v1/../v1/contacts      404  none                      ""
+		GET      /v1/./contacts          404  none                      ""
+		POST     /v1/../v1/contacts      404  none                      ""
+		GET      /v1                     404  none                      ""
+		GET      /V1/contacts            404  none                      ""
+		GET      /static                 404  none                      ""
+		GET      /                       404  none                      ""
+		CONNECT  /static                 404  none                      ""
+	`) {
+		r := httptest.NewRequest(test.Method, "http://localhost/", nil)
+		u := must(url.Parse("http://localhost" + test.Path))(t)
 		r.URL = &url.URL{Path: u.Path, RawQuery: u.RawQuery}
 		rec := try(quietPlumbing().Wrap(outer.Serve), r)
-		if rec.Code != test.status || rec.Body.String() != test.body || rec.Header().Get("Allow") != test.allow {
-			t.Errorf("%s %s: %d %s Allow %q", test.method, test.path, rec.Code, rec.Body, rec.Header().Get("Allow"))
-		}
+		equal(t, fmt.Sprint(rec.Code, " ", rec.Body, " ", rec.Header().Get("Allow")),
+			fmt.Sprint(test.Status, " ", cmp.Or(bodies[test.Body], test.Body), " ", test.Allow), "%s %s", test.Method, test.Path)
 		if rec.Header().Get("Content-Type") != "application/json" || rec.Header().Get("Location") != "" {
-			t.Errorf("%s %s: headers %v", test.method, test.path, rec.Header())
+			t.Errorf("%s %s: headers %v", test.Method, test.Path, rec.Header())
 		}
 		if rec.Code >= 400 && r.Pattern != "" {
-			t.Errorf("%s %s: pattern %q is left for the log", test.method, test.path, r.Pattern)
+			t.Errorf("%s %s: pattern %q is left for the log", test.Method, test.Path, r.Pattern)
 		}
 	}
 }

@@ -2,10 +2,13 @@ package web
 
 import (
 	"crypto/tls"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"donorbook/internal/rig/rows"
 )
 
 func requestFrom(peer string, header ...string) *http.Request {
@@ -22,81 +25,83 @@ func mustProxies(t *testing.T, trusted []string, baseURL string) *Proxies {
 	return must(NewProxies(trusted, baseURL))(t)
 }
 
+// requestTo is a request to a host, with headers that have a bar between them.
+func requestTo(host, peer, headers string) *http.Request {
+	r := requestFrom(peer)
+	r.Host = host
+	for header := range strings.SplitSeq(headers, " | ") {
+		if name, value, found := strings.Cut(header, ": "); found {
+			r.Header.Add(name, value)
+		}
+	}
+	return r
+}
+
 func TestClientAddress(t *testing.T) {
-	wide := mustProxies(t, []string{"10.0.0.0/8", "127.0.0.1", "fd00::/8"}, "")
-	none := mustProxies(t, []string{"none"}, "")
-	for _, test := range []struct {
-		name    string
-		proxies *Proxies
-		r       *http.Request
-		want    string
-	}{
-		{"direct", wide, requestFrom("203.0.113.9:1"), "203.0.113.9"},
-		{"direct, spoofed", wide, requestFrom("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), "203.0.113.9"},
-		{"one proxy", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
-		{"client's own entry is not believed", wide,
-			requestFrom("10.1.1.1:1", "X-Forwarded-For", "127.0.0.1, 198.51.100.7"), "198.51.100.7"},
-		{"two proxies", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "1.1.1.1, 198.51.100.7,10.2.2.2"), "198.51.100.7"},
-		{"two lines", wide,
-			requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7", "X-Forwarded-For", "10.2.2.2"), "198.51.100.7"},
-		{"with port", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "198.51.100.7:4711"), "198.51.100.7"},
-		{"IPv6", wide, requestFrom("[fd00::1]:1", "X-Forwarded-For", "[2001:db8::7]:4711"), "2001:db8::7"},
-		{"mapped", wide, requestFrom("[::ffff:10.1.1.1]:1", "X-Forwarded-For", "::ffff:198.51.100.7"), "198.51.100.7"},
-		{"all trusted", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "10.3.3.3, 10.2.2.2"), "10.3.3.3"},
-		{"garbage", wide, requestFrom("10.1.1.1:1", "X-Forwarded-For", "unknown"), "invalid IP"},
-		{"nobody trusted", none, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "127.0.0.1"},
-		{"default", nil, requestFrom("127.0.0.1:1", "X-Forwarded-For", "198.51.100.7"), "198.51.100.7"},
-	} {
-		equal(t, test.proxies.Client(test.r).String(), test.want, "%s", test.name)
+	proxies := map[string]*Proxies{
+		"wide": mustProxies(t, []string{"10.0.0.0/8", "127.0.0.1", "fd00::/8"}, ""), "none": mustProxies(t, []string{"none"}, ""),
+	}
+	for _, test := range rows.Of[struct{ Name, Trusted, Peer, Headers, Want string }](`
+		direct                  wide     203.0.113.9:1        ""                                                         203.0.113.9
+		direct, spoofed         wide     203.0.113.9:1        X-Forwarded-For: 127.0.0.1                                 203.0.113.9
+		one proxy               wide     10.1.1.1:1           X-Forwarded-For: 198.51.100.7                              198.51.100.7
+		client's own entry      wide     10.1.1.1:1           X-Forwarded-For: 127.0.0.1, 198.51.100.7                   198.51.100.7
+		two proxies             wide     10.1.1.1:1           X-Forwarded-For: 1.1.1.1, 198.51.100.7,10.2.2.2            198.51.100.7
+		two lines               wide     10.1.1.1:1           X-Forwarded-For: 198.51.100.7 | X-Forwarded-For: 10.2.2.2  198.51.100.7
+		with port               wide     10.1.1.1:1           X-Forwarded-For: 198.51.100.7:4711                         198.51.100.7
+		IPv6                    wide     [fd00::1]:1          X-Forwarded-For: [2001:db8::7]:4711                        2001:db8::7
+		mapped                  wide     [::ffff:10.1.1.1]:1  X-Forwarded-For: ::ffff:198.51.100.7                       198.51.100.7
+		all trusted             wide     10.1.1.1:1           X-Forwarded-For: 10.3.3.3, 10.2.2.2                        10.3.3.3
+		garbage                 wide     10.1.1.1:1           X-Forwarded-For: unknown                                   invalid IP
+		nobody trusted          none     127.0.0.1:1          X-Forwarded-For: 198.51.100.7                              127.0.0.1
+		default                 default  127.0.0.1:1          X-Forwarded-For: 198.51.100.7                              198.51.100.7
+	`) {
+		client := proxies[test.Trusted].Client(requestTo("donors.example.org", test.Peer, test.Headers))
+		equal(t, client.String(), test.Want, "%s", test.Name)
 	}
 }
 
 func TestPlainHTTPIsRefused(t *testing.T) {
 	handler := (&Plumbing{
 		Log: discard(), Proxies: mustProxies(t, []string{"127.0.0.0/8", "::1", "10.0.0.1"}, ""), RequireHTTPS: true,
-	}).Wrap(func(w http.ResponseWriter, r *http.Request) error {
-		return WriteJSON(w, http.StatusOK, []byte(`{"secret":true}`))
-	})
-	for _, test := range []struct {
-		name string
-		r    *http.Request
-		ok   bool
-	}{
-		{"this machine", requestTo("localhost:8443", "127.0.0.1:1"), true},
-		{"this machine, IPv6", requestTo("[::1]:8443", "[::1]:1"), true},
-		{"this machine, another name", requestTo("app.localhost", "127.0.0.1:1"), true},
-		{"this machine, its address", requestTo("127.0.0.1", "127.0.0.2:1"), true},
-		{"this machine, without a name", requestTo("", "127.0.0.1:1"), false},
-		{"proxy on this machine that says nothing", requestFrom("127.0.0.1:1"), false},
-		{"proxy on this machine that says nothing, IPv6", requestFrom("[::1]:1"), false},
-		{"proxy on this machine that hides the name", requestTo("127.0.0.1:8080", "127.0.0.1:1", "X-Forwarded-Host", "donors.example.org"), false},
-		{"proxy on this machine, port alone", requestTo("localhost", "127.0.0.1:1", "X-Forwarded-Port", "80"), false},
-		{"proxy on this machine, other name", requestTo("localhost", "[::1]:1", "X-Client-Ip", "8.8.8.8"), false},
-		{"tunnel to this machine", requestTo("localhost", "127.0.0.1:1", "Cf-Connecting-Ip", "203.0.113.9"), false},
-		{"network in front", requestTo("localhost", "127.0.0.1:1", "True-Client-Ip", "203.0.113.9"), false},
-		{"proxy on this machine, old header", requestTo("localhost", "127.0.0.1:1", "X-Forwarded", "for=8.8.8.8"), false},
-		{"proxy on this machine that passes on what a client wrote", requestTo("localhost", "127.0.0.1:1", "X-Forwarded-For", "127.0.0.1"), false},
-		{"outside, to a name of this machine", requestTo("localhost", "203.0.113.9:1"), false},
-		{"outside", requestFrom("203.0.113.9:1"), false},
-		{"outside, spoofed scheme", requestFrom("203.0.113.9:1", "X-Forwarded-Proto", "https"), false},
-		{"outside, spoofed address", requestFrom("203.0.113.9:1", "X-Forwarded-For", "127.0.0.1"), false},
-		{"proxy on this machine, https", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https", "X-Forwarded-For", "203.0.113.9"), true},
-		{"proxy on this machine, http", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "203.0.113.9"), false},
-		{"proxy on this machine, spoofed client", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1, 203.0.113.9"), false},
-		{"proxy on this machine, client unnamed", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http"), false},
-		{"proxy on this machine, other header", requestFrom("127.0.0.1:1", "Forwarded", "for=203.0.113.9;proto=http"), false},
-		{"proxy on this machine, client not an address", requestFrom("127.0.0.1:1", "X-Forwarded-For", "unknown"), false},
-		{"proxy on this machine for this machine", requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "http", "X-Forwarded-For", "127.0.0.1"), false},
-		{"proxy elsewhere, https", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "HTTPS"), true},
-		{"proxy elsewhere, http", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "http"), false},
-		{"proxy elsewhere, half way", requestFrom("10.0.0.1:1", "X-Forwarded-Proto", "https,http"), false},
-		{"no proxy of ours", requestFrom("10.0.0.2:1", "X-Forwarded-Proto", "https"), false},
-	} {
-		rec := try(handler, test.r)
-		equal(t, (rec.Code == 200), test.ok, "%s: %d %s", test.name, rec.Code, rec.Body)
-		if rec.Code != 200 && (rec.Code != 400 || rec.Body.String() != `{"message":"This service only answers over HTTPS."}`) {
-			t.Errorf("%s: %d %s", test.name, rec.Code, rec.Body)
-		}
+	}).Wrap(answerOK)
+	for _, test := range rows.Of[struct {
+		OK                        bool
+		Name, Host, Peer, Headers string
+	}](`
+		true   this machine                      localhost:8443      127.0.0.1:1    ""
+		true   this machine, IPv6                [::1]:8443          [::1]:1        ""
+		true   this machine, another name        app.localhost       127.0.0.1:1    ""
+		true   this machine, its address         127.0.0.1           127.0.0.2:1    ""
+		false  this machine, without a name      ""                  127.0.0.1:1    ""
+		false  a proxy here, which says nothing  donors.example.org  127.0.0.1:1    ""
+		false  the same over IPv6                donors.example.org  [::1]:1        ""
+		false  a proxy here, hides the name      127.0.0.1:8080      127.0.0.1:1    X-Forwarded-Host: donors.example.org
+		false  a proxy here, port alone          localhost           127.0.0.1:1    X-Forwarded-Port: 80
+		false  a proxy here, other name          localhost           [::1]:1        X-Client-Ip: 8.8.8.8
+		false  a tunnel to this machine          localhost           127.0.0.1:1    Cf-Connecting-Ip: 203.0.113.9
+		false  a network in front                localhost           127.0.0.1:1    True-Client-Ip: 203.0.113.9
+		false  a proxy here, old header          localhost           127.0.0.1:1    X-Forwarded: for=8.8.8.8
+		false  passes on what a client wrote     localhost           127.0.0.1:1    X-Forwarded-For: 127.0.0.1
+		false  outside, a name of this machine   localhost           203.0.113.9:1  ""
+		false  outside                           donors.example.org  203.0.113.9:1  ""
+		false  outside, spoofed scheme           donors.example.org  203.0.113.9:1  X-Forwarded-Proto: https
+		false  outside, spoofed address          donors.example.org  203.0.113.9:1  X-Forwarded-For: 127.0.0.1
+		true   a proxy here, https               donors.example.org  127.0.0.1:1    X-Forwarded-Proto: https | X-Forwarded-For: 203.0.113.9
+		false  a proxy here, http                donors.example.org  127.0.0.1:1    X-Forwarded-Proto: http | X-Forwarded-For: 203.0.113.9
+		false  a proxy here, spoofed client      donors.example.org  127.0.0.1:1    X-Forwarded-Proto: http | X-Forwarded-For: 127.0.0.1, 203.0.113.9
+		false  a proxy here, client unnamed      donors.example.org  127.0.0.1:1    X-Forwarded-Proto: http
+		false  a proxy here, other header        donors.example.org  127.0.0.1:1    Forwarded: for=203.0.113.9;proto=http
+		false  a proxy here, no address          donors.example.org  127.0.0.1:1    X-Forwarded-For: unknown
+		false  a proxy here for this machine     donors.example.org  127.0.0.1:1    X-Forwarded-Proto: http | X-Forwarded-For: 127.0.0.1
+		true   a proxy elsewhere, https          donors.example.org  10.0.0.1:1     X-Forwarded-Proto: HTTPS
+		false  a proxy elsewhere, http           donors.example.org  10.0.0.1:1     X-Forwarded-Proto: http
+		false  a proxy elsewhere, half way       donors.example.org  10.0.0.1:1     X-Forwarded-Proto: https,http
+		false  no proxy of ours                  donors.example.org  10.0.0.2:1     X-Forwarded-Proto: https
+	`) {
+		rec := try(handler, requestTo(test.Host, test.Peer, test.Headers))
+		want := map[bool]string{true: "200 {}", false: `400 {"message":"This service only answers over HTTPS."}`}[test.OK]
+		equal(t, fmt.Sprint(rec.Code, " ", rec.Body), want, "%s", test.Name)
 	}
 	for _, probe := range []string{"/healthz", "/readyz"} {
 		r := requestFrom("203.0.113.9:1")
@@ -106,32 +111,21 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 	}
 }
 
-// requestTo is a request to a host.
-func requestTo(host, client string, headers ...string) *http.Request {
-	r := requestFrom(client, headers...)
-	r.Host = host
-	return r
-}
-
 func TestBaseURL(t *testing.T) {
-	secure := requestFrom("203.0.113.9:1")
-	secure.TLS = new(tls.ConnectionState)
-	port := requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https")
-	port.Host = "[::1]:8443"
 	set := mustProxies(t, nil, "https://give.example.org/app/")
-	for _, test := range []struct {
-		proxies *Proxies
-		r       *http.Request
-		want    string
-	}{
-		{nil, requestFrom("203.0.113.9:1"), "http://donors.example.org"},
-		{nil, requestFrom("203.0.113.9:1", "X-Forwarded-Proto", "https"), "http://donors.example.org"},
-		{nil, requestFrom("127.0.0.1:1", "X-Forwarded-Proto", "https"), "https://donors.example.org"},
-		{nil, secure, "https://donors.example.org"},
-		{nil, port, "https://[::1]:8443"},
-		{set, requestFrom("203.0.113.9:1"), "https://give.example.org/app"},
-	} {
-		equal(t, test.proxies.BaseURL(test.r), test.want)
+	for _, test := range rows.Of[struct{ Base, Host, Peer, Headers, Want string }](`
+		""    donors.example.org  203.0.113.9:1  ""                        http://donors.example.org
+		""    donors.example.org  203.0.113.9:1  X-Forwarded-Proto: https  http://donors.example.org
+		""    donors.example.org  127.0.0.1:1    X-Forwarded-Proto: https  https://donors.example.org
+		TLS   donors.example.org  203.0.113.9:1  ""                        https://donors.example.org
+		""    [::1]:8443          127.0.0.1:1    X-Forwarded-Proto: https  https://[::1]:8443
+		set   donors.example.org  203.0.113.9:1  ""                        https://give.example.org/app
+	`) {
+		r := requestTo(test.Host, test.Peer, test.Headers)
+		if test.Base == "TLS" {
+			r.TLS = new(tls.ConnectionState)
+		}
+		equal(t, map[string]*Proxies{"set": set}[test.Base].BaseURL(r), test.Want)
 	}
 	equal(t, set.BaseHost(), "give.example.org", "base host")
 }
@@ -151,43 +145,46 @@ func TestWrongProxySettings(t *testing.T) {
 
 func TestWeirdHostIsRefused(t *testing.T) {
 	handler := quietPlumbing().Wrap(answerOK)
-	for host, status := range map[string]int{
-		"donors.example.org": 200, "localhost:8443": 200, "[::1]:8443": 200, "": 200,
-		"evil.org/path": 400, "a@b": 400, "a b": 400, `a"b`: 400, "a_b%41": 400,
-	} {
-		r := requestFrom("127.0.0.1:1")
-		r.Host = host
-		rec := try(handler, r)
-		equal(t, rec.Code, status, "%q", host)
+	for host, status := range rows.Pairs(`
+		donors.example.org  200
+		localhost:8443      200
+		[::1]:8443          200
+		""                  200
+		evil.org/path       400
+		a@b                 400
+		a b                 400
+		a"b                 400
+		a_b%41              400
+	`) {
+		equal(t, fmt.Sprint(try(handler, requestTo(host, "127.0.0.1:1", "")).Code), status, "%q", host)
 	}
 }
 
 func TestStrictTransportSecurity(t *testing.T) {
 	handler := quietPlumbing().Wrap(answerOK)
-	for _, test := range []struct {
-		host string
-		tls  bool
-		want string
-	}{
-		{"donors.example.org", true, "max-age=31536000"},
-		{"donors.example.org:8443", true, "max-age=31536000"},
-		{"donors.example.org", false, ""},
-		{"localhost", true, ""},
-		{"localhost:8443", true, ""},
-		{"app.localhost:8443", true, ""},
-		{"127.0.0.1:8443", true, ""},
-		{"192.0.2.1", true, ""},
-		{"[::1]:8443", true, ""},
-		{":8443", true, ""},
-		{"", true, ""},
-	} {
-		r := requestFrom("203.0.113.9:1")
-		r.Host = test.host
-		if test.tls {
+	for _, test := range rows.Of[struct {
+		Host string
+		TLS  bool
+		Want string
+	}](`
+		donors.example.org       true   max-age=31536000
+		donors.example.org:8443  true   max-age=31536000
+		donors.example.org       false  ""
+		localhost                true   ""
+		localhost:8443           true   ""
+		app.localhost:8443       true   ""
+		127.0.0.1:8443           true   ""
+		192.0.2.1                true   ""
+		[::1]:8443               true   ""
+		:8443                    true   ""
+		""                       true   ""
+	`) {
+		r := requestTo(test.Host, "203.0.113.9:1", "")
+		if test.TLS {
 			r.TLS = new(tls.ConnectionState)
 		}
 		rec := try(handler, r)
-		equal(t, rec.Header().Get("Strict-Transport-Security"), test.want, "%q", test.host)
-		equal(t, rec.Code, 200, "%q", test.host)
+		equal(t, rec.Header().Get("Strict-Transport-Security"), test.Want, "%q", test.Host)
+		equal(t, rec.Code, 200, "%q", test.Host)
 	}
 }

@@ -121,14 +121,15 @@ func Restore(r *page.Request, contact crm.Contact) error {
 
 // Data sends everything about one person in one file, for a person who asks what is kept about them.
 func Data(r *page.Request) error {
+	if err := r.HoldDownload(); err != nil {
+		return err
+	}
 	data, err := r.Store.ContactData(r.Context(), r.Account(), r.ID)
 	if err != nil {
 		return err
 	}
 	name := r.DownloadName("contact-"+r.PathValue("id"), "json", r.Today())
-	if err := page.BeginDownload(r.W, name, "json"); err != nil {
-		return err
-	}
+	page.BeginDownload(r.W, name, "json")
 	return data.Write(r.Context(), r.W)
 }
 

@@ -214,6 +214,9 @@ func PrintFile(r *page.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := r.HoldDownload(); err != nil {
+		return err
+	}
 	made, err := r.Store.PreparePrint(r.Context(), r.Account(), of, how)
 	if err != nil {
 		return err

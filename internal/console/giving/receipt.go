@@ -40,9 +40,10 @@ func ReceiptPage(r *page.Request, receipt thanks.Receipt) error {
 
 // ReceiptPDF sends a receipt as a file.
 func ReceiptPDF(r *page.Request, receipt thanks.Receipt) error {
-	if err := page.BeginDownload(r.W, store.ReceiptName(&receipt), "pdf"); err != nil {
+	if err := r.HoldDownload(); err != nil {
 		return err
 	}
+	page.BeginDownload(r.W, store.ReceiptName(&receipt), "pdf")
 	return store.WriteReceipt(r.W, store.PaperOf(r.Currency()), &receipt)
 }
 

@@ -59,6 +59,9 @@ func Export[F any](r *Request, list string, filter F, wrong error, prepare func(
 	if wrong != nil {
 		return r.Redirect(WithQuery(r.Path("/"+list), r.URL.Query()), Notice{Text: "That list can’t be exported. There is no file."})
 	}
+	if err := r.HoldDownload(); err != nil {
+		return err
+	}
 	how := exportOptions(r.URL.Query())
 	file, err := prepare(r.Context(), r.Account(), filter, how)
 	return r.download(list, how.Format, file, err)
@@ -82,26 +85,24 @@ func (r *Request) Download(what string, file *move.Export, err error) error {
 // download sends a file while it is written. Where that fails on the way, the connection is closed, so that no browser takes a part for the
 // whole. err is that of opening it.
 func (r *Request) download(what, format string, file *move.Export, err error) error {
-	if err == nil {
-		err = BeginDownload(r.W, r.DownloadName(what, format, r.Today()), format)
-	}
 	if err != nil {
 		return err
 	}
+	BeginDownload(r.W, r.DownloadName(what, format, r.Today()), format)
 	return file.Write(r.Context(), r.W, func(_, _ int64) {})
 }
 
 // downloadMemory is what a file takes that is being sent: a piece of it, in the text of a table longer than it is stored, and what packs a workbook.
 const downloadMemory = 4 * store.PieceSize
 
-func BeginDownload(w http.ResponseWriter, name, format string) error {
-	if err := web.Hold(w, downloadMemory); err != nil {
-		return err
-	}
+// HoldDownload reserves the memory of a file. That comes before the file is prepared: where it is refused, nothing was
+// read for it, and no history says that data has left.
+func (r *Request) HoldDownload() error { return web.Hold(r.W, downloadMemory) }
+
+func BeginDownload(w http.ResponseWriter, name, format string) {
 	h := w.Header()
 	h.Set("Content-Type", DownloadKinds[format])
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
-	return nil
 }
 
 // DownloadName tells files apart in a folder: river-aid-contacts-2026-11-16.csv.

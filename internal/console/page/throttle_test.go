@@ -77,9 +77,7 @@ func TestARefusalSaysHowLongItLasts(t *testing.T) {
 	g, now := stoppedThrottle()
 	ana := Attempt{Login: "ana", Client: address(1, 1)}
 	for range 10 {
-		if err := g.guess(ana); err != nil {
-			t.Fatal(err)
-		}
+		assert.Succeed(t, g.guess(ana))
 	}
 	start := *now
 	for passed, want := range map[time.Duration]string{
@@ -108,9 +106,7 @@ func TestTheThrottleIgnoresTheWallClock(t *testing.T) {
 	for _, by := range []time.Duration{48 * time.Hour, -48 * time.Hour} {
 		g, now := stoppedThrottle()
 		for range 10 {
-			if err := g.guess(ana); err != nil {
-				t.Fatal(err)
-			}
+			assert.Succeed(t, g.guess(ana))
 		}
 		before := *now
 		*now = jumped(*now, by)
@@ -132,9 +128,7 @@ func TestAnAttemptThatWasNotWrongDoesNotCount(t *testing.T) {
 	g, _ := stoppedThrottle()
 	a := Attempt{Login: "ana", Client: address(1, 1)}
 	for range 500 {
-		if err := g.Try(t.Context(), a, func() (bool, error) { return false, nil }); err != nil {
-			t.Fatal(err)
-		}
+		assert.Succeed(t, g.Try(t.Context(), a, func() (bool, error) { return false, nil }))
 	}
 }
 
@@ -181,9 +175,7 @@ func TestAKnownBrowserIsCountedByItself(t *testing.T) {
 		<-busy
 	}
 	for range 10 {
-		if err := g.guess(Attempt{Login: "ana", Client: address(1, 1), Browser: "hers"}); err != nil {
-			t.Error(err)
-		}
+		assert.Succeed(t, g.guess(Attempt{Login: "ana", Client: address(1, 1), Browser: "hers"}))
 	}
 	close(free)
 	group.Wait()
@@ -257,16 +249,12 @@ func TestManyLoginsQueueAtOnce(t *testing.T) {
 func TestStrangersDoNotTakeThePlacesOfAKnownBrowser(t *testing.T) {
 	g, _ := stoppedThrottle()
 	for range queuedAtOnce {
-		if err := g.enter(place{login: "ana"}); err != nil {
-			t.Fatal(err)
-		}
+		assert.Succeed(t, g.enter(place{login: "ana"}))
 	}
 	if g.guess(Attempt{Login: "ana", Client: address(1, 1)}) == nil {
 		t.Error("the places for strangers are not full")
 	}
-	if err := g.guess(Attempt{Login: "ana", Client: address(1, 1), Browser: "hers"}); err != nil {
-		t.Error(err)
-	}
+	assert.Succeed(t, g.guess(Attempt{Login: "ana", Client: address(1, 1), Browser: "hers"}))
 }
 
 // A client that leaves does not wait, and does not occupy a place.

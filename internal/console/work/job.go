@@ -373,6 +373,9 @@ func Letters(r *page.Request, j jobs.Job) error {
 	}
 	r.Form.Fields = r.URL.Query()
 	r.PrintChoices()
+	if err := r.HoldDownload(); err != nil {
+		return err
+	}
 	file, err := r.Store.PrintLettersOf(r.Context(), r.Account(), j, move.Print{ByZip: r.Form.Value("order") == "zip", A4: r.Form.Value("paper") == "a4"})
 	if err == nil && file.Rows == 0 {
 		return r.Redirect(r.Path(page.JobPath(j.ID)), page.Notice{Text: "These letters are no longer kept, or the people were erased."})

@@ -8,6 +8,7 @@ import (
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -17,15 +18,14 @@ func TestNewAccountHasAnIDOfItsOwn(t *testing.T) {
 	ids := map[string]bool{}
 	for range 200 {
 		a := assert.Must(NewAccount("  Red Cross ", parent, noon))(t)
-		if a.Name != "Red Cross" || a.Parent != 1_234_567 || a.ParentID != "parent" || !a.CreatedAt.Equal(noon) {
-			t.Fatalf("%+v", a)
-		}
-		if len(a.ID) != 16 || strings.Trim(a.ID, text.Base62) != "" {
-			t.Fatalf("the id %q is not 16 letters and digits", a.ID)
-		}
+		assert.Equal(t, a, Account{ID: a.ID, Name: "Red Cross", Parent: 1_234_567, ParentID: "parent", CreatedAt: noon})
+		assert.Equal(t, len(a.ID) == 16 && strings.Trim(a.ID, text.Base62) == "" && IsAccountID(a.ID), true,
+			"the id is %s", a.ID)
 		ids[a.ID] = true
 	}
 	assert.Equal(t, len(ids), 200, "of 200 accounts")
+	const id = "A1b2C3d4E5f6G7h8"
+	assert.Tells(t, IsAccountID, []string{id}, []string{"", "short", id + "x", id[:15] + "\x00", id[:7] + "-" + id[:8]})
 }
 
 func TestAccountsAreCountedAndThenRandom(t *testing.T) {
@@ -46,21 +46,25 @@ func TestAccountsAreCountedAndThenRandom(t *testing.T) {
 }
 
 func TestIDsAreSmallAndTakeApart(t *testing.T) {
-	for _, test := range []struct{ account, seq, id int64 }{
-		{1, 1, 1}, {1, 42, 42}, {1, doc.MaxSeq, 999_999_999},
-		{2, 1, 1_000_000_001}, {3, 7, 2_000_000_007},
-		{999_999, doc.MaxSeq, 999_998_999_999_999},
-		{1_000_000, 1, 1_000_000_000_000_001}, // random numbers, as before
-		{7_654_321, 42, 7_654_321_000_000_042},
-		{maxAccountNumber, doc.MaxSeq, 9_007_198_999_999_999},
-	} {
-		if id := doc.MakeID(test.account, test.seq); id != test.id || doc.IDAccount(id) != test.account || doc.IDSeq(id) != test.seq || id > 1<<53-1 {
-			t.Errorf("%d of account %d is %d, taken apart %d and %d", test.seq, test.account, id, doc.IDAccount(id), doc.IDSeq(id))
-		}
+	assert.Equal(t, doc.MaxSeq, 999_999_999)
+	for _, test := range rows.Of[struct{ Account, Seq, ID int64 }](`
+		1        1          1
+		1        42         42
+		1        999999999  999999999
+		2        1          1000000001
+		3        7          2000000007
+		999999   999999999  999998999999999
+		1000000  1          1000000000000001  // random numbers, as before
+		7654321  42         7654321000000042
+		9007198  999999999  9007198999999999
+	`) {
+		id := doc.MakeID(test.Account, test.Seq)
+		assert.Equal(t, id, test.ID, "%+v", test)
+		assert.Equal(t, doc.IDAccount(id), test.Account, "%+v", test)
+		assert.Equal(t, doc.IDSeq(id), test.Seq, "%+v", test)
 	}
-	if doc.MakeID(1, doc.MaxSeq) > 1<<31-1 {
-		t.Error("an id of the first account does not fit in 32 bits")
-	}
+	assert.Equal(t, doc.MakeID(maxAccountNumber, doc.MaxSeq) <= 1<<53-1 && doc.MakeID(1, doc.MaxSeq) <= 1<<31-1, true,
+		"ids fit")
 	for account := int64(1); account < maxAccountNumber; account += 997 {
 		if doc.MakeID(account, doc.MaxSeq) >= doc.MakeID(account+1, 1) {
 			t.Errorf("the ids of accounts %d and %d overlap", account, account+1)
@@ -72,16 +76,15 @@ func TestIDsAreSmallAndTakeApart(t *testing.T) {
 }
 
 func TestAccountsNeedAName(t *testing.T) {
-	for name, want := range map[string]string{
-		"":                       "The name field is required.",
-		" \n":                    "The name field is required.",
-		"a\x00b":                 "The name field must not contain NUL characters.",
-		"a\xff":                  "The name field must be valid UTF-8.",
-		strings.Repeat("é", 256): "The name field must not be longer than 255 characters.",
-	} {
-		if _, err := NewAccount(name, Account{}, noon); err == nil || err.Error() != want {
-			t.Errorf("%.10q: got %v, want %s", name, err, want)
-		}
+	for name, want := range rows.Pairs(`
+		""        The name field is required.
+		" \n"     The name field is required.
+		"a\x00b"  The name field must not contain NUL characters.
+		"a\xff"   The name field must be valid UTF-8.
+		MOSTé     The name field must not be longer than 255 characters.
+		MOST      ""
+	`) {
+		_, err := NewAccount(strings.Replace(name, "MOST", strings.Repeat("é", 255), 1), Account{}, noon)
+		assert.Says(t, err, want, "%q", name)
 	}
-	assert.Equal(t, assert.Must(NewAccount(strings.Repeat("é", 255), Account{}, noon))(t).Parent, 0)
 }

@@ -9,25 +9,22 @@ import (
 )
 
 func TestADeviceTokenIsForOneUserAndOnePassword(t *testing.T) {
-	const ada, bob = "$argon2id$ada", "$argon2id$bob"
+	const ada = "$argon2id$ada"
 	tokens := RememberDevice("", ada)
 	id, known := KnownDevice(tokens, ada)
-	if !known || id == "" {
-		t.Error("the browser is not known")
+	assert.Equal(t, known && id != "", true, "the browser is known")
+	knows := func(tokens, hash string) bool {
+		_, known := KnownDevice(tokens, hash)
+		return known
 	}
-	for what, hash := range map[string]string{"another user": bob, "a new password": ada + "x", "no user": NobodysPassword} {
-		if _, known := KnownDevice(tokens, hash); known {
-			t.Errorf("the token is good for %s", what)
-		}
-	}
-	for _, wrong := range []string{"", ".", "x", tokens[1:], tokens[:len(tokens)-1], tokens + "A", id, id + deviceMAC("x", ada), strings.Repeat("x.", 100_000)} {
-		if _, known := KnownDevice(wrong, ada); known {
-			t.Errorf("%.80q is good", wrong)
-		}
-	}
-	if again, _ := KnownDevice(RememberDevice("", ada), ada); again == id {
-		t.Error("two browsers have the same id")
-	}
+	assert.Tells(t, func(hash string) bool { return knows(tokens, hash) }, []string{ada},
+		[]string{"$argon2id$bob", ada + "x", NobodysPassword})
+	assert.Tells(t, func(tokens string) bool { return knows(tokens, ada) }, []string{tokens}, []string{
+		"", ".", "x", tokens[1:], tokens[:len(tokens)-1], tokens + "A", id, id + deviceMAC("x", ada),
+		strings.Repeat("x.", 100_000),
+	})
+	again, _ := KnownDevice(RememberDevice("", ada), ada)
+	assert.Equal(t, again != id, true, "two browsers have two ids")
 }
 
 func TestABrowserRemembersSomeUsers(t *testing.T) {
@@ -38,13 +35,12 @@ func TestABrowserRemembersSomeUsers(t *testing.T) {
 		}
 	}
 	assert.Equal(t, strings.Count(tokens, ".")+1, maxDeviceUsers)
+	later := RememberDevice(tokens, "one more")
 	for n := range maxDeviceUsers {
-		if _, known := KnownDevice(tokens, fmt.Sprint("hash ", n)); !known {
-			t.Errorf("user %d is forgotten", n)
-		}
+		_, known := KnownDevice(tokens, fmt.Sprint("hash ", n))
+		_, still := KnownDevice(later, fmt.Sprint("hash ", n))
+		assert.Equal(t, known, true, "user %d", n)
+		assert.Equal(t, still, n > 0, "user %d", n)
 	}
-	tokens = RememberDevice(tokens, "one more")
-	if _, known := KnownDevice(tokens, "hash 0"); known || len(tokens) > 400 {
-		t.Errorf("%d bytes of tokens", len(tokens))
-	}
+	assert.Equal(t, len(later) <= 400, true, "%d bytes of tokens", len(later))
 }

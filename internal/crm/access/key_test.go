@@ -2,11 +2,12 @@ package access
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm/crmtest"
@@ -18,8 +19,7 @@ import (
 
 func newSecret(t testing.TB, account, seq int64) (Key, string) {
 	t.Helper()
-	key, secret := assert.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
-	return key, secret
+	return assert.Must2(NewKey(account, seq, KeyInput{Name: "Test", Permissions: AllPermissions}, noon))(t)
 }
 
 func TestASecretLeadsToItsKey(t *testing.T) {
@@ -28,127 +28,109 @@ func TestASecretLeadsToItsKey(t *testing.T) {
 		seq := rapid.Int64Range(1, maxKeySeq).Draw(rt, "seq")
 		key, secret := newSecret(t, account, seq)
 		id, ok := ParseSecret(secret)
-		if !ok || id != doc.MakeID(account, seq) || id != key.ID || key.Account != account {
-			rt.Fatalf("%s of key %d leads to %d, %v", secret, key.ID, id, ok)
-		}
-		assert.Equal(rt, doc.IDAccount(id), account, "%d is of account", id)
-		assert.Equal(rt, doc.IDSeq(id), seq, "%d is of account", id)
+		assert.Equal(rt, ok, true, "%s is a secret", secret)
+		assert.Equal(rt, id, doc.MakeID(account, seq))
+		assert.Equal(rt, key.ID, id)
+		assert.Equal(rt, key.Account, account)
 	})
 }
 
 func TestSecretsHaveOneForm(t *testing.T) {
 	key, secret := newSecret(t, 1, 1)
-	if len(secret) != 61 || !strings.HasPrefix(secret, "dbk_") || strings.Trim(secret[4:], text.Base62) != "" {
-		t.Errorf("%q is not dbk_ and 57 letters and digits", secret)
-	}
-	if _, other := newSecret(t, 1, 1); other[12:55] == secret[12:55] {
-		t.Error("two secrets have the same random part")
-	}
+	assert.Equal(t, regexp.MustCompile(`^dbk_[0-9A-Za-z]{57}$`).MatchString(secret), true, "the secret %q", secret)
+	_, other := newSecret(t, 1, 1)
+	assert.Equal(t, other[12:55] == secret[12:55], false, "two secrets have the same random part")
 	// The hint shows which key it is, with only four characters of the checksum.
 	assert.Equal(t, key.Hint, secret[:12]+"..."+secret[57:], "the hint")
-	if strings.Contains(key.Hint, secret[12:16]) || strings.Contains(key.Hint, secret[51:55]) {
-		t.Errorf("the hint %q shows something of the random part", key.Hint)
-	}
 	assert.Equal(t, strings.Contains(string(assert.Must(json.Marshal(key))(t)), secret[12:]), false, "the key shows its secret")
-}
-
-// A number or a sequence of 0 belongs to no key, even if the checksum is correct.
-func TestASecretOfNoKeyIsRefused(t *testing.T) {
-	for _, payload := range []string{"00000001", "00010000", "00000000"} {
-		payload += strings.Repeat("a", randomLength)
-		if id, ok := ParseSecret(secretPrefix + payload + checksum(payload)); ok || id != 0 {
-			t.Errorf("%s leads to key %d", payload, id)
-		}
-	}
+	assert.Tells(t, HoldsSecret, []string{"key=" + secret + "&x"}, []string{"https://example.org/?page=2"})
+	hash := HashSecret(secret)
+	assert.Tells(t, func(of string) bool {
+		h := HashSecret(of)
+		return SameHash(hash[:], h[:])
+	}, []string{secret}, []string{secret + "0", ""})
+	assert.Equal(t, SameHash(hash[:], nil) || SameHash(nil, hash[:]) || SameHash(hash[:], hash[:31]), false,
+		"half a hash is the same")
 }
 
 func TestAnySingleChangeOfASecretIsRefused(t *testing.T) {
 	_, secret := newSecret(t, 7_654_321, 1234)
+	wrong := []string{"", "dbk_", secret + "0", " " + secret, secret + "\n", strings.ToUpper(secret),
+		strings.ToLower(secret)}
 	for i := range len(secret) {
 		for _, c := range []byte(text.Base62 + "_-+ \x00\xff") {
-			if c == secret[i] {
-				continue
-			}
-			changed := secret[:i] + string([]byte{c}) + secret[i+1:]
-			if id, ok := ParseSecret(changed); ok {
-				t.Errorf("%q was taken for key %d", changed, id)
-			}
+			wrong = append(wrong, secret[:i]+string([]byte{c})+secret[i+1:])
 		}
-		if _, ok := ParseSecret(secret[:i] + secret[i+1:]); ok {
-			t.Errorf("without character %d it was accepted", i)
-		}
-		if i > 0 && secret[i] != secret[i-1] {
-			swapped := secret[:i-1] + secret[i:i+1] + secret[i-1:i] + secret[i+1:]
-			if _, ok := ParseSecret(swapped); ok {
-				t.Errorf("%q, two characters exchanged, was accepted", swapped)
-			}
+		wrong = append(wrong, secret[:i]+secret[i+1:])
+		if i > 0 { // two characters exchanged
+			wrong = append(wrong, secret[:i-1]+secret[i:i+1]+secret[i-1:i]+secret[i+1:])
 		}
 	}
-	for _, text := range []string{"", "dbk_", secret + "0", " " + secret, secret + "\n", strings.ToUpper(secret), strings.ToLower(secret)} {
-		if _, ok := ParseSecret(text); ok {
-			t.Errorf("%q was accepted", text)
-		}
+	for _, payload := range []string{"00000001", "00010000", "00000000"} { // of no key, even if the checksum is correct
+		payload += strings.Repeat("a", randomLength)
+		wrong = append(wrong, secretPrefix+payload+checksum(payload))
 	}
-}
-
-func TestHashesCompare(t *testing.T) {
-	_, secret := newSecret(t, 1, 1)
-	a, b, c := HashSecret(secret), HashSecret(secret), HashSecret(secret+"0")
-	if !SameHash(a[:], b[:]) || SameHash(a[:], c[:]) || SameHash(a[:], nil) || SameHash(nil, a[:]) || SameHash(a[:], a[:31]) {
-		t.Error("equal hashes must be the same, and others not")
+	for _, text := range wrong {
+		if id, ok := ParseSecret(text); (ok || id != 0) && text != secret {
+			t.Errorf("%q was taken for key %d", text, id)
+		}
 	}
 }
 
 func TestNewKeyRefuses(t *testing.T) {
-	for _, test := range []struct {
-		seq   int64
-		in    KeyInput
-		field string
-	}{
-		{1, KeyInput{Name: ""}, "name"},
-		{1, KeyInput{Name: " \t"}, "name"},
-		{1, KeyInput{Name: "a\x00"}, "name"},
-		{1, KeyInput{Name: "\xff"}, "name"},
-		{1, KeyInput{Name: strings.Repeat("é", 256)}, "name"},
-		{1, KeyInput{Name: "x", ExpiresAt: noon}, "expires"},
-		{1, KeyInput{Name: "x", ExpiresAt: noon.Add(-time.Hour)}, "expires"},
-		{maxKeySeq + 1, KeyInput{Name: "x"}, "account"},
-	} {
-		_, secret, err := NewKey(1, test.seq, test.in, noon)
-		if faults := crmtest.FaultsOf(t, err); secret != "" || len(faults) != 1 || faults[0].Field() != test.field {
-			t.Errorf("%+v: got %v, want a fault of %s", test.in, err, test.field)
+	name := strings.NewReplacer("LONG", strings.Repeat("é", 255))
+	for _, test := range rows.Of[struct {
+		Beyond  int64 // the last key
+		Name    string
+		Expires time.Duration // from now, 1 for never
+		Field   string
+	}](`
+		-9  ""       1   name
+		-9  " \t"    1   name
+		-9  "a\x00"  1   name
+		-9  "\xff"   1   name
+		-9  LONGé    1   name
+		-9  x        0   expires
+		-9  x        -9  expires
+		1   x        1   account
+		0   " LONG"  9   ""
+	`) {
+		in := KeyInput{Name: name.Replace(test.Name), Permissions: ContactsRead}
+		if test.Expires != 1 {
+			in.ExpiresAt = noon.Add(test.Expires * time.Second)
 		}
-	}
-	key, _, err := NewKey(1, maxKeySeq, KeyInput{Name: "  " + strings.Repeat("é", 255), ExpiresAt: noon.Add(time.Second), Permissions: ContactsRead}, noon)
-	if err != nil || key.Name != strings.Repeat("é", 255) || !key.ExpiresAt.Equal(noon.Add(time.Second)) || key.Permissions != ContactsRead {
-		t.Errorf("%+v, %v", key, err)
+		key, secret, err := NewKey(1, maxKeySeq+test.Beyond, in, noon)
+		assert.Equal(t, strings.Join(crmtest.Fields(err), " "), test.Field, "%+v", test)
+		assert.Equal(t, secret == "", err != nil, "%+v", test)
+		if in.Name = strings.TrimSpace(in.Name); err == nil {
+			assert.Equal(t, KeyInput{Name: key.Name, ExpiresAt: key.ExpiresAt, Permissions: key.Permissions}, in)
+		}
 	}
 }
 
 func TestPermissions(t *testing.T) {
-	for _, test := range []struct {
-		Strings []string
-		want    Permission
-		shown   []string
-	}{
-		{nil, 0, nil},
-		{[]string{"all"}, AllPermissions, []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}},
-		{[]string{"contacts:read"}, ContactsRead, []string{"contacts:read"}},
-		{[]string{"campaigns:read", "contacts:write"}, ContactsWrite | CampaignsRead, []string{"contacts:write", "campaigns:read"}},
-		{[]string{"transactions:write", "transactions:read"}, TransactionsRead | TransactionsWrite, []string{"transactions:read", "transactions:write"}},
-		{[]string{"contacts:write", "contacts:write"}, ContactsWrite, []string{"contacts:write"}},
-	} {
-		got, err := ParsePermissions(test.Strings)
-		if diff := cmp.Diff(test.shown, got.Names()); err != nil || got != test.want || diff != "" {
-			t.Errorf("%q: got %v, %v\n%s", test.Strings, got, err, diff)
-		}
+	for _, test := range rows.Of[struct {
+		Sent  []string
+		Want  Permission
+		Shown []string
+	}](`
+		""                                    0   ""
+		all                                   63  contacts:read contacts:write campaigns:read transactions:read transactions:write campaigns:write
+		contacts:read                         1   contacts:read
+		campaigns:read contacts:write         6   contacts:write campaigns:read
+		transactions:write transactions:read  24  transactions:read transactions:write
+		contacts:write contacts:write         2   contacts:write
+	`) {
+		got := assert.Must(ParsePermissions(test.Sent))(t)
+		assert.Equal(t, got, test.Want, "%q", test.Sent)
+		assert.Equal(t, got.Names(), test.Shown, "%q", test.Sent)
 	}
-	for _, name := range []string{"", "All", "contacts", "Contacts:read", "campaigns:delete"} {
+	for _, name := range rows.All(`""  All  contacts  Contacts:read  campaigns:delete`) {
 		p, err := ParsePermissions([]string{"contacts:read", name})
-		if faults := crmtest.FaultsOf(t, err); p != 0 || len(faults) != 1 || faults[0].Field() != "permission" ||
-			!strings.Contains(faults[0].Message(), "contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.") {
-			t.Errorf("%q: got %v, %v", name, p, err)
-		}
+		assert.Equal(t, p, 0, "%q", name)
+		assert.Equal(t, crmtest.Fields(err), []string{"permission"}, "%q", name)
+		assert.Contains(t, fmt.Sprint(err),
+			"contacts:read, contacts:write, campaigns:read, transactions:read, transactions:write, campaigns:write, or all.")
 	}
 }
 
@@ -172,53 +154,42 @@ func TestAKeyIsValidUntilItExpiresOrIsRevoked(t *testing.T) {
 }
 
 func TestParseExpiry(t *testing.T) {
-	now := noon.Add(500 * time.Millisecond)
-	for text, want := range map[string]time.Time{
-		"":                          {},
-		"2026-01-31":                time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
-		"2027-12-31":                time.Date(2028, 1, 1, 0, 0, 0, 0, time.UTC),
-		"2026-02-01T00:00:00Z":      time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
-		"2026-02-01T00:00:00+02:00": time.Date(2026, 1, 31, 22, 0, 0, 0, time.UTC),
-		"1d":                        noon.AddDate(0, 0, 1),
-		"90d":                       noon.AddDate(0, 0, 90),
-		"36500d":                    noon.AddDate(0, 0, 36500),
-		"12h":                       noon.Add(12 * time.Hour),
-		"1h30m":                     noon.Add(90 * time.Minute),
-	} {
-		got, err := ParseExpiry(text, now)
-		if err != nil || !got.Equal(want) || !want.IsZero() && got.Location() != time.UTC {
-			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
-		}
-	}
 	for text, want := range rows.Pairs(`
-		2026-01-30            must be in the future
-		2026-01-31T12:00:00Z  must be in the future
-		-1h                   must be in the future
-		0s                    must be in the future
-		1ms                   must be in the future  // times are kept to the second
-		0d                    is not understood
-		-1d                   is not understood
-		36501d                is not understood
-		1.5d                  is not understood
-		d                     is not understood
-		90                    is not understood
-		tomorrow              is not understood
-		2026-02-30            is not understood
-		12/31/2027            is not understood
-		" 90d"                is not understood
-		99999999999999999d    is not understood
+		""                         0001-01-01 00:00:00
+		2026-01-31                 2026-02-01 00:00:00
+		2027-12-31                 2028-01-01 00:00:00
+		2026-02-01T00:00:00Z       2026-02-01 00:00:00
+		2026-02-01T00:00:00+02:00  2026-01-31 22:00:00
+		1d                         2026-02-01 12:00:00
+		90d                        2026-05-01 12:00:00
+		36500d                     2126-01-07 12:00:00
+		12h                        2026-02-01 00:00:00
+		1h30m                      2026-01-31 13:30:00
+		2026-01-30                 must be in the future
+		2026-01-31T12:00:00Z       must be in the future
+		-1h                        must be in the future
+		0s                         must be in the future
+		1ms                        must be in the future  // times are kept to the second
+		0d                         is not understood
+		-1d                        is not understood
+		36501d                     is not understood
+		1.5d                       is not understood
+		d                          is not understood
+		90                         is not understood
+		tomorrow                   is not understood
+		2026-02-30                 is not understood
+		12/31/2027                 is not understood
+		" 90d"                     is not understood
+		99999999999999999d         is not understood
 	`) {
-		_, err := ParseExpiry(text, now)
-		if faults := crmtest.FaultsOf(t, err); len(faults) != 1 || faults[0].Field() != "expires" || !strings.Contains(faults[0].Message(), want) {
-			t.Errorf("%q: got %v, want it to say: %s", text, err, want)
+		got, err := ParseExpiry(text, noon.Add(500*time.Millisecond))
+		if err == nil {
+			assert.Equal(t, got.Location(), time.UTC, "%q", text)
+			assert.Equal(t, got.Format(time.DateTime), want, "%q", text)
+			continue
 		}
-	}
-}
-
-func TestHoldsSecret(t *testing.T) {
-	_, secret := newSecret(t, 1, 1)
-	if !HoldsSecret("key="+secret+"&x") || HoldsSecret("https://example.org/?page=2") {
-		t.Error("a secret inside a text must be seen, and only that")
+		assert.Equal(t, crmtest.Fields(err), []string{"expires"}, "%q", text)
+		assert.Contains(t, err.Error(), want, "%q", text)
 	}
 }
 

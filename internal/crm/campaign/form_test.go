@@ -1,7 +1,6 @@
 package campaign
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -28,44 +27,36 @@ func TestLocalTimes(t *testing.T) {
 	`) {
 		var v doc.Invalid
 		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
-		if got := string(text.AppendCampaignTime(nil, at)); got != test.Utc || v.Err() != nil || at.Location() != time.UTC {
-			t.Errorf("%s in %q is %s, %v; want %s", test.Text, test.Zone, got, v.Err(), test.Utc)
-		}
+		assert.Succeed(t, v.Err())
+		assert.Equal(t, string(text.AppendCampaignTime(nil, at)), test.Utc, "%+v", test)
+		assert.Equal(t, at.Location(), time.UTC)
 		assert.Equal(t, localTimeText(at, test.Zone), test.Text, "%v", test.Zone)
-	}
-	var v doc.Invalid
-	if at := parseLocalTime(&v, "end_at", "", "Europe/Berlin"); !at.IsZero() || v.Err() != nil || localTimeText(at, "Europe/Berlin") != "" {
-		t.Errorf("nothing is %v, %v", at, v.Err())
 	}
 }
 
 func TestLocalTimesThatDoNotExist(t *testing.T) {
-	const (
-		form    = "The end_at field must be a date and a time, such as 2026-11-15T18:30."
-		years   = "The end_at field must be between the years 1000 and 9999."
-		skipped = "The end_at field is a time that does not exist in %s: clocks skip it on that day."
-	)
 	for _, test := range rows.Of[struct{ Text, Zone, Want string }](`
-		2026-11-15             ""                form
-		2026-11-15 18:30       ""                form
-		2026-11-15T24:00       ""                form
-		2026-02-30T12:00       ""                form
-		tomorrow               ""                form
-		2026-11-15T18:30Z      ""                form
-		+12026-11-15T18:30     ""                form
-		2026-11-15T1٣:30       ""                form
-		2026-03-08T02:30       America/New_York  skipped
-		2011-12-30T12:00       Pacific/Apia      skipped
-		9999-12-31T23:30       America/New_York  years
-		0999-12-31T23:30       ""                years
+		""                     Europe/Berlin     ""
+		2026-11-15             ""                FORM
+		2026-11-15 18:30       ""                FORM
+		2026-11-15T24:00       ""                FORM
+		2026-02-30T12:00       ""                FORM
+		tomorrow               ""                FORM
+		2026-11-15T18:30Z      ""                FORM
+		+12026-11-15T18:30     ""                FORM
+		2026-11-15T1٣:30       ""                FORM
+		2026-03-08T02:30       America/New_York  The end_at field is a time that does not exist in America/New_York: clocks skip it on that day.
+		2011-12-30T12:00       Pacific/Apia      The end_at field is a time that does not exist in Pacific/Apia: clocks skip it on that day.
+		9999-12-31T23:30       America/New_York  The end_at field must be between the years 1000 and 9999.
+		0999-12-31T23:30       ""                The end_at field must be between the years 1000 and 9999.
 	`) {
 		var v doc.Invalid
 		at := parseLocalTime(&v, "end_at", test.Text, test.Zone)
-		want := map[string]string{"form": form, "years": years, "skipped": strings.Replace(skipped, "%s", test.Zone, 1)}[test.Want]
-		crmtest.WantFaults(t, test.Text, v.Err(), want)
-		if !at.IsZero() {
-			t.Errorf("%s: %v", test.Text, at)
-		}
+		crmtest.WantFaults(t, test.Text, v.Err(),
+			strings.Replace(test.Want, "FORM", "The end_at field must be a date and a time, such as 2026-11-15T18:30.",
+				1))
+		assert.Equal(t, at, time.Time{}, "%s", test.Text)
+		assert.Equal(t, localTimeText(at, test.Zone), "")
 	}
 }
 
@@ -102,9 +93,7 @@ func readForm(values map[string]string, old Campaign) (Input, error) {
 func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 	full := oneCampaign(t, fullRow)
 	for _, c := range []Campaign{
-		New(full, rose, 5, "run-2026", noon),
-		New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon),
-		New(oneCampaign(t, `{"title":"Gala","description":"a\nb","event":{"details":"c\n\nd"}}`), rose, 5, "gala", noon),
+		New(full, rose, 5, "run-2026", noon), gala(t, ""), gala(t, `"description":"a\nb","event":{"details":"c\n\nd"}`),
 	} {
 		in := assert.Must(readForm(filled(c, *full.Beneficiaries...), c))(t)
 		assert.Same(t, c, c.Update(in, noon.Add(time.Hour)))
@@ -115,47 +104,39 @@ func TestACampaignFormThatIsSavedAsItWasFilledChangesNothing(t *testing.T) {
 func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	zones := []string{"", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca"}
 	rapid.Check(t, func(t *rapid.T) {
-		c := New(oneCampaign(t, `{"title":"Gala"}`), rose, 5, "gala", noon)
-		c.Goal, c.OpeningRaised = rapid.Int64Range(0, text.MaxCents).Draw(t, "goal"), rapid.Int64Range(0, text.MaxCents).Draw(t, "raised")
-		c.OpeningDonors, c.EndAt = rapid.Int64Range(0, text.MaxDonors).Draw(t, "donors"), drawTime(t, "end")
+		c := gala(t, "")
+		drawTotals(t, &c)
 		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
-		in := assert.Must(readForm(filled(c), c))(t)
-		assert.Same(t, c, c.Update(in, noon.Add(time.Hour)))
+		assert.Same(t, c, c.Update(assert.Must(readForm(filled(c), c))(t), noon.Add(time.Hour)))
 	})
 }
 
 // In the night of November 1, 2026, clocks in New York show 1:30 twice, and a form cannot say which one it means.
 func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
-	for _, at := range []time.Time{time.Date(2026, 11, 1, 5, 30, 0, 0, time.UTC), time.Date(2026, 11, 1, 6, 30, 0, 0, time.UTC)} {
-		c := New(oneCampaign(t, `{"title":"Gala","event":{"timezone":"America/New_York"}}`), rose, 5, "gala", noon)
-		c.Event.StartAt = at
+	for _, hour := range []int{5, 6} {
+		c := gala(t, `"event":{"timezone":"America/New_York"}`)
+		c.Event.StartAt = time.Date(2026, 11, 1, hour, 30, 0, 0, time.UTC)
 		values := filled(c)
 		assert.Equal(t, values["event.start_at"], "2026-11-01T01:30")
-		in, err := readForm(values, c)
-		if err != nil || !(*in.Event).StartAt.Equal(at) {
-			t.Errorf("%v becomes %v, %v", at, (*in.Event).StartAt, err)
-		}
+		assert.Equal(t, (*assert.Must(readForm(values, c))(t).Event).StartAt, c.Event.StartAt)
 	}
 }
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
 	in := assert.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
-	want := Campaign{ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published, CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt}
-	assert.Same(t, want, c.Update(in, noon))
-	if in.Beneficiaries == nil || len(*in.Beneficiaries) != 0 {
-		t.Errorf("beneficiaries %v", in.Beneficiaries)
-	}
+	assert.Same(t, Campaign{
+		ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published,
+		CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt,
+	}, c.Update(in, noon))
+	assert.Equal(t, *in.Beneficiaries, nil)
 }
 
 func TestAnEventIsCalledAsItsCampaign(t *testing.T) {
-	c := New(oneCampaign(t, `{"title":"Gala","event":{}}`), rose, 5, "gala", noon)
+	c := gala(t, `"event":{}`)
 	values := filled(c)
 	values["title"] = "Ball"
-	in, err := readForm(values, c)
-	if next := c.Update(in, noon); err != nil || next.Event.Title != "Ball" {
-		t.Errorf("%+v, %v", next.Event, err)
-	}
+	assert.Equal(t, c.Update(assert.Must(readForm(values, c))(t), noon).Event.Title, "Ball")
 }
 
 func TestACampaignFormTellsAllFaultsInOrder(t *testing.T) {
@@ -164,30 +145,16 @@ func TestACampaignFormTellsAllFaultsInOrder(t *testing.T) {
 		"event.timezone": "Mars/Olympus", "event.start_at": "2026-02-30T12:00", "event.livestream.url": "x",
 		"beneficiaries": "B1b2C3d4E5f6G7h8, B1b2C3d4E5f6G7h8 x",
 	}, Campaign{})
-	var invalid *doc.Invalid
-	if !errors.As(err, &invalid) {
-		t.Fatal(err)
-	}
-	var fields []string
-	for _, fault := range invalid.Faults {
-		fields = append(fields, fault.Field)
-	}
-	want := rows.All(`
+	assert.Same(t, rows.All(`
 		title  slug  goal  donors  currency  cover.url  end_at  event.start_at  event.timezone  event.livestream.url
 		beneficiaries.1
-	`)
-	assert.Same(t, want, fields)
-}
-
-func TestACampaignFormHasNoMoreBeneficiariesThanAFile(t *testing.T) {
+	`), crmtest.Fields(err))
 	var ids strings.Builder
 	for i := range maxBeneficiaries + 1 {
 		fmt.Fprintf(&ids, "%016d;\n", i)
 	}
-	_, err := readForm(map[string]string{"title": "a", "beneficiaries": ids.String()}, Campaign{})
-	if err == nil || err.Error() != "The beneficiaries field must not have more than 1000 elements." {
-		t.Error(err)
-	}
+	_, err = readForm(map[string]string{"title": "a", "beneficiaries": ids.String()}, Campaign{})
+	assert.Says(t, err, "The beneficiaries field must not have more than 1000 elements.")
 }
 
 // Both texts that are shown as HTML are sanitized before they are stored.
@@ -202,23 +169,21 @@ func TestACampaignFormKeepsNothingThatCouldRun(t *testing.T) {
 		<p id=main class=button hx-get=/x data-x=1>x</p>
 	`)
 	for _, text := range hostile {
-		in := assert.Must(readForm(map[string]string{"title": "a", "description": text, "event.details": text, "event.private": "yes"}, Campaign{}))(t)
+		in := typed(t, "description", text, "event.details", text, "event.private", "yes")
 		for _, clean := range []string{*in.Description, (*in.Event).Details} {
 			lower := strings.ToLower(clean)
 			for _, bad := range rows.All(`
 				<script  onerror  onload  onclick  javascript  <svg  <iframe  style  <form  <input  <meta  <base
 				<link  <textarea  data:  " id="  class  hx-  data-
 			`) {
-				if strings.Contains(lower, bad) {
-					t.Errorf("%s leaves %s", text, clean)
-				}
+				assert.Equal(t, strings.Contains(lower, bad), false, "%s leaves %s", text, clean)
 			}
 		}
 	}
 }
 
 func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
-	for _, test := range rows.Of[struct{ Text, Want string }](`
+	for text, want := range rows.Pairs(`
 		One line & no more                   <p>One line &amp; no more</p>
 		"First\nsecond\n\n\nThird & last\n"  "<p>First<br>second</p>\n<p>Third &amp; last</p>"
 		"Line one\r\n\r\nLine two"           "<p>Line one</p>\n<p>Line two</p>"
@@ -229,36 +194,25 @@ func TestTextWithoutTagsBecomesParagraphs(t *testing.T) {
 		"<ul>\n<li>One</li>\n\n</ul>"        "<ul>\n<li>One</li>\n\n</ul>"
 		"<p>One</p>\n<p>Two</p>"             "<p>One</p>\n<p>Two</p>"
 	`) {
-		in, err := readForm(map[string]string{"title": "a", "description": test.Text, "event.details": test.Text}, Campaign{})
-		if err != nil || *in.Description != test.Want || (*in.Event).Details != test.Want {
-			t.Errorf("%q becomes %q, %v", test.Text, *in.Description, err)
-		}
+		in := typed(t, "description", text, "event.details", text)
+		assert.Equal(t, *in.Description, want, "%q becomes", text)
+		assert.Equal(t, (*in.Event).Details, want, "%q becomes", text)
 	}
-}
-
-func TestACurrencyMayBeTypedInSmallLetters(t *testing.T) {
-	in, err := readForm(map[string]string{"title": "a", "currency": "eur", "goal": "€1,500"}, Campaign{})
-	assert.Succeed(t, err)
-	assert.Equal(t, *in.Currency, "EUR")
-	assert.Equal(t, *in.Goal, 150_000)
 }
 
 func TestAnEventIsWhatAnythingIsSaidAbout(t *testing.T) {
-	for field, value := range rows.Pairs(`
-		event.title           x
-		event.private         yes
-		event.livestream.url  https://a.example
-		event.timezone        UTC
+	for _, test := range rows.Of[struct {
+		Field, Value string
+		Is           bool
+	}](`
+		event.title           x                  true
+		event.private         yes                true
+		event.livestream.url  https://a.example  true
+		event.timezone        UTC                true
+		event.title           " "                false
 	`) {
-		values := map[string]string{"title": "a", "event.type": "hybrid", field: value}
-		in, err := readForm(values, Campaign{})
-		if err != nil || *in.Event == nil {
-			t.Errorf("%s alone makes no event, %v", field, err)
-		}
-	}
-	in, err := readForm(map[string]string{"title": "a", "event.type": "hybrid", "event.title": " "}, Campaign{})
-	if err != nil || *in.Event != nil {
-		t.Errorf("an event of nothing: %+v, %v", *in.Event, err)
+		in := typed(t, "event.type", "hybrid", test.Field, test.Value)
+		assert.Equal(t, *in.Event != nil, test.Is, "%+v", test)
 	}
 }
 
@@ -271,14 +225,13 @@ func TestEveryFieldOfACampaignHasALabel(t *testing.T) {
 		beneficiaries               Beneficiaries
 		beneficiaries.1             Beneficiary 2
 	`) {
-		if label, ok := Table.Label(path); !ok || label != want {
-			t.Errorf("%s is called %q, %v; want %q", path, label, ok, want)
-		}
+		label, _ := Table.Label(path)
+		assert.Equal(t, label, want, "%s is called", path)
 	}
 	for _, path := range campaignFields {
-		if label, _ := Table.Label(path); label == "" && path != "account_id" && path != "url" { // which no client sends
-			t.Errorf("%s has no label", path)
-		}
+		label, _ := Table.Label(path)
+		assert.Equal(t, label == "", path == "account_id" || path == "url", "%s has no label",
+			path) // which no client sends
 	}
 }
 
@@ -291,12 +244,24 @@ func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
 		https://notvimeo.com/1               image upload
 		https://a.example/film.MP4           video upload
 	`) {
-		in, err := readForm(map[string]string{"title": "a", "cover.url": address}, Campaign{})
-		if err != nil || (*in.Cover).Type+" "+(*in.Cover).Source != want {
-			t.Errorf("%s is %+v, %v", address, *in.Cover, err)
-		}
+		cover := *typed(t, "cover.url", address).Cover
+		assert.Equal(t, cover.Type+" "+cover.Source, want, "%s", address)
 	}
 	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}} // as a file said
-	assert.Equal(t, **assert.Must(readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old))(t).Cover, *old.Cover,
-		"the cover became")
+	in := assert.Must(readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old))(t)
+	assert.Equal(t, **in.Cover, *old.Cover, "the cover became")
+	// A currency may be typed in small letters.
+	in = typed(t, "currency", "eur", "goal", "€1,500")
+	assert.Equal(t, *in.Currency, "EUR")
+	assert.Equal(t, *in.Goal, 150_000)
+}
+
+// typed is what a form of a new campaign becomes that has a title, and fields with values.
+func typed(t *testing.T, pairs ...string) Input {
+	t.Helper()
+	values := map[string]string{"title": "a"}
+	for i := 0; i < len(pairs); i += 2 {
+		values[pairs[i]] = pairs[i+1]
+	}
+	return assert.Must(readForm(values, Campaign{}))(t)
 }

@@ -3,7 +3,7 @@ package campaign
 import (
 	"encoding/json"
 	"errors"
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -88,21 +88,16 @@ func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
 func TestDecodeCampaignsTellsAllFaultsInOrder(t *testing.T) {
 	_, err := DecodeAll([]byte(`[{"event":{"private":0,"title":1},"currency":"x","goal":null},{"title":"ok","slug":"a"},
 		{"slug":"a","title":"again"},"x"]`))
-	want := strings.Join([]string{
-		"row 1: title: The title field is required.",
-		"row 1: currency: The currency field must be an ISO 4217 currency code in capital letters.",
-		"row 1: event.title: The event.title field must be a string.",
-		"row 1: event.private: The event.private field must be true or false.",
-		"row 3: slug: The slug field is the same as in row 2.",
-		"row 4: The row must be a JSON object.",
-	}, "\n")
-	if err == nil || err.Error() != want {
-		t.Errorf("got\n%v\nwant\n%s", err, want)
-	}
+	assert.Says(t, err, `row 1: title: The title field is required.
+row 1: currency: The currency field must be an ISO 4217 currency code in capital letters.
+row 1: event.title: The event.title field must be a string.
+row 1: event.private: The event.private field must be true or false.
+row 3: slug: The slug field is the same as in row 2.
+row 4: The row must be a JSON object.`)
 }
 
 func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
-	for _, test := range rows.Of[struct{ Document, Want string }](`
+	for document, want := range rows.Pairs(`
 		""                           The file is empty.
 		{"title":"a"}                The file must be a JSON array of campaigns.
 		null                         The file must be a JSON array of campaigns.
@@ -113,44 +108,24 @@ func TestDecodeCampaignsRefusesWhatIsNoArray(t *testing.T) {
 		[{"title":"a","title":"b"}]  The file names the same key twice in one object.
 		"[{\"title\":\"\xff\"}]"     The file is not valid JSON
 	`) {
-		_, err := DecodeAll([]byte(test.Document))
-		var malformed *doc.Malformed
-		if !errors.As(err, &malformed) || !strings.HasPrefix(err.Error(), test.Want) {
-			t.Errorf("%q: %v, want %s", test.Document, err, test.Want)
-		}
+		_, err := DecodeAll([]byte(document))
+		assert.Equal(t, errors.As(err, new(*doc.Malformed)), true, "%q", document)
+		assert.Contains(t, fmt.Sprint(err), want, "%q", document)
 	}
-}
-
-func TestDecodeCampaignsAcceptsAnEmptyFileAndAMark(t *testing.T) {
-	rows, err := DecodeAll([]byte("\ufeff []\n"))
-	if err != nil || rows == nil || len(rows) != 0 {
-		t.Errorf("%v, %v", rows, err)
-	}
+	rows := assert.Must(DecodeAll([]byte("\ufeff []\n")))(t)
+	assert.Equal(t, rows != nil && len(rows) == 0, true, "an empty file with a mark: %v", rows)
 }
 
 func TestCampaignInputTellsMissingFromNull(t *testing.T) {
 	missing := oneCampaign(t, `{"slug":"a"}`)
-	if missing.Goal != nil || missing.Cover != nil || missing.Event != nil || missing.EndAt != nil || missing.Beneficiaries != nil || missing.Title != nil {
-		t.Errorf("%+v", missing)
-	}
+	slug := "a"
+	assert.Equal(t, missing, Input{Slug: &slug})
+	assert.Says(t, missing.CheckNew(), "The title field is required.")
+	named := oneCampaign(t, `{"slug":"a","title":"A"}`)
+	assert.Succeed(t, named.CheckNew())
 	null := oneCampaign(t, `{"slug":"a","goal":null,"cover":null,"event":null,"end_at":null,"beneficiaries":null,"subtitle":null}`)
-	switch {
-	case null.Goal == nil, *null.Goal != 0, null.Cover == nil, *null.Cover != nil, null.Event == nil, *null.Event != nil:
-		t.Errorf("%+v", null)
-	case null.EndAt == nil, !null.EndAt.IsZero(), null.Beneficiaries == nil, len(*null.Beneficiaries) != 0, *null.Subtitle != "":
-		t.Errorf("%+v", null)
-	}
-}
-
-func TestCheckNewNeedsATitle(t *testing.T) {
-	in := oneCampaign(t, `{"slug":"a","goal":5}`)
-	if err := in.CheckNew(); err == nil || err.Error() != "The title field is required." {
-		t.Error(err)
-	}
-	in = oneCampaign(t, `{"slug":"a","title":"A"}`)
-	if err := in.CheckNew(); err != nil {
-		t.Error(err)
-	}
+	assert.Equal(t, fmt.Sprint(*null.Goal, *null.Cover, *null.Event, *null.EndAt, *null.Beneficiaries, *null.Subtitle),
+		fmt.Sprint(0, nil, nil, time.Time{}, []string{}, ""))
 }
 
 func TestValidateCampaignThatWasNotJSON(t *testing.T) {
@@ -162,85 +137,66 @@ func TestValidateCampaignThatWasNotJSON(t *testing.T) {
 }
 
 func TestIsTimezone(t *testing.T) {
-	for _, name := range []string{"UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "America/Argentina/Buenos_Aires", "Etc/GMT+5"} {
-		if !text.IsTimezone(name) {
-			t.Errorf("%s is a time zone", name)
-		}
-	}
-	for _, name := range rows.All(`
+	assert.Tells(t, text.IsTimezone, rows.All(`
+		UTC  America/New_York  Europe/Berlin  Asia/Kolkata  America/Argentina/Buenos_Aires  Etc/GMT+5
+	`), rows.All(`
 		Local  localtime  posix/UTC  posixrules  right/UTC  Berlin  ../etc/passwd  /etc/localtime  UTC+1  America/
 		zone.tab
-	`) {
-		if text.IsTimezone(name) {
-			t.Errorf("%s is not a time zone", name)
-		}
-	}
+	`))
 }
 
 func TestSlug(t *testing.T) {
-	for _, test := range []struct{ title, slug string }{
-		{"Spring Gala 2026", "spring-gala-2026"},
-		{"Rosie’s “Big” Day!", "rosies-big-day"},
-		{"  --a -- b--  ", "a-b"},
-		{"Żółć & Straße", "zolc-strasse"},
-		{"李小龍", "campaign"},
-		{"李 Bruce 小龍", "bruce"},
-		{"!!!", "campaign"},
-		{"", "campaign"},
-		{strings.Repeat("word ", 50), strings.TrimSuffix(strings.Repeat("word-", 20), "-")},
-		{strings.Repeat("x", 255), strings.Repeat("x", 100)},
-	} {
-		assert.Equal(t, Slug(test.title), test.slug, "Slug(%q)", test.title)
+	long := strings.NewReplacer("WORDS", strings.TrimSpace(strings.Repeat("word ", 50)),
+		"SLUGS", strings.TrimSuffix(strings.Repeat("word-", 20), "-"), "LONG", strings.Repeat("x", 255), "CUT",
+		strings.Repeat("x", 100))
+	for title, slug := range rows.Pairs(`
+		Spring Gala 2026            spring-gala-2026
+		Rosie’s “Big” Day!          rosies-big-day
+		" \x20--a -- b-- \x20"      a-b
+		Żółć & Straße               zolc-strasse
+		李小龍                      campaign
+		李 Bruce 小龍               bruce
+		!!!                         campaign
+		""                          campaign
+		WORDS                       SLUGS
+		LONG                        CUT
+	`) {
+		assert.Equal(t, Slug(long.Replace(title)), long.Replace(slug), "Slug(%q)", title)
 	}
-	for _, slug := range []string{"a", "7", "a-b", "spring-gala-2026", strings.Repeat("a", 255)} {
-		if !IsSlug(slug) {
-			t.Errorf("%q is a slug", slug)
-		}
-	}
-	for _, slug := range append(rows.All(`
-		""  -  -a  a-  a--b  A  a b  a_b  ä  a/b  a.b
-	`),
-		strings.Repeat("a", 256)) {
-		if IsSlug(slug) {
-			t.Errorf("%q is not a slug", slug)
-		}
-	}
+	assert.Tells(t, IsSlug, []string{"a", "7", "a-b", "spring-gala-2026", strings.Repeat("a", 255)},
+		append(rows.All(`""  -  -a  a-  a--b  A  a b  a_b  ä  a/b  a.b`), strings.Repeat("a", 256)))
 }
 
 func TestSlugCandidates(t *testing.T) {
-	first := func(in Input, n int) (list []string) {
+	for row, want := range rows.Pairs(`
+		{"title":"Gala"}                    [gala gala-2 gala-3 gala-4]
+		{"title":"Gala","slug":""}          [gala gala-2 gala-3 gala-4]
+		{"title":"Gala","slug":"the-gala"}  [the-gala]
+		{"slug":""}                         [campaign campaign-2 campaign-3 campaign-4]
+	`) {
+		in, list := Input{}, []string(nil)
+		if row != `{"slug":""}` {
+			in = oneCampaign(t, row)
+		}
 		for slug := range SlugCandidates(in, nil) {
-			if list = append(list, slug); len(list) == n {
+			if list = append(list, slug); len(list) == 4 {
 				break
 			}
 		}
-		return list
-	}
-	for _, test := range []struct {
-		row  string
-		want []string
-	}{
-		{`{"title":"Gala"}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
-		{`{"title":"Gala","slug":""}`, []string{"gala", "gala-2", "gala-3", "gala-4"}},
-		{`{"title":"Gala","slug":"the-gala"}`, []string{"the-gala"}},
-	} {
-		if got := first(oneCampaign(t, test.row), 4); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q", test.row, got)
-		}
-	}
-	if got := first(Input{}, 1); !slices.Equal(got, []string{"campaign"}) {
-		t.Errorf("%q", got)
+		assert.Equal(t, fmt.Sprint(list), want, "%s", row)
 	}
 }
 
 func TestACampaignIsListedByTheMicrosecondOfItsCreation(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 123_456_789, time.UTC)
-	in := oneCampaign(t, `{"title":"a"}`)
-	assert.Equal(t, in.listedAt(now), now.UnixMicro())
-	in = oneCampaign(t, `{"title":"a","created_at":"2020-01-02 03:04:05"}`)
-	assert.Equal(t, in.listedAt(now), time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC).UnixMicro())
-	in = oneCampaign(t, `{"title":"a","created_at":"2199-12-31 23:59:59"}`) // not before everything that follows
-	assert.Equal(t, in.listedAt(now), now.UnixMicro())
+	for row, want := range rows.Pairs(`
+		{"title":"a"}                                     2026-01-31 12:00:00.123456
+		{"title":"a","created_at":"2020-01-02 03:04:05"}  2020-01-02 03:04:05
+		{"title":"a","created_at":"2199-12-31 23:59:59"}  2026-01-31 12:00:00.123456  // not before everything that follows
+	`) {
+		in := oneCampaign(t, row)
+		assert.Equal(t, time.UnixMicro(in.listedAt(now)).UTC().Format("2006-01-02 15:04:05.999999"), want)
+	}
 }
 
 func FuzzDecodeCampaigns(f *testing.F) {
@@ -280,7 +236,7 @@ func FuzzDecodeCampaigns(f *testing.F) {
 }
 
 func FuzzSlug(f *testing.F) {
-	for _, title := range []string{"Spring Gala", "Żółć", "--", "李"} {
+	for _, title := range rows.All(`Spring Gala  Żółć  --  李`) {
 		f.Add(title)
 	}
 	f.Fuzz(func(t *testing.T, title string) {

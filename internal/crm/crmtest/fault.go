@@ -53,12 +53,15 @@ func WantFaults(t testing.TB, what string, err error, want string) {
 	}
 }
 
-// ErrorText is what an error says, "" where there is none.
-func ErrorText(err error) string {
-	if err == nil {
-		return ""
+// Fields are the fields of the faults in an error.
+func Fields(err error) (all []string) {
+	var v *doc.Invalid
+	if errors.As(err, &v) {
+		for _, fault := range v.Faults {
+			all = append(all, fault.Field)
+		}
 	}
-	return err.Error()
+	return all
 }
 
 // Field is where the fault is.

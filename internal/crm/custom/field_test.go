@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
@@ -33,7 +33,7 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		want string
 	}{
 		{FieldInput{Title: " Shirt \n size ", Type: TextField}, ""},
-		{FieldInput{Title: "Shirt", Type: SelectField, Options: []string{" S ", "", "S", "M"}}, ""},
+		{FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, ""},
 		{FieldInput{Type: TextField}, "The title field is required."},
 		{FieldInput{Title: "TEXT", Type: TextField}, "The title field is taken: choose another one."},
 		{FieldInput{Title: "old", Type: TextField}, "The title field belongs to an archived custom field: restore that field, or choose another title."},
@@ -46,12 +46,13 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		{FieldInput{Title: "A", Type: SelectField, Options: []string{strings.Repeat("o", 256)}}, "The options field must not be longer than 255 characters."},
 	} {
 		f, err := NewField(c.in, 8, fields, fieldNow)
-		assert.Equal(t, crmtest.ErrorText(err), c.want, "%+v", c.in)
+		assert.Says(t, err, c.want, "%+v", c.in)
 		if err == nil && (f.Title != singleLine(c.in.Title) || f.Place != 11 || f.ID != 8) {
 			t.Errorf("%+v became %+v", c.in, f)
 		}
 	}
-	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: []string{" S ", "", "S", "M"}}, 8, fields, fieldNow)
+	f, err := NewField(FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, 8, fields,
+		fieldNow)
 	if diff := cmp.Diff([]string{"S", "M"}, f.Options); err != nil || diff != "" {
 		t.Errorf("%v: options: %s", err, diff)
 	}
@@ -74,9 +75,8 @@ func TestAnAccountHasAtMostAHundredCustomFields(t *testing.T) {
 		all = append(all, Field{ID: i + 1, Title: fmt.Sprint("F", i), Type: TextField})
 	}
 	in := FieldInput{Title: "More", Type: TextField}
-	if _, err := NewField(in, 200, NewFields(1, all), fieldNow); crmtest.ErrorText(err) != fieldLimit.Reached {
-		t.Errorf("the 101st: %v", err)
-	}
+	_, err := NewField(in, 200, NewFields(1, all), fieldNow)
+	assert.Says(t, err, fieldLimit.Reached, "the 101st")
 	all[3] = all[3].End(fieldNow)
 	fields := NewFields(1, all)
 	if _, err := NewField(in, 200, fields, fieldNow); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	. "donorbook/internal/crm/donate"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 )
 
 // The charity never gets less than the gift, and at most one cent more, at rates that are common.
@@ -23,20 +24,22 @@ func TestCoverMakesTheGiftArriveInFull(t *testing.T) {
 }
 
 func TestAmountsFitTheCurrency(t *testing.T) {
-	for currency, least := range map[string]int64{"USD": 5_00, "EUR": 5_00, "JPY": 500, "SEK": 50_00, "KRW": 5000, "KWD": 5_000, "VND": 50_000, "HUF": 500_00} {
+	for currency, least := range rows.Each[int64](`
+		USD  500
+		EUR  500
+		JPY  500
+		SEK  5000
+		KRW  5000
+		KWD  5000
+		VND  50000
+		HUF  50000
+	`) {
 		l := DefaultLimits(currency)
 		assert.Equal(t, l.Min, least, "the least in %s", currency)
-		for _, frequency := range []string{Once, "monthly"} {
-			for _, amount := range DefaultAmounts(currency, frequency) {
-				if !l.Has(amount) {
-					t.Errorf("%d %s is offered and refused", amount, currency)
-				}
-			}
+		for _, amount := range append(DefaultAmounts(currency, Once), DefaultAmounts(currency, Monthly)...) {
+			assert.Equal(t, l.Has(amount), true, "%d %s is offered", amount, currency)
 		}
 	}
-	chosen := Limits{Min: 1, Max: 1 << 60}.Fits("USD")
-	assert.Equal(t, chosen, (Limits{1_00, 99_999_999}), "limits without sense become")
-	if chosen := (Limits{Min: 20_00, Max: 10_00}).Fits("USD"); !chosen.Has(10_00) {
-		t.Errorf("nothing fits %+v", chosen)
-	}
+	assert.Equal(t, Limits{Min: 1, Max: 1 << 60}.Fits("USD"), Limits{1_00, 99_999_999}, "limits without sense become")
+	assert.Equal(t, Limits{Min: 20_00, Max: 10_00}.Fits("USD").Has(10_00), true, "something fits")
 }

@@ -2,11 +2,11 @@ package donate
 
 import (
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/text"
@@ -24,7 +24,10 @@ func offered(currency string) *Offer {
 
 // filled is a form as a browser sends it, with changes: name, value, name, value.
 func filled(changes ...string) map[string][]string {
-	sent := map[string][]string{"way": {"online"}, "frequency": {"once"}, "once": {"50"}, "monthly": {"25"}, "first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}
+	sent := map[string][]string{}
+	changes = append(rows.All(`
+		way  online  frequency  once  once  50  monthly  25  first_name  Ana  last_name  Okafor  email  ana@example.org
+	`), changes...)
 	for i := 0; i < len(changes); i += 2 {
 		sent[changes[i]] = []string{changes[i+1]}
 	}
@@ -32,13 +35,32 @@ func filled(changes ...string) map[string][]string {
 }
 
 func TestAFormBecomesAWish(t *testing.T) {
-	got, err := offered("USD").Read(filled("frequency", "monthly", "monthly", "other", "other_amount", "$1,250.50", "cover", "yes", "company", " Blue  Heron ", "dedication", "in_memory_of",
-		"dedicated_to", "Zoë Lee", "anonymous", "yes", "consent", "yes", "email", " ana@example.org "))
-	want := Wish{Way: Online, Frequency: Monthly, Amount: 125050, Cover: true, FirstName: "Ana", LastName: "Okafor", Email: "ana@example.org", Company: "Blue Heron",
-		Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Zoë Lee"}, Anonymous: true, Consent: true}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v %v", got, err)
+	got := reads(t, offered("USD"), "frequency", "monthly", "monthly", "other", "other_amount", "$1,250.50", "cover",
+		"yes",
+		"company", " Blue  Heron ", "dedication", "in_memory_of", "dedicated_to", "Zoë Lee", "anonymous", "yes",
+		"consent", "yes",
+		"email", " ana@example.org ")
+	assert.Equal(t, got, Wish{
+		Way: Online, Frequency: Monthly, Amount: 125050, Cover: true, FirstName: "Ana", LastName: "Okafor",
+		Email:   "ana@example.org",
+		Company: "Blue Heron", Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Zoë Lee"}, Anonymous: true,
+		Consent: true,
+	})
+	o := offered("USD")
+	for _, test := range rows.Of[struct {
+		Way     Way
+		Cover   bool
+		Charged int64 // the least that the charity receives is the gift
+	}](`
+		online  true   5181
+		online  false  5000
+		check   true   5000
+	`) {
+		charged, covered := o.Price(&Wish{Way: test.Way, Amount: 5000, Cover: test.Cover})
+		assert.Equal(t, []int64{charged, covered}, []int64{test.Charged, test.Charged - 5000})
 	}
+	refuses(t, o, filled("once", "other", "other_amount", "999,000", "cover", "yes"),
+		"other_amount") // more than providers take
 }
 
 func TestAmountsAreReadAsThePeopleOfTheCurrencyWriteThem(t *testing.T) {
@@ -80,24 +102,13 @@ func TestAmountsAreReadAsThePeopleOfTheCurrencyWriteThem(t *testing.T) {
 		USD  PADDED                    5000
 	`) {
 		test.Written = strings.NewReplacer("LONG", strings.Repeat("5", 50), "PADDED", "50"+strings.Repeat(" ", 50)).Replace(test.Written)
-		w, err := offered(test.Currency).Read(filled("once", "other", "other_amount", test.Written))
-		if test.Want != 0 && (err != nil || w.Amount != test.Want) || test.Want == 0 && !wrong(err, "other_amount") {
-			t.Errorf("%s %q: %d %v", test.Currency, test.Written, w.Amount, err)
+		form := filled("once", "other", "other_amount", test.Written)
+		if test.Want == 0 {
+			refuses(t, offered(test.Currency), form, "other_amount")
+			continue
 		}
+		assert.Equal(t, assert.Must(offered(test.Currency).Read(form))(t).Amount, test.Want, "%+v", test)
 	}
-}
-
-func wrong(err error, fields ...string) bool {
-	var invalid *doc.Invalid
-	if !errors.As(err, &invalid) || len(invalid.Faults) != len(fields) {
-		return false
-	}
-	for i, fault := range invalid.Faults {
-		if fault.Field != fields[i] || !fault.IsSentence() {
-			return false
-		}
-	}
-	return true
 }
 
 func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
@@ -125,86 +136,62 @@ func TestWhatIsWrongWithAFormIsNamedByItsField(t *testing.T) {
 	`) {
 		name, value, _ := strings.Cut(test.Sent, "=")
 		also, more, _ := strings.Cut(test.Also, "=")
-		if _, err := offered("USD").Read(filled(name, value, also, more)); !wrong(err, test.Wrong) {
-			t.Errorf("%s: %v", test.What, err)
-		}
+		refuses(t, offered("USD"), filled(name, value, also, more), test.Wrong)
 	}
-	if _, err := offered("USD").Read(filled("last_name", strings.Repeat("é", 101))); !wrong(err, "last_name") {
-		t.Errorf("a long name: %v", err)
-	}
-	if _, err := offered("USD").Read(map[string][]string{}); !wrong(err, "way", "frequency", "first_name", "last_name", "email") {
-		t.Errorf("nothing: %v", err)
-	}
-	for _, name := range []string{"St.John", "Dr. Lee", "Mary-Ann O’Neil", "J.R. Smith", "Ł", "王", "علی\u200cرضا"} {
-		assert.Equal(t, assert.Must(offered("USD").Read(filled("last_name", name)))(t).LastName, name)
+	refuses(t, offered("USD"), filled("last_name", strings.Repeat("é", 101)), "last_name")
+	refuses(t, offered("USD"), map[string][]string{}, "way frequency first_name last_name email")
+	for _, name := range rows.All(`St.John  Dr. Lee  Mary-Ann O’Neil  J.R. Smith  Ł  王  "علی\u200cرضا"`) {
+		assert.Equal(t, reads(t, offered("USD"), "last_name", name).LastName, name)
 	}
 }
 
 func TestOnlyWhatIsAskedIsRead(t *testing.T) {
 	o := offered("EUR")
 	o.Cover, o.Consent, o.NoDedication, o.Ways = NoCover, "", true, []Way{ByTransfer}
-	sent := filled("cover", "yes", "consent", "yes", "dedication", "in_honor_of", "dedicated_to", "Zoë", "address_1", "12 Wharf Street", "charged", "1", "amount", "1")
+	sent := filled("cover", "yes", "consent", "yes", "dedication", "in_honor_of", "dedicated_to", "Zoë", "address_1",
+		"12 Wharf Street",
+		"charged", "1", "amount", "1")
 	delete(sent, "way")
 	delete(sent, "frequency")
-	w, err := o.Read(sent)
-	if want := (Wish{Way: ByTransfer, Frequency: Once, Amount: 5000, FirstName: "Ana", LastName: "Okafor", Email: "ana@example.org"}); err != nil || !reflect.DeepEqual(w, want) {
-		t.Errorf("%+v %v", w, err)
-	}
+	assert.Equal(t, assert.Must(o.Read(sent))(t), Wish{
+		Way: ByTransfer, Frequency: Once, Amount: 5000, FirstName: "Ana", LastName: "Okafor", Email: "ana@example.org",
+	})
 	o.AskAddress = true
-	if _, err := o.Read(filled("way", "transfer", "state", "Lost", "country", "Nowhere")); !wrong(err, "address_1", "city", "zipcode", "state", "country") {
-		t.Error(err)
-	}
-	w, err = o.Read(filled("way", "transfer", "address_1", "12 Wharf St.", "city", "Boston", "state", "Massachusetts", "zipcode", "02110", "country", "United States"))
-	if want := (crm.Address{Line1: "12 Wharf St.", City: "Boston", State: "MA", Zipcode: "02110", Country: "USA"}); err != nil || *w.Address != want {
-		t.Errorf("%+v %v", w.Address, err)
-	}
+	refuses(t, o, filled("way", "transfer", "state", "Lost", "country", "Nowhere"),
+		"address_1 city zipcode state country")
+	w := reads(t, o, "way", "transfer", "address_1", "12 Wharf St.", "city", "Boston", "state", "Massachusetts",
+		"zipcode", "02110",
+		"country", "United States")
+	assert.Equal(t, *w.Address, crm.Address{Line1: "12 Wharf St.", City: "Boston", State: "MA", Zipcode: "02110",
+		Country: "USA"})
 }
 
 func TestALinkFillsAForm(t *testing.T) {
-	for _, test := range rows.Of[struct{ Amount, Frequency, WantFrequency, WantOnce, WantMonthly, WantOther string }](`
-		""        ""       once     50     25     ""
-		100       monthly  monthly  50     100    ""
-		75        ""       once     other  25     75
-		12.50     monthly  monthly  50     other  12.5
-		1         yearly   once     50     25     ""
-		<script>  '        once     50     25     ""
+	for _, test := range rows.Of[struct {
+		Amount, Frequency string
+		NoMonthly         bool
+		Want              string
+	}](`
+		""        ""       false  once 50 25
+		100       monthly  false  monthly 50 100
+		75        ""       false  once other 25 75
+		12.50     monthly  false  monthly 50 other 12.5
+		1         yearly   false  once 50 25
+		<script>  '        false  once 50 25
+		75        monthly  true   "once other \x2075"
 	`) {
-		got := offered("USD").Fill(test.Amount, test.Frequency)
-		if got["frequency"] != test.WantFrequency || got["once"] != test.WantOnce || got["monthly"] != test.WantMonthly || got["other_amount"] != test.WantOther {
-			t.Errorf("%+v: %v", test, got)
-		}
-	}
-	o := offered("USD")
-	o.NoMonthly = true
-	if got := o.Fill("75", "monthly"); got["frequency"] != "once" || got["once"] != "other" || got["monthly"] != "" {
-		t.Error(got)
-	}
-}
-
-// The least that the charity receives is the gift.
-func TestWhatIsChargedFollowsFromTheWish(t *testing.T) {
-	o := offered("USD")
-	for _, test := range []struct {
-		w                Wish
-		charged, covered int64
-	}{
-		{Wish{Way: Online, Amount: 5000, Cover: true}, 5181, 181},
-		{Wish{Way: Online, Amount: 5000}, 5000, 0},
-		{Wish{Way: ByCheck, Amount: 5000, Cover: true}, 5000, 0},
-	} {
-		if charged, covered := o.Price(&test.w); charged != test.charged || covered != test.covered {
-			t.Errorf("%+v: %d %d", test.w, charged, covered)
-		}
-	}
-	if _, err := o.Read(filled("once", "other", "other_amount", "999,000", "cover", "yes")); !wrong(err, "other_amount") {
-		t.Error("more than providers take is charged:", err)
+		o := offered("USD")
+		o.NoMonthly = test.NoMonthly
+		got := o.Fill(test.Amount, test.Frequency)
+		said := strings.Join([]string{got["frequency"], got["once"], got["monthly"], got["other_amount"]}, " ")
+		assert.Equal(t, strings.TrimSpace(said), test.Want, "%+v", test)
 	}
 }
 
 func FuzzForm(f *testing.F) {
 	f.Add("50", "12,50", "Ana", "ana@example.org", "once")
 	f.Fuzz(func(t *testing.T, preset, other, name, email, frequency string) {
-		for _, currency := range []string{"USD", "EUR", "JPY", "KWD"} {
+		for _, currency := range rows.All(`USD  EUR  JPY  KWD`) {
 			o := offered(currency)
 			w, err := o.Read(filled("once", preset, "monthly", preset, "other_amount", other, "first_name", name, "email", email, "frequency", frequency, "cover", "yes"))
 			charged, covered := o.Price(&w)
@@ -213,4 +200,23 @@ func FuzzForm(f *testing.F) {
 			}
 		}
 	})
+}
+
+// reads is what a usual form in dollars becomes.
+func reads(t *testing.T, o *Offer, changes ...string) Wish {
+	t.Helper()
+	return assert.Must(o.Read(filled(changes...)))(t)
+}
+
+// refuses checks which fields of a form are at fault.
+func refuses(t *testing.T, o *Offer, form map[string][]string, fields string) {
+	t.Helper()
+	_, err := o.Read(form)
+	assert.Equal(t, strings.Join(crmtest.Fields(err), " "), fields, "%v", form)
+	var invalid *doc.Invalid
+	if errors.As(err, &invalid) {
+		for _, fault := range invalid.Faults {
+			assert.Equal(t, fault.IsSentence(), true, "%v", fault)
+		}
+	}
 }

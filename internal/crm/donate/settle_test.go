@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/drill"
+	"donorbook/internal/rig/rows"
 )
 
 var day = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
@@ -184,77 +186,82 @@ func movedBack(g *giving.Gift) (entries []giving.Entry) {
 
 // Nothing is believed that is not about our donation; what was paid in another way than asked for is recorded, and a person looks.
 func TestDoubts(t *testing.T) {
-	pending := &giving.Gift{Status: giving.Pending, Currency: "EUR", Entries: []giving.Entry{{Amount: 51_80}}}
-	for name, c := range map[string]struct {
-		gift     *giving.Gift
-		change   func(*Snapshot)
-		doubt    Doubt
-		recorded bool
-	}{
-		"as asked":             {nil, func(s *Snapshot) {}, "", true},
-		"test mode":            {nil, func(s *Snapshot) { s.Live = false }, WrongMode, false},
-		"another donation":     {nil, func(s *Snapshot) { s.Donation = "d2" }, Foreign, false},
-		"no donation":          {nil, func(s *Snapshot) { s.Donation, s.Account = "", "" }, Foreign, false},
-		"another organization": {nil, func(s *Snapshot) { s.Account = "a2" }, Foreign, false},
-		"no organization":      {nil, func(s *Snapshot) { s.Account = "" }, Foreign, false},
-		"less":                 {nil, func(s *Snapshot) { s.Payment.Amount = 1_00 }, WrongAmount, true},
-		"another currency":     {nil, func(s *Snapshot) { s.Payment.Currency = "JPY" }, WrongCurrency, true},
-		"currency of the gift": {pending, func(s *Snapshot) {}, WrongCurrency, false},
-		"plan of another amount": {nil, func(s *Snapshot) {
-			s.Payment.Amount, s.Plan = 60_00, &Plan{ID: "sub_1", Status: giving.ActivePlan, Amount: 60_00, Currency: "USD"}
-		}, "", true},
-		"payment of no plan's amount": {nil, func(s *Snapshot) {
-			s.Payment.Amount, s.Plan = 7_00, &Plan{ID: "sub_1", Status: giving.ActivePlan, Amount: 60_00, Currency: "USD"}
-		}, WrongAmount, true},
-		"dispute": {nil, func(s *Snapshot) { s.Payment.Disputes = []Dispute{{ID: "du_1", Amount: 51_80, State: UnderWay}} }, Disputed, true},
-	} {
-		s := paid()
-		c.change(s)
-		o := Settle(Known{Order: order(), Gift: c.gift}, s)
-		if o.Doubt != c.doubt || (o.New != nil) != c.recorded || !c.recorded && (o.Status != "" || o.Entries != nil || o.Plan != nil) {
-			t.Errorf("%s: %+v, want the doubt %q", name, o, c.doubt)
+	for _, c := range rows.Of[struct {
+		What, Of string // what changes, and the donation and the organization that it is of
+		Amount   int64
+		Currency string
+		Doubt    Doubt
+		Recorded bool
+	}](`
+		as asked                     d1/a1  5180  USD  ""        true
+		test mode                    d1/a1  5180  USD  mode      false
+		another donation             d2/a1  5180  USD  foreign   false
+		no donation                  /      5180  USD  foreign   false
+		another organization         d1/a2  5180  USD  foreign   false
+		no organization              d1/    5180  USD  foreign   false
+		less                         d1/a1  100   USD  amount    true
+		another currency             d1/a1  5180  JPY  currency  true
+		currency of the gift         d1/a1  5180  USD  currency  false
+		plan of another amount       d1/a1  6000  USD  ""        true
+		payment of no plan's amount  d1/a1  700   USD  amount    true
+		dispute                      d1/a1  5180  USD  dispute   true
+		taken over                   /      5180  USD  ""        true  // from the provider's dashboard: nothing was asked for, so nothing differs
+	`) {
+		s, known := paid(), Known{Order: order()}
+		s.Donation, s.Account, _ = strings.Cut(c.Of, "/")
+		s.Payment.Amount, s.Payment.Currency, s.Live = c.Amount, c.Currency, c.What != "test mode"
+		switch {
+		case c.What == "currency of the gift":
+			known.Gift = &giving.Gift{Status: giving.Pending, Currency: "EUR", Entries: []giving.Entry{{Amount: 51_80}}}
+		case c.What == "dispute":
+			s.Payment.Disputes = []Dispute{{ID: "du_1", Amount: 51_80, State: UnderWay}}
+		case c.What == "taken over":
+			known.Order = Order{Account: "a1", Live: true}
+		case strings.Contains(c.What, "plan"):
+			s.Plan = &Plan{ID: "sub_1", Status: giving.ActivePlan, Amount: 60_00, Currency: "USD"}
 		}
-	}
-}
-
-// A payment that was made in the provider's dashboard can be taken over: nothing was asked for, so nothing differs.
-func TestPaymentFromElsewhere(t *testing.T) {
-	s := paid()
-	s.Donation, s.Account = "", ""
-	g, o := settle(nil, Order{Account: "a1", Live: true}, s)
-	if o.Doubt != "" || g == nil || g.Donated() != 51_80 || g.ExternalID != "stripe:pi_1" {
-		t.Errorf("%+v became %+v", o, g)
+		o := Settle(known, s)
+		assert.Equal(t, o.Doubt, c.Doubt, "%s: the doubt", c.What)
+		assert.Equal(t, o.New != nil, c.Recorded, "%s: it is recorded", c.What)
+		if !c.Recorded {
+			assert.Equal(t, o.Status == "" && o.Entries == nil && o.Plan == nil, true, "%s: %+v", c.What, o)
+		} else {
+			assert.Equal(t, o.New.ExternalID, "stripe:pi_1", c.What)
+			assert.Equal(t, o.New.Amount, c.Amount, c.What)
+		}
 	}
 }
 
 // A bank debit is promised, then paid; its fee comes later, a refund fails, and a ledger that people changed by hand is for a person.
 func TestDebitFromPromiseToFailedRefund(t *testing.T) {
 	s := paid()
+	var g *giving.Gift
+	var o Outcome
+	is := func(want string) {
+		t.Helper()
+		g, o = settle(g, order(), s)
+		p := g.Payment()
+		assert.Equal(t, fmt.Sprintf("%s %d, fee %d, covered %d, refunded %v, entries %d%s", g.Status, g.Net(), p.Fee,
+			g.LeftCovered(),
+			!p.RefundedAt.IsZero(), len(g.Entries), o.Doubt), want)
+		assert.Equal(t, g.At, day)
+	}
 	s.Payment.State = Processing
-	g, o := settle(nil, order(), s)
-	if o.State != Processing || g.Status != giving.Pending || g.Net() != 0 || g.LeftCovered() != 1_80 {
-		t.Fatalf("a debit under way is %+v", g)
-	}
+	is("pending 0, fee 0, covered 180, refunded false, entries 1")
+	assert.Equal(t, o.State, Processing)
 	s.Payment.State, s.Payment.At = Paid, day.AddDate(0, 0, 5)
-	g, o = settle(g, order(), s)
-	if o.State != Paid || g.Status != giving.Succeeded || g.Net() != 50_00 || !g.Payment().CapturedAt.Equal(s.Payment.At) || !g.At.Equal(day) {
-		t.Fatalf("a debit that arrived is %+v", g)
-	}
+	is("succeeded 5000, fee 0, covered 180, refunded false, entries 1")
+	assert.Equal(t, o.State, Paid)
+	assert.Equal(t, g.Payment().CapturedAt, s.Payment.At)
 	s.Payment.Fee, s.Payment.FeeKnown = 1_55, true
-	g, _ = settle(g, order(), s)
+	settled := "succeeded 5000, fee 155, covered 180, refunded false, entries "
+	is(settled + "1")
 	s.Payment.Fee = 9_99 // no fee is told twice
 	s.Payment.Refunds = []Refund{{ID: "re_1", Amount: 51_80, State: Processing, At: day.AddDate(0, 0, 6)}}
-	g, _ = settle(g, order(), s)
-	if g.Payment().Fee != 1_55 || g.Net() != 0 || g.Payment().RefundedAt.IsZero() {
-		t.Fatalf("a refund makes %+v", g)
-	}
+	is("succeeded 0, fee 155, covered 0, refunded true, entries 2")
 	s.Payment.Refunds[0].State = Failed
-	g, o = settle(g, order(), s)
-	if g.Net() != 50_00 || len(g.Entries) != 3 || !g.Payment().RefundedAt.IsZero() || o.Doubt != "" {
-		t.Fatalf("a refund that failed makes %+v", g)
-	}
+	is(settled + "3")
 	byHand := assert.Must(g.Refund(nil, day))(t)
-	if _, o = settle(&byHand, order(), s); o.Doubt != WrongAmount {
-		t.Errorf("a refund that the provider does not know is %+v", o)
-	}
+	_, o = settle(&byHand, order(), s)
+	assert.Equal(t, o.Doubt, WrongAmount, "a refund that the provider does not know")
 }

@@ -37,35 +37,52 @@ func TestNamesDifferByOneLetter(t *testing.T) {
 }
 
 func TestSimilarityIsThatOfJaroAndWinkler(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want float64
-	}{
-		{"martha", "marhta", 0.961}, {"dwayne", "duane", 0.840}, {"dixon", "dicksonx", 0.813}, {"same", "same", 1}, {"abc", "xyz", 0}, {"", "abc", 0},
-		{"мартха", "мархта", 0.961},
-	} {
-		if got := similarity(test.a, test.b); math.Abs(got-test.want) > 0.001 || math.Abs(similarity(test.b, test.a)-got) > 0.001 {
-			t.Errorf("%s and %s: %.3f, want %.3f", test.a, test.b, got, test.want)
+	for _, test := range rows.Of[struct {
+		A, B string
+		Want float64
+	}](`
+		martha  marhta    0.961
+		dwayne  duane     0.840
+		dixon   dicksonx  0.813
+		same    same      1
+		abc     xyz       0
+		""      abc       0
+		мартха  мархта    0.961
+	`) {
+		if got := similarity(test.A, test.B); math.Abs(got-test.Want) > 0.001 ||
+			math.Abs(similarity(test.B, test.A)-got) > 0.001 {
+			t.Errorf("%s and %s: %.3f, want %.3f", test.A, test.B, got, test.Want)
 		}
 	}
 }
 
 func TestNamesThatSoundAlikeAreLookedAtTogether(t *testing.T) {
-	for _, test := range [][2]string{{"meyer", "maier"}, {"schmidt", "schmitt"}, {"philips", "phillips"}, {"catherine", "kathrin"}, {"иванов", "иванов"}} {
-		assert.Equal(t, sound(test[0]), sound(test[1]), "%s sounds like (%v)", test[0], test[1])
+	for a, b := range rows.Pairs(`
+		meyer      maier
+		schmidt    schmitt
+		philips    phillips
+		catherine  kathrin
+		иванов     иванов
+	`) {
+		assert.Equal(t, sound(a), sound(b), "%s sounds like (%v)", a, b)
 	}
-	if sound("miller") == sound("wagner") {
-		t.Error("Miller sounds like Wagner")
-	}
+	assert.Equal(t, sound("miller") == sound("wagner"), false, "Miller sounds like Wagner")
 }
 
 func TestShortFormsAreKnown(t *testing.T) {
-	for _, test := range [][2]string{{"tom", "thomas"}, {"peggy", "margaret"}, {"bob", "robert"}, {"liz", "elisabeth"}, {"kate", "kathryn"}, {"jenn", "jennifer"}} {
-		if !isShortFor(test[0], test[1]) {
-			t.Errorf("%s is not short for %s", test[0], test[1])
-		}
-	}
-	if isShortFor("tom", "robert") || isShortFor("thomas", "tom") {
-		t.Error("a name is short for one that it is not short for")
+	for _, test := range rows.Of[struct {
+		Short, Long string
+		Want        bool
+	}](`
+		tom     thomas     true
+		peggy   margaret   true
+		bob     robert     true
+		liz     elisabeth  true
+		kate    kathryn    true
+		jenn    jennifer   true
+		tom     robert     false
+		thomas  tom        false
+	`) {
+		assert.Equal(t, isShortFor(test.Short, test.Long), test.Want, "%+v", test)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,46 +53,40 @@ func TestExtensionsAreComparedApartFromNumbers(t *testing.T) {
 		r := Of(&crm.Contact{MatchKeys: []string{"p:" + key}})
 		return r.Phones[0]
 	}
-	const board = "+13125550123"
-	for _, test := range []struct {
-		a, b string
-		want uint8
-	}{
-		{board + ";ext=5", board + ";ext=5", same},
-		{board + ";ext=5", board + ";ext=6", otherPhone},
-		{board + ";ext=5", board, unknown},
-		{board, "+13125550124", digitPhone},
-		{board + ";ext=5", "+13125550124;ext=6", otherPhone},
-	} {
-		assert.Equal(t, numbers(phone(test.a), phone(test.b)), test.want, "%s and %s are compared", test.a, test.b)
+	says := map[string]uint8{"same": same, "other": otherPhone, "digit": digitPhone, "unknown": unknown}
+	for _, test := range rows.Of[struct{ A, B, Want string }](`
+		+13125550123;ext=5  +13125550123;ext=5  same
+		+13125550123;ext=5  +13125550123;ext=6  other
+		+13125550123;ext=5  +13125550123        unknown
+		+13125550123        +13125550124        digit
+		+13125550123;ext=5  +13125550124;ext=6  other
+	`) {
+		assert.Equal(t, numbers(phone(test.A), phone(test.B)), says[test.Want], "%+v", test)
 	}
 }
 
 // "Not a duplicate" holds as long as nothing that is compared changes.
 func TestDigestChangesWithWhatIsCompared(t *testing.T) {
-	contact := func(change func(*crm.Contact)) uint64 {
-		c := crm.Contact{FirstName: "Ana", LastName: "Lopez", MatchKeys: []string{"e:ana@x.example", "p:+12125550101"}, DOB: time.Date(1980, 2, 3, 0, 0, 0, 0, time.UTC), Addresses: []crm.Address{{Line1: "1 Main St", Zipcode: "10001"}}}
-		change(&c)
-		r := Of(&c)
+	digest := func(line string) uint64 {
+		r := contactOf(t, line)
 		return r.Digest()
 	}
-	before := contact(func(*crm.Contact) {})
-	for name, change := range map[string]func(*crm.Contact){
-		"a note": func(c *crm.Contact) { c.Note = "called" }, "a tag": func(c *crm.Contact) { c.Tags = []string{"vip"} }, "letter case": func(c *crm.Contact) { c.LastName = "LOPEZ" },
-		"how a street is written": func(c *crm.Contact) { c.Addresses[0].Line1 = "1 Main Street" },
-	} {
-		if contact(change) != before {
-			t.Errorf("the digest changed with %s", name)
-		}
+	before := digest("Ana|Lopez||ana@x.example|2125550101|1 Main St, Salem, 10001|1980-02-03")
+	for line, same := range rows.Each[bool](`
+		Ana|LOPEZ||ana@x.example|2125550101|1 Main St, Salem, 10001|1980-02-03      true
+		Ana|Lopez||ana@x.example|2125550101|1 Main Street, Salem, 10001|1980-02-03  true
+		Anna|Lopez||ana@x.example|2125550101|1 Main St, Salem, 10001|1980-02-03     false
+		Ana|Lopez||al@x.example|2125550101|1 Main St, Salem, 10001|1980-02-03       false
+		Ana|Lopez||ana@x.example|2125550101|1 Main St, Salem, 10001|1980-02-04      false
+		Ana|Lopez||ana@x.example|2125550101|2 Main St, Salem, 10001|1980-02-03      false
+		Ana|Lopez||ana@x.example||1 Main St, Salem, 10001|1980-02-03                false
+		Ana|Lopez Jr.||ana@x.example|2125550101|1 Main St, Salem, 10001|1980-02-03  false
+	`) {
+		assert.Equal(t, digest(line) == before, same, "%s", line)
 	}
-	for name, change := range map[string]func(*crm.Contact){
-		"the first name": func(c *crm.Contact) { c.FirstName = "Anna" }, "an email": func(c *crm.Contact) { c.MatchKeys[0] = "e:al@x.example" }, "the birth date": func(c *crm.Contact) { c.DOB = c.DOB.AddDate(0, 0, 1) },
-		"the house number": func(c *crm.Contact) { c.Addresses[0].Line1 = "2 Main St" }, "no phone": func(c *crm.Contact) { c.MatchKeys = c.MatchKeys[:1] }, "the suffix": func(c *crm.Contact) { c.Suffix = "Jr." },
-	} {
-		if contact(change) == before {
-			t.Errorf("the digest did not change with %s", name)
-		}
-	}
+	plain, noted := Of(&crm.Contact{FirstName: "Ana"}),
+		Of(&crm.Contact{FirstName: "Ana", Note: "called", Tags: []string{"vip"}})
+	assert.Equal(t, plain.Digest(), noted.Digest(), "a note and a tag")
 }
 
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {

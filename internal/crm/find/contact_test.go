@@ -1,7 +1,6 @@
 package find
 
 import (
-	"testing"
 	"time"
 
 	"pgregory.net/rapid"
@@ -17,51 +16,25 @@ var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 // valid is the input of a body that must be accepted as a change.
 func valid(t rapid.TB, body string) crm.ContactInput {
 	t.Helper()
-	in, faults, err := crm.DecodeContact(doc.NewBody([]byte(body)))
-	if err == nil {
-		err = in.Validate(faults, false, "US", noon)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	in, faults := assert.Must2(crm.DecodeContact(doc.NewBody([]byte(body))))(t)
+	assert.Succeed(t, in.Validate(faults, false, "US", noon))
 	return in
 }
 
 // made is the contact that a body describes.
 func made(t rapid.TB, body string) crm.Contact {
 	t.Helper()
-	c := assert.Must(crm.NewContact(valid(t, body), noon))(t)
-	return c
+	return assert.Must(crm.NewContact(valid(t, body), noon))(t)
 }
 
 func someInput(t *rapid.T, whole bool) crm.ContactInput { return valid(t, crmtest.SomeBody(t, whole)) }
 
-// someContact is a contact that can result from creating, merging and changing.
+// someContact is a contact that can result from creating and merging.
 func someContact(t *rapid.T) crm.Contact {
-	now := noon
-	c, err := crm.NewContact(someInput(t, rapid.Bool().Draw(t, "whole")), now)
-	for range rapid.IntRange(0, 2).Draw(t, "changes") {
-		now = now.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "pause")) * time.Second)
-		if in := someInput(t, false); err == nil && rapid.Bool().Draw(t, "merge") {
-			c, err = c.Merge(in, now)
-		} else if err == nil {
-			c, err = c.Patch(in, now)
-		}
+	c := made(t, crmtest.SomeBody(t, rapid.Bool().Draw(t, "whole")))
+	if rapid.Bool().Draw(t, "merge") {
+		c = assert.Must(c.Merge(someInput(t, false), noon))(t)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.ID = doc.MakeID(1_000_000, rapid.Int64Range(1, doc.MaxSeq).Draw(t, "seq"))
 	c.Note = crmtest.SomeText(50).Draw(t, "note")
-	c.Stats = crm.Stats{RecurringContributions: rapid.Int64().Draw(t, "recurring"), TotalContributions: rapid.Int64().Draw(t, "total")}
-	if rapid.Bool().Draw(t, "archived") {
-		c = c.Archive(now)
-	}
 	return c
-}
-
-func at(t *testing.T, text string) time.Time {
-	t.Helper()
-	moment := assert.Must(time.Parse(time.RFC3339, text))(t)
-	return moment
 }

@@ -1,7 +1,6 @@
 package find
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"donorbook/internal/crm"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/custom"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
@@ -48,10 +48,8 @@ func TestTooManyTagsAreOneFault(t *testing.T) {
 		tags[i] = fmt.Sprint(i)
 	}
 	f, err := filter("tag", tags...)
-	var faults *doc.Invalid
-	if !errors.As(err, &faults) || len(faults.Faults) != 1 || len(f.Tags) != maxFilterTags+1 {
-		t.Errorf("%v, %d tags are kept", err, len(f.Tags))
-	}
+	assert.Equal(t, crmtest.Fields(err), []string{"tag"})
+	assert.Equal(t, len(f.Tags), maxFilterTags+1)
 	assert.Equal(t, len(assert.Must(filter("tag[0]", "a", "b"))(t).Tags), 2)
 }
 
@@ -66,31 +64,76 @@ func TestFiltersOfContacts(t *testing.T) {
 		Custom:    []custom.Value{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
 	}
 	gift := giving.Gift{Status: giving.Succeeded, Campaign: 7, Local: at("2026-05-05"), Entries: []giving.Entry{{Amount: 500}}}
-	for query, want := range map[string]bool{
-		"tag=vip&tag=board": true, "tag=vip&tag=press": false, "tag_any=press&tag_any=vip": true, "tag_any=press": false, "tagAny=vip": true,
-		"tag_none=press": true, "tag_none=press&tag_none=vip": false, "tag_none=": true, "tag_any[]=vip": true, "tag_none[0]=vip": false,
-		"city=san+jose": true, "city=San": false, "city=BOSTON": true, "city=bos": false, "city=%21": false,
-		"zip=95112": true, "zip=951120001": true, "zip=95112-0001": true, "zip=9511": true, "zip=5112": false, "zip=sw1a1": true, "zipcode=sw1a+1aa": true, "zip=-": false,
-		"field_3=CAFE+au+lait": true, "field_3=cafe": false, "field_3=*": true, "field_4=true": true, "field_4=Yes": true, "field_4=no": false, "field_5=12.5": true,
-		"field_6=*": false, "field_3=*&field_5=12": false, "field_3=": true, "field_03=*": true, // which is no custom field
-		"has=email": true, "has=phone": false, "lacks=phone": true, "lacks=email": false, "has=email&lacks=phone": true, "has=email&lacks=email": false,
-		"campaign_id=7": true, "campaign_id=8": false, "campaignId=7&gave_after=2026-05-05": true, "campaign_id=7&gave_after=2026-05-06": false,
-		"gave_after=2026-05-05&gave_before=2026-05-06": true, "gave_before=2026-05-05": false, "gave_after=2026-05-06": false,
-		"created_after=2026-03-01": true, "updated_before=2026-03-02": false, "city=boston&zip=95112&tag=vip&has=email": true,
-	} {
+	for query, want := range rows.Each[bool](`
+		tag=vip&tag=board                             true
+		tag=vip&tag=press                             false
+		tag_any=press&tag_any=vip                     true
+		tag_any=press                                 false
+		tagAny=vip                                    true
+		tag_none=press                                true
+		tag_none=press&tag_none=vip                   false
+		tag_none=                                     true
+		tag_any[]=vip                                 true
+		tag_none[0]=vip                               false
+		city=san+jose                                 true
+		city=San                                      false
+		city=BOSTON                                   true
+		city=bos                                      false
+		city=%21                                      false
+		zip=95112                                     true
+		zip=951120001                                 true
+		zip=95112-0001                                true
+		zip=9511                                      true
+		zip=5112                                      false
+		zip=sw1a1                                     true
+		zipcode=sw1a+1aa                              true
+		zip=-                                         false
+		field_3=CAFE+au+lait                          true
+		field_3=cafe                                  false
+		field_3=*                                     true
+		field_4=true                                  true
+		field_4=Yes                                   true
+		field_4=no                                    false
+		field_5=12.5                                  true
+		field_6=*                                     false
+		field_3=*&field_5=12                          false
+		field_3=                                      true
+		field_03=*                                    true  // which is no custom field
+		has=email                                     true
+		has=phone                                     false
+		lacks=phone                                   true
+		lacks=email                                   false
+		has=email&lacks=phone                         true
+		has=email&lacks=email                         false
+		campaign_id=7                                 true
+		campaign_id=8                                 false
+		campaignId=7&gave_after=2026-05-05            true
+		campaign_id=7&gave_after=2026-05-06           false
+		gave_after=2026-05-05&gave_before=2026-05-06  true
+		gave_before=2026-05-05                        false
+		gave_after=2026-05-06                         false
+		created_after=2026-03-01                      true
+		updated_before=2026-03-02                     false
+		city=boston&zip=95112&tag=vip&has=email       true
+	`) {
 		_, f, err := ParseQuery(query, "US")
 		assert.Equal(t, err == nil && f.Matches(&ann, f.Gave.Has(&gift)), want, "%s passes", query)
 	}
 }
 
 func TestAFilterWithoutAValueCountsAsAbsent(t *testing.T) {
-	for _, query := range []string{"city=", "email=%20&phone=&tag=&q=", "field_3=", "tag_any=", "sortByDesc=", "scope=&has=&company="} {
-		if scope, f, err := ParseQuery(query, "US"); err != nil || scope != crm.Active || !f.IsEmpty() {
-			t.Errorf("%s: %v, %s, %+v", query, err, scope, f)
-		}
-	}
-	if _, f, err := ParseQuery("city=&city=Rome", "US"); err != nil || f.City == "" {
-		t.Errorf("a value after none: %v, %+v", err, f)
+	for query, empty := range rows.Each[bool](`
+		city=                         true
+		email=%20&phone=&tag=&q=      true
+		field_3=                      true
+		tag_any=                      true
+		sortByDesc=                   true
+		scope=&has=&company=          true
+		city=&city=Rome               false
+	`) {
+		scope, f := assert.Must2(ParseQuery(query, "US"))(t)
+		assert.Equal(t, scope, crm.Active, "%s", query)
+		assert.Equal(t, f.IsEmpty(), empty, "%s: %+v", query, f)
 	}
 }
 
@@ -107,35 +150,37 @@ func TestWrongFiltersAreNamed(t *testing.T) {
 		scope=gone           The scope field must be one of active, archived, all.
 		q=%zz                The query field must be the query part of a link.
 	`) {
-		if _, _, err := ParseQuery(query, "US"); err == nil || err.Error() != says {
-			t.Errorf("%s: %v", query, err)
-		}
+		_, _, err := ParseQuery(query, "US")
+		assert.Says(t, err, says, "%s", query)
 	}
 }
 
 func TestContactsAreSortedByWhatTheyGave(t *testing.T) {
 	day := time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)
-	never := crm.Contact{ID: 3}
-	little := crm.Contact{ID: 2, Given: 5, LastGift: day.AddDate(1, 0, 0)}
-	much := crm.Contact{ID: 1, Given: 50, LastGift: day}
+	all := []crm.Contact{{ID: 1, Given: 50, LastGift: day}, {ID: 3}, {ID: 2, Given: 5, LastGift: day.AddDate(1, 0, 0)}}
 	for sort, want := range rows.Pairs(`
-		total_contributions  321
-		-totalContributions  123
-		last_gift            312
-		-lastGift            213
+		total_contributions  [3 2 1]
+		-totalContributions  [1 2 3]
+		last_gift            [3 1 2]
+		-lastGift            [2 1 3]
 	`) {
-		f, err := filter("sort", sort)
-		people := []crm.Contact{much, never, little}
-		slices.SortFunc(people, func(a, b crm.Contact) int { return f.Sort.Compare(&a, &b) })
-		if got := fmt.Sprint(people[0].ID, people[1].ID, people[2].ID); err != nil || strings.ReplaceAll(got, " ", "") != want {
-			t.Errorf("%s: %s, %v", sort, got, err)
+		by, people, ids := assert.Must(filter("sort", sort))(t).Sort, slices.Clone(all), []int64(nil)
+		slices.SortFunc(people, func(a, b crm.Contact) int { return by.Compare(&a, &b) })
+		for _, c := range people {
+			ids = append(ids, c.ID)
 		}
+		assert.Equal(t, fmt.Sprint(ids), want, "%s", sort)
 	}
 }
 
 // What words answer is one search, so that the database hands out only the contacts that meet all of it.
 func TestWordsOfAFilterAreOneSearch(t *testing.T) {
-	for query, want := range map[string]int{"tag=vip": 0, "city=Boston&zip=021&field_3=blue": 0, "zip=0210": 1, "q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31": 4} {
+	for query, want := range rows.Each[int](`
+		tag=vip                                              0
+		city=Boston&zip=021&field_3=blue                     0
+		zip=0210                                             1
+		q=ana+ruiz&city=Boston&zip=02101&field_3=2026-01-31  4
+	`) {
 		_, f := assert.Must2(ParseQuery(query, "US"))(t)
 		if s := f.WordSearch(); len(s.Terms) != want || s.IsEmpty() != (want == 0) {
 			t.Errorf("%s: %d terms, want %d", query, len(s.Terms), want)
@@ -170,7 +215,7 @@ func TestCommonWords(t *testing.T) {
 	`)
 	assert.Same(t, want, CommonWords(&c))
 	words := strings.Join(SearchWords(&c), " ")
-	for _, other := range []string{".f4=20191", ".f5=2019-01-31", ".f7=box\uf82012", ".z100012345"} {
+	for _, other := range rows.All(`.f4=20191  .f5=2019-01-31  ".f7=box\uf82012"  .z100012345`) {
 		assert.Contains(t, words, other, "the search words")
 	}
 	for word, want := range rows.Pairs(`
@@ -217,17 +262,25 @@ func TestFiltersAndWordsAgree(t *testing.T) {
 // Bounds that people name as days are days of the organization.
 func TestWindowsOfDays(t *testing.T) {
 	newYork := text.Location("America/New_York")
-	days := Window{From: at(t, "2026-11-16T00:00:00Z"), To: at(t, "2026-11-17T00:00:00Z")}
-	if got := days.OfDays(newYork); !got.From.Equal(at(t, "2026-11-16T05:00:00Z")) || !got.To.Equal(at(t, "2026-11-17T05:00:00Z")) {
-		t.Errorf("%+v", got)
+	days := window(t, "2026-11-16T00:00:00Z", "2026-11-17T00:00:00Z")
+	for _, test := range []struct{ is, want Window }{
+		{days.OfDays(newYork), window(t, "2026-11-16T05:00:00Z", "2026-11-17T05:00:00Z")},
+		{days.ByClock(newYork), days},
+		{window(t, "2026-11-17T04:37:00Z", "").ByClock(newYork), window(t, "2026-11-16T23:37:00Z", "")},
+		{Window{}.OfDays(newYork), Window{}},
+	} {
+		assert.Equal(t, test.is.From.Equal(test.want.From) && test.is.To.Equal(test.want.To), true, "%+v", test)
 	}
-	if got := days.ByClock(newYork); got != days {
-		t.Errorf("%+v", got)
+}
+
+// window is one from a time to another, "" for none.
+func window(t *testing.T, from, to string) Window {
+	t.Helper()
+	at := func(text string) (moment time.Time) {
+		if text != "" {
+			moment = assert.Must(time.Parse(time.RFC3339, text))(t)
+		}
+		return moment
 	}
-	if got := (Window{From: at(t, "2026-11-17T04:37:00Z")}).ByClock(newYork); !got.From.Equal(at(t, "2026-11-16T23:37:00Z")) || !got.To.IsZero() {
-		t.Errorf("%+v", got)
-	}
-	if got := (Window{}).OfDays(newYork); got != (Window{}) {
-		t.Errorf("%+v", got)
-	}
+	return Window{From: at(from), To: at(to)}
 }

@@ -24,7 +24,7 @@ func TestASearchAsksForFewWords(t *testing.T) {
 		letters = append(letters, fmt.Sprintf("word%c%c", 'a'+i%26, 'a'+i/26))
 		digits = append(digits, fmt.Sprint(10_000+i))
 	}
-	for _, sign := range []string{" ", "-", ".", "/", " #"} {
+	for _, sign := range rows.All(`" "  -  .  /  " #"`) {
 		for _, words := range [][]string{letters, digits} {
 			s := ParseSearch(strings.Join(words, sign), "US")
 			if len(s.Terms) == 0 || len(s.Terms) > maxTerms {
@@ -182,8 +182,8 @@ func TestAPhoneIsSearchedForAsItIsDialledInTheRegion(t *testing.T) {
 		region, number string
 		typed          []string
 	}{
-		{"US", "+12125550100", []string{"2125550100", "12125550100", "1-212", "+1212"}},
-		{"DE", "+493012345678", []string{"030 123", "30 123", "030/12345678", "+49 30", "0049 30"}},
+		{"US", "+12125550100", rows.All(`2125550100  12125550100  1-212  +1212`)},
+		{"DE", "+493012345678", rows.All(`030 123  30 123  030/12345678  +49 30  0049 30`)},
 		{"GB", "+442079460958", []string{"020 7946", "20 7946 0958", "442079460958"}},
 		{"IT", "+390612345678", []string{"06 123", "+3906"}}, // where the 0 is part of the number
 	} {

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -25,27 +26,21 @@ func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 	document := make([]byte, 0, 4096)
 	got := testing.AllocsPerRun(1000, func() {
 		in, faults, err := crm.DecodeContact(doc.NewBody(body))
-		if err == nil {
-			err = in.Validate(faults, true, "US", noon)
-		}
-		if err != nil {
+		if err = errors.Join(err, in.Validate(faults, true, "US", noon)); err != nil {
 			t.Fatal(err)
 		}
 		c := assert.Must(crm.NewContact(in, noon))(t)
 		c.AppendBody(document)
 		SearchWords(&c)
 	})
-	if got > 88 {
-		t.Errorf("%v allocations to make a contact of a body, want at most 88", got)
-	}
+	assert.Equal(t, got <= 88, true, "%v allocations to make a contact of a body, want at most 88", got)
 }
 
 func TestTextsOfCustomFieldsAreFound(t *testing.T) {
-	c := crm.Contact{FirstName: "A", LastName: "B", Custom: []custom.Value{{Field: 1, Value: `"Blue \"Heron\""`}, {Field: 3, Value: "1234"}, {Field: 5, Value: "true"}}}
-	words := strings.Join(SearchWords(&c), " ")
-	if words != ".na a b blue heron" { // the one with a dot is for filters alone
-		t.Errorf("the words are %q", words)
-	}
+	c := crm.Contact{FirstName: "A", LastName: "B", Custom: []custom.Value{
+		{Field: 1, Value: `"Blue \"Heron\""`}, {Field: 3, Value: "1234"}, {Field: 5, Value: "true"},
+	}}
+	assert.Equal(t, strings.Join(SearchWords(&c), " "), ".na a b blue heron") // the one with a dot is for filters alone
 }
 
 func TestSearchWords(t *testing.T) {

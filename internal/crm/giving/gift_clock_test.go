@@ -37,31 +37,30 @@ func TestTheDayOfAGift(t *testing.T) {
 
 // A date may be today where the organization is, or anywhere for programs, and no later.
 func TestADateOfAGiftIsNoLaterThanToday(t *testing.T) {
-	sydney, newYork := text.Location("Australia/Sydney"), text.Location("America/New_York")
-	for _, c := range []struct {
-		now   time.Time
-		given string
-		ok    bool
-	}{
-		{at(t, "2026-11-16T22:00:00Z").In(sydney), "2026-11-17", true},
-		{at(t, "2026-11-16T22:00:00Z").In(sydney), "2026-11-18", false},
-		{at(t, "2026-11-17T04:37:00Z").In(newYork), "2026-11-16", true},
-		{at(t, "2026-11-17T04:37:00Z").In(newYork), "2026-11-17", false},
-		{at(t, "2026-11-17T04:37:00Z").In(newYork), "2026-11-17T04:37:00Z", true},
-		{at(t, "2026-11-17T04:37:00Z").In(newYork), "2026-11-17T04:39:00Z", false},
-		{AnywhereToday(at(t, "2026-11-16T22:00:00Z")), "2026-11-17", true},
-		{AnywhereToday(at(t, "2026-11-16T22:00:00Z")), "2026-11-18", false},
-		{AnywhereToday(at(t, "2026-11-16T22:00:00Z")), "2026-11-16T22:05:00Z", false},
-	} {
-		in, faults, err := DecodeGift(doc.NewBody([]byte(`{"amount":5,"method":"cash","transacted_at":"` + c.given + `","contact_id":1}`)))
-		if err != nil {
-			t.Fatal(err)
+	for _, c := range rows.Of[struct {
+		Now, Zone, Given string
+		Moment           string // "" where it is refused
+	}](`
+		2026-11-16T22:00:00Z  Australia/Sydney  2026-11-17            2026-11-17 12:00:00
+		2026-11-16T22:00:00Z  Australia/Sydney  2026-11-18            ""
+		2026-11-17T04:37:00Z  America/New_York  2026-11-16            2026-11-16 12:00:00
+		2026-11-17T04:37:00Z  America/New_York  2026-11-17            ""
+		2026-11-17T04:37:00Z  America/New_York  2026-11-17T04:37:00Z  2026-11-17 04:37:00
+		2026-11-17T04:37:00Z  America/New_York  2026-11-17T04:39:00Z  ""
+		2026-11-16T22:00:00Z  anywhere          2026-11-17            2026-11-17 12:00:00
+		2026-11-16T22:00:00Z  anywhere          2026-11-18            ""
+		2026-11-16T22:00:00Z  anywhere          2026-11-16T22:05:00Z  ""
+	`) {
+		now := AnywhereToday(at(t, c.Now))
+		if c.Zone != "anywhere" {
+			now = at(t, c.Now).In(text.Location(c.Zone))
 		}
-		if err = in.Validate(faults, true, "US", c.now); (err == nil) != c.ok {
-			t.Errorf("%s at %v: %v", c.given, c.now, err)
-		}
-		if day, isDay, _ := text.ParseMoment(c.given); c.ok && isDay && !in.Time().Equal(day.Add(12*time.Hour)) {
-			t.Errorf("%s at %v is %v, and not a date", c.given, c.now, in.Time())
+		in, faults := assert.Must2(DecodeGift(doc.NewBody([]byte(
+			`{"amount":5,"method":"cash","transacted_at":"` + c.Given + `","contact_id":1}`))))(t)
+		err := in.Validate(faults, true, "US", now)
+		assert.Equal(t, err == nil, c.Moment != "", "%+v: %v", c, err)
+		if err == nil {
+			assert.Equal(t, in.Time().UTC().Format(time.DateTime), c.Moment, "%+v", c)
 		}
 	}
 }

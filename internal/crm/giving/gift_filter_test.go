@@ -1,40 +1,32 @@
 package giving
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/doc"
+	"donorbook/internal/crm/crmtest"
 	"donorbook/internal/crm/text"
 	"donorbook/internal/rig/assert"
 	"donorbook/internal/rig/rows"
 )
 
 func TestPeopleFilterGiftsByWholeDaysAndAmounts(t *testing.T) {
-	day := func(text string) time.Time {
-		at, _ := time.Parse(time.DateOnly, text)
-		return at
-	}
 	for query, want := range map[string]GiftFilter{
 		"":                           {},
-		"from=2026-01-01":            {From: day("2026-01-01"), Days: true},
-		"to=2026-01-31":              {To: day("2026-02-01"), Days: true}, // the last day is included
+		"from=2026-01-01":            {From: at(t, "2026-01-01T00:00:00Z"), Days: true},
+		"to=2026-01-31":              {To: at(t, "2026-02-01T00:00:00Z"), Days: true}, // the last day is included
 		"plan=any":                   {Recurring: true},
 		"plan=abcdefghij000001":      {Plan: "abcdefghij000001"},
 		"campaign=7 contact=8":       {Campaign: 7, Contact: 8},
 		"method=cash status=pending": {Method: "cash", Status: Pending},
 		"min=$1,000 max=1500.50":     {Min: 100_000, Max: 150_050, Currency: "USD"},
+		"currency=JPY min=1,500":     {Min: 1_500, Currency: "JPY"},
 	} {
-		got, err := ParseGiftSearch(values(query), "USD")
-		if err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", query, got, err, want)
-		}
-	}
-	if got, err := ParseGiftSearch(values("min=1,500"), "JPY"); err != nil || got.Min != 1_500 || got.Currency != "JPY" {
-		t.Errorf("%+v, %v", got, err)
+		get := values(query)
+		assert.Equal(t, assert.Must(ParseGiftSearch(get, cmp.Or(get("currency"), "USD")))(t), want, "%s", query)
 	}
 }
 
@@ -55,10 +47,7 @@ func TestAWrongFilterOfGiftsIsNamed(t *testing.T) {
 		status=lost                    status
 	`) {
 		_, err := ParseGiftSearch(values(query), "USD")
-		var v *doc.Invalid
-		if !errors.As(err, &v) || len(v.Faults) != 1 || v.Faults[0].Field != field {
-			t.Errorf("%s: %v", query, err)
-		}
+		assert.Equal(t, crmtest.Fields(err), []string{field}, "%s", query)
 	}
 }
 
@@ -86,14 +75,11 @@ func TestMoneyOfTheHistoryIsShownAsEverywhere(t *testing.T) {
 }
 
 func TestAFormOfAPlanSavesWhatItSaw(t *testing.T) {
-	plan := Plan{Status: ActivePlan, Frequency: "monthly", Method: "card", Amount: 500, Currency: "USD", StartAt: time.Now().UTC()}
-	cash := "cash"
-	in := PlanInput{GiftInput: GiftInput{Method: &cash, Seen: plan.Version()}}
-	changed, err := plan.Change(&in, time.Now())
-	if err != nil || changed.Method != "cash" {
-		t.Fatalf("%+v, %v", changed, err)
-	}
-	if _, err := changed.Change(&in, time.Now()); !errors.Is(err, crm.ErrChanged) {
-		t.Errorf("a form that saw another plan is taken: %v", err)
-	}
+	plan := Plan{Status: ActivePlan, Frequency: "monthly", Method: "card", Amount: 500, Currency: "USD",
+		StartAt: formToday}
+	in := PlanInput{GiftInput: GiftInput{Method: new("cash"), Seen: plan.Version()}}
+	changed := assert.Must(plan.Change(&in, formToday))(t)
+	assert.Equal(t, changed.Method, "cash")
+	_, err := changed.Change(&in, formToday)
+	assert.Equal(t, errors.Is(err, crm.ErrChanged), true, "a form that saw another plan: %v", err)
 }

@@ -72,7 +72,11 @@ func TestTriesAreSpacedAndEnd(t *testing.T) {
 
 // A sentence says only the values that it has a place for.
 func TestASentenceWithoutAPlaceSaysNoValue(t *testing.T) {
-	for sentence, want := range map[string]string{"Thank you.": "Thank you.", "Thank you from {}.": "Thank you from Harbor.", "{}, {}.": "Harbor, Light."} {
+	for sentence, want := range rows.Pairs(`
+		Thank you.          Thank you.
+		Thank you from {}.  Thank you from Harbor.
+		{}, {}.             Harbor, Light.
+	`) {
 		assert.Equal(t, Say(sentence, "Harbor", "Light").String(), want, "%q says", sentence)
 	}
 }

@@ -2,12 +2,16 @@ package sheet
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,26 +28,20 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var today = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// TestFilesOfOtherSystems: a file of each source system becomes contacts without any mapping by hand.
+// TestFilesOfOtherSystems: a file of each source system becomes contacts or gifts without any mapping by hand.
 func TestFilesOfOtherSystems(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("testdata/contacts/*.csv")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
-	for _, name := range files {
-		region := map[string]string{"german.csv": "DE", "french.csv": "FR"}[filepath.Base(name)]
-		if region == "" {
-			region = "US"
-		}
-		got := importFile(t, name, region)
-		golden := strings.TrimSuffix(name, ".csv") + ".golden"
-		if *update {
-			assert.Succeed(t, os.WriteFile(golden, got, 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, want)
+	for noun, become := range map[string]func(t *testing.T, name, region string) []byte{"contacts": importFile,
+		"gifts": giftsOf} {
+		files := assert.Must(filepath.Glob("testdata/" + noun + "/*.csv"))(t)
+		assert.Equal(t, len(files) > 8, true, "%v", files)
+		for _, name := range files {
+			region := cmp.Or(map[string]string{"german.csv": "DE", "french.csv": "FR"}[filepath.Base(name)], "US")
+			got, golden := become(t, name, region), strings.TrimSuffix(name, ".csv")+".golden"
+			if *update {
+				assert.Succeed(t, os.WriteFile(golden, got, 0o644))
+			}
+			assert.Equal(t, string(got), string(assert.Must(os.ReadFile(golden))(t)), "%s", name)
 		}
 	}
 }
@@ -51,41 +49,25 @@ func TestFilesOfOtherSystems(t *testing.T) {
 // importFile is what becomes of a file: the columns and their targets, then the contacts.
 func importFile(t *testing.T, name, region string) []byte {
 	t.Helper()
-	file := assert.Must(os.Open(name))(t)
-	defer file.Close()
-	info := assert.Must(file.Stat())(t)
-	rows := assert.Must(table.OpenWith(file, info.Size(), name, table.Options{Header: FindHeader}))(t)
 	data := assert.Must(os.ReadFile(name))(t)
+	rows := assert.Must(table.OpenWith(bytes.NewReader(data), int64(len(data)), name,
+		table.Options{Header: FindHeader}))(t)
 	mapping := Contacts.Recognize(rows.Header(), nil, lookAt(data, name))
-	if err := Contacts.Check(mapping); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
+	assert.Succeed(t, Contacts.Check(mapping))
 	var told bytes.Buffer
 	for _, c := range mapping {
-		unknown := ""
-		if c.Unknown {
-			unknown = " (unknown)"
-		}
-		told.WriteString(c.Name + " = " + c.Target + unknown + "\n")
+		told.WriteString(c.Name + " = " + c.Target + map[bool]string{true: " (unknown)"}[c.Unknown] + "\n")
 	}
 	for {
 		row, _, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			return told.Bytes()
 		}
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		assert.Succeed(t, err)
 		in := Contacts.Rows(mapping, region).Input(row)
-		_, err = in.ValidateRow(nil, region, today)
-		contact, created := crm.NewContact(in, today)
-		if err = errors.Join(err, created); err != nil {
-			t.Errorf("%s: %v: %v", name, row, err)
-			continue
-		}
-		var pretty bytes.Buffer
-		assert.Succeed(t, json.Indent(&pretty, crm.AppendContact(nil, 1, contact.AppendBody(nil)), "", " "))
-		told.WriteString("\n" + pretty.String() + "\n")
+		assert.Must(in.ValidateRow(nil, region, today))(t)
+		contact := assert.Must(crm.NewContact(in, today))(t)
+		told.WriteString(indented(t, crm.AppendContact(nil, 1, contact.AppendBody(nil))))
 	}
 }
 
@@ -245,41 +227,28 @@ func said(c crm.Contact, target string, err error) string {
 // TestARowThatIsWrongNamesItsColumn: the reason calls a field as the file does, also where cells before it are empty.
 func TestARowThatIsWrongNamesItsColumn(t *testing.T) {
 	t.Parallel()
-	m := Contacts.Recognize([]string{"Vorname", "Nachname", "E-Mail", "E-Mail 2", "Telefon", "Homepage"}, nil, nil)
-	in := Contacts.Rows(m, "DE").Input([]string{"", "Weiß", "", "broken", "+49 30 1234567", "x"})
-	err := in.Validate(nil, true, "DE", today)
-	var faults *doc.Invalid
-	if !errors.As(err, &faults) || faults.AllFaults() != "The E-Mail 2 field must be a valid email address." {
-		t.Errorf("%v", err)
-	}
-	in = Contacts.Rows(Mapping{{Name: "Vollname", Target: FullName}}, "DE").Input([]string{""})
-	if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != "The Vollname (first name) field is required. The Vollname (last name) field is required." {
-		t.Errorf("of an empty full name: %v", err)
-	}
-	m = Contacts.Recognize([]string{"First", "Last", "City", "Home City"}, nil, nil)
-	in = Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", "", strings.Repeat("x", 300)})
-	if err := in.Validate(nil, true, "US", today); !errors.As(err, &faults) || faults.AllFaults() != "The Home City field must not be longer than 255 characters." {
-		t.Errorf("of an address after an empty one: %v", err)
+	for _, c := range rows.Of[struct{ Header, Row, Want string }](`
+		Vorname|Nachname|E-Mail|E-Mail 2|Telefon|Homepage  |Weiß||broken|+49 30 1234567|x  The E-Mail 2 field must be a valid email address.
+		Vollname                   ""                The Vollname (first name) field is required. The Vollname (last name) field is required.
+		First|Last|City|Home City  Ana|Lopez||LONG   The Home City field must not be longer than 255 characters.
+	`) {
+		row := strings.Split(strings.Replace(c.Row, "LONG", strings.Repeat("x", 300), 1), "|")
+		in := Contacts.Rows(Contacts.Recognize(strings.Split(c.Header, "|"), nil, nil), "DE").Input(row)
+		var faults *doc.Invalid
+		if err := in.Validate(nil, true, "DE", today); !errors.As(err, &faults) || faults.AllFaults() != c.Want {
+			t.Errorf("%s: %v, want %s", c.Row, err, c.Want)
+		}
 	}
 }
 
 // TestPatternsAreOfKnownWords: a pattern with a meaning that no word has would never be found.
 func TestPatternsAreOfKnownWords(t *testing.T) {
 	t.Parallel()
-	meanings := map[string]bool{}
-	for _, words := range []map[string]string{vocabulary, phrases} {
-		for _, meaning := range words {
-			meanings[meaning] = true
-		}
-	}
-	for _, s := range []*Sheet{Contacts, Gifts} {
-		for _, c := range s.columns {
-			for _, p := range c.patterns {
-				for _, meaning := range append(p.need, p.may...) {
-					if !meanings[meaning] {
-						t.Errorf("%s: no word means %s", c.target, meaning)
-					}
-				}
+	meanings := slices.Concat(slices.Collect(maps.Values(vocabulary)), slices.Collect(maps.Values(phrases)))
+	for _, c := range slices.Concat(Contacts.columns, Gifts.columns) {
+		for _, p := range c.patterns {
+			for _, meaning := range append(p.need, p.may...) {
+				assert.Equal(t, slices.Contains(meanings, meaning), true, "%s: a word means %s", c.target, meaning)
 			}
 		}
 	}
@@ -292,20 +261,21 @@ func TestCustomFieldsOfARow(t *testing.T) {
 	m := Contacts.Recognize([]string{"Name", "SHIRT size", "Position"}, fields, nil)
 	for cell, want := range map[string]string{" 1,044 ": `[{"field_id":3,"value":1044}]`, "": `[]`, "large": "must be a number"} {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana Lopez", cell, ""})
-		err := errors.Join(in.Validate(nil, true, "US", today), in.CheckCustom(fields))
-		contact, created := crm.NewContact(in, today)
-		body := string(contact.AppendBody(nil))
-		if err = errors.Join(err, created); err != nil {
-			body = err.Error()
-		}
-		assert.Contains(t, body, want, "%q", cell)
+		assert.Succeed(t, in.Validate(nil, true, "US", today))
+		said := fmt.Sprint(in.CheckCustom(fields))
+		contact := assert.Must(crm.NewContact(in, today))(t)
+		assert.Contains(t, said+string(contact.AppendBody(nil)), want, "%q", cell)
 	}
 }
 
 func TestPhonesOfAnotherCountry(t *testing.T) {
 	t.Parallel()
-	m := Contacts.Recognize([]string{"first name", "last name", "phone", "city", "country"}, nil, nil)
-	for phone, want := range map[string]string{"0664 1234567890": "+43 664 1234567890", "212-555-0100": "212-555-0100", "+1 212 555 0100": "+1 212 555 0100"} {
+	m := Contacts.Recognize(rows.All(`first name  last name  phone  city  country`), nil, nil)
+	for phone, want := range rows.Pairs(`
+		0664 1234567890  +43 664 1234567890
+		212-555-0100     212-555-0100
+		+1 212 555 0100  +1 212 555 0100
+	`) {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana", "Lopez", phone, "Wien", "Österreich"})
 		assert.Equal(t, (*in.Phones)[0].Value, want, "%s became", phone)
 	}
@@ -313,7 +283,7 @@ func TestPhonesOfAnotherCountry(t *testing.T) {
 
 func TestMappingByHand(t *testing.T) {
 	t.Parallel()
-	guessed := Contacts.Recognize([]string{"Spalte", "Name, ganz", "email", "Note", "x=y"}, nil, nil)
+	guessed := Contacts.Recognize(rows.All(`Spalte  Name, ganz  email  Note  x=y`), nil, nil)
 	for text, want := range rows.Pairs(`
 		""                                      skip|skip|emails.0.value|note|skip
 		spalte=first_name, EMAIL = skip         first_name|skip|skip|note|skip
@@ -328,42 +298,32 @@ func TestMappingByHand(t *testing.T) {
 		Spalte=addresses.0.city,#2=emails.5     The column "#2" cannot become "emails.5".
 	`) {
 		m, err := Contacts.With(guessed, text)
-		var got []string
-		for _, c := range m {
-			got = append(got, c.Target)
-		}
+		got := targetsOf(m)
 		if err != nil {
-			got = []string{err.Error()}
+			got = err.Error()
 		}
-		assert.Equal(t, strings.Join(got, "|"), want, "%s", text)
+		assert.Equal(t, got, want, "%s", text)
 	}
-	for _, c := range []struct {
-		m    Mapping
-		want string
-	}{
-		{Mapping{{Name: "a", Target: "full_name"}}, ""},
-		{Mapping{{Name: "a", Target: "first_name"}}, "No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name."},
-		{Mapping{{Name: "a", Target: "full_name"}, {Name: "b", Target: "company"}, {Name: "c", Target: "company"}}, "The c field must not become company, because the column b does."},
-	} {
-		if err := Contacts.Check(c.m); err != nil && err.Error() != c.want || err == nil && c.want != "" {
-			t.Errorf("%v, want %s", err, c.want)
-		}
+	for targets, want := range rows.Pairs(`
+		full_name                  ""
+		first_name                 No column has the first and the last name. Choose a column for the first name and one for the last name, or one for the full name.
+		full_name company company  The #3 field must not become company, because the column #2 does.
+	`) {
+		assert.Says(t, Contacts.Check(mappingTo(targets)), want, "%s", targets)
 	}
-	m, _ := Contacts.With(guessed, `#1=full_name,#5=custom.7`)
+	m := assert.Must(Contacts.With(guessed, `#1=full_name,#5=custom.7`))(t)
 	made := Contacts.WithUnknown(m, nil, func(int) []string { return []string{"1", "2"} })
-	for i := range m {
-		if isSkipped := m[i].Target == Skip; isSkipped != (m[i].Name == "Name, ganz") || isSkipped && made[i].Target != "new:number" || !isSkipped && made[i].Target != m[i].Target {
-			t.Errorf("the column %v becomes %v", m[i], made[i])
-		}
-	}
-	text, err := json.Marshal(m)
+	assert.Equal(t, targetsOf(made), "full_name|new:number|emails.0.value|note|custom.7")
 	var again Mapping
-	if err = errors.Join(err, json.Unmarshal(text, &again)); err != nil || again[4].Target != "custom.7" || !strings.HasPrefix(string(text), `[{"column":"Spalte","target":"full_name"},`) {
-		t.Errorf("%s, %v", text, err)
-	}
-	for _, target := range Contacts.Targets() {
-		if Contacts.Label(target) == "" || Contacts.Label(target) == target {
-			t.Errorf("%s has no label", target)
+	text := assert.Must(json.Marshal(m))(t)
+	assert.Succeed(t, json.Unmarshal(text, &again))
+	assert.Equal(t, targetsOf(again), targetsOf(m))
+	assert.Contains(t, string(text), `[{"column":"Spalte","target":"full_name"},`)
+	for _, s := range []*Sheet{Contacts, Gifts} {
+		for _, target := range s.Targets() {
+			label := s.Label(target)
+			assert.Equal(t, label != "" && label != target && !strings.Contains(label, "_"), true, "%s is called %q",
+				target, label)
 		}
 	}
 }
@@ -378,4 +338,27 @@ func TestARowIsReadWithFewAllocations(t *testing.T) {
 	if got := testing.AllocsPerRun(100, func() { rows.Input(row) }); got > 60 {
 		t.Errorf("a row is read with %v allocations", got)
 	}
+}
+
+// indented is a document as files of what is wanted have it.
+func indented(t *testing.T, document []byte) string {
+	var pretty bytes.Buffer
+	assert.Succeed(t, json.Indent(&pretty, document, "", " "))
+	return "\n" + pretty.String() + "\n"
+}
+
+func targetsOf(m Mapping) string {
+	var all []string
+	for _, c := range m {
+		all = append(all, c.Target)
+	}
+	return strings.Join(all, "|")
+}
+
+// mappingTo are columns #1, #2 and so on that become some targets.
+func mappingTo(targets string) (m Mapping) {
+	for i, target := range strings.Fields(targets) {
+		m = append(m, Column{Name: fmt.Sprint("#", i+1), Target: target})
+	}
+	return m
 }

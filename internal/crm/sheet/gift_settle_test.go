@@ -100,7 +100,8 @@ func whatIsSaid(t *testing.T, file string) string {
 func TestAValueIsExplained(t *testing.T) {
 	t.Parallel()
 	const file = "Amount,Date,Contact ID,Paid by: how\n5,2026-01-31,7,Beads\n"
-	m := assert.Must(Gifts.With(Gifts.Recognize([]string{"Amount", "Date", "Contact ID", "Paid by: how"}, nil, nil), "Paid by: how=method,Paid by: how:BEADS=other"))(t)
+	m := assert.Must(Gifts.With(Gifts.Recognize(rows.All(`Amount  Date  Contact ID  Paid by: how`), nil, nil),
+		"Paid by: how=method,Paid by: how:BEADS=other"))(t)
 	f := assert.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
 	row, err := f.next()
 	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" || value(row.Note) != "Method: Beads" {
@@ -114,10 +115,10 @@ func TestAValueIsExplained(t *testing.T) {
 // TestTheWholeFileTellsTheDayOfARefund: 3/2/2026 is in February where another row has the day first.
 func TestTheWholeFileTellsTheDayOfARefund(t *testing.T) {
 	t.Parallel()
-	header, days := []string{"Amount", "Date", "Refunded", "Refund Date", "Contact ID"}, NewDays(5)
+	header, days := rows.All(`Amount  Date  Refunded  Refund Date  Contact ID`), NewDays(5)
 	days.See(3, "28/2/2026")
-	rows := Gifts.Rows(Gifts.Recognize(header, nil, nil), "US").Days(days.String())
-	row := rows.Gift(2, []string{"50", "1/2/2026", "yes", "3/2/2026", "7"})
+	dated := Gifts.Rows(Gifts.Recognize(header, nil, nil), "US").Days(days.String())
+	row := dated.Gift(2, rows.All(`50  1/2/2026  yes  3/2/2026  7`))
 	if err := row.Validate("US", importDay.AddDate(1, 0, 0)); err != nil || *row.GivenAt != "2026-02-01" || *row.Filed.Back.On != "2026-02-03" {
 		t.Errorf("%v: %s, %v", err, *row.GivenAt, row.Filed.Back)
 	}

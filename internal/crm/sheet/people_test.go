@@ -8,6 +8,7 @@ import (
 
 	"donorbook/internal/crm"
 	"donorbook/internal/rig/assert"
+	"donorbook/internal/rig/rows"
 	tables "donorbook/internal/table"
 )
 
@@ -55,14 +56,16 @@ func personSaid(c *crm.Contact) string {
 // TestARemarkBelowATableIsNoPerson: reports end with sums, and with who may read them.
 func TestARemarkBelowATableIsNoPerson(t *testing.T) {
 	t.Parallel()
-	rows := Contacts.Rows(Contacts.Recognize([]string{"Contact ID", "First Name", "Last Name", "Email", "Total Gifts"}, nil, nil), "US")
-	for _, test := range []struct {
-		cells []string
-		want  bool
-	}{
-		{[]string{"Grand Totals (4 records)", "", "", "", "$1,345.00"}, true}, {[]string{"Confidential - do not distribute", "", "", "", ""}, true}, {[]string{"", "Total members: 5", "", "", ""}, true},
-		{[]string{"0035f00000AAA1AAAT", "", "", "", ""}, false}, {[]string{"", "Total", "Wine", "info@example.org", ""}, false}, {[]string{"", "Cher", "", "", ""}, false},
-	} {
-		assert.Equal(t, rows.IsRemark(test.cells), test.want, "%q is a remark", test.cells)
+	people := Contacts.Rows(Contacts.Recognize(rows.All(`Contact ID  First Name  Last Name  Email  Total Gifts`), nil,
+		nil), "US")
+	for cells, want := range rows.Each[bool](`
+		Grand Totals (4 records)||||$1,345.00   true
+		Confidential - do not distribute||||    true
+		|Total members: 5|||                    true
+		0035f00000AAA1AAAT||||                  false
+		|Total|Wine|info@example.org|           false
+		|Cher|||                                false
+	`) {
+		assert.Equal(t, people.IsRemark(strings.Split(cells, "|")), want, "%q is a remark", cells)
 	}
 }

@@ -11,10 +11,7 @@ import (
 )
 
 func TestParseDecimal(t *testing.T) {
-	for _, test := range rows.Of[struct {
-		Text  string
-		Cents int64
-	}](`
+	for text, cents := range rows.Each[int64](`
 		0                       0
 		-0                      0
 		0.00                    0
@@ -35,32 +32,37 @@ func TestParseDecimal(t *testing.T) {
 		1.15                    115
 		0.0000000000000001e16   100
 	`) {
-		if cents, ok := ParseDecimal(test.Text, 2, CentDigits); !ok || cents != test.Cents {
-			t.Errorf("parseDecimal(%q) = %d, %v; want %d", test.Text, cents, ok, test.Cents)
-		}
+		got, ok := ParseDecimal(text, 2, CentDigits)
+		assert.Equal(t, got, cents, "parseDecimal(%q)", text)
+		assert.Equal(t, ok, true, "parseDecimal(%q)", text)
 	}
-	for _, value := range append(rows.All(`
+	assert.Tells(t, reads(func(text string) (int64, bool) { return ParseDecimal(text, 2, CentDigits) }), nil,
+		append(rows.All(`
 		-1  -0.01  0.001  12.345  1e-3  10000000000  9999999999.995  1e10  1e400  1e-400  1e999999999999999999999
 		1e-999999999999999999999
-	`),
-		strings.Repeat("9", 1000)) {
-		if cents, ok := ParseDecimal(value, 2, CentDigits); ok {
-			t.Errorf("parseDecimal(%q) = %d, want it refused", value, cents)
-		}
-	}
+	`), strings.Repeat("9", 1000)))
 }
 
 func TestAppendCents(t *testing.T) {
-	for cents, want := range map[int64]string{
-		0: "0", 1: "0.01", 10: "0.1", 99: "0.99", 100: "1", 1250: "12.5", 1234: "12.34", 100000: "1000", 105: "1.05",
-		MaxCents: "9999999999.99",
-	} {
+	for want, cents := range rows.Each[int64](`
+		0              0
+		0.01           1
+		0.1            10
+		0.99           99
+		1              100
+		12.5           1250
+		12.34          1234
+		1000           100000
+		1.05           105
+		9999999999.99  999999999999
+	`) {
 		assert.Equal(t, string(AppendCents(nil, cents)), want, "%d cents", cents)
 	}
+	assert.Equal(t, MaxCents, 999_999_999_999)
 }
 
 func FuzzParseDecimal(f *testing.F) {
-	for _, text := range []string{"12.34", "1e3", "-0", "1234e-2", "0.001"} {
+	for _, text := range rows.All(`12.34  1e3  -0  1234e-2  0.001`) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -37,24 +38,21 @@ func TestFold(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	for _, test := range []struct {
-		texts []string
-		want  []string
-	}{
-		{nil, nil},
-		{[]string{"", " ", "-'-"}, nil},
-		{[]string{"Ann", "Lee"}, []string{"ann", "lee"}},
-		{[]string{"Ann Ann", "ANN lee"}, []string{"ann", "lee"}},
-		{[]string{"Mary-Kate O’Brien, Jr."}, []string{"mary", "kate", "obrien", "jr"}},
-		{[]string{"Route 66/A_b"}, []string{"route", "66", "a", "b"}},
-		{[]string{"नरेन्द्र मोदी"}, Words("नरेन्द्र", "मोदी")},
-		{[]string{"李小龍"}, []string{"李小龍"}},
-	} {
-		if got := Words(test.texts...); !slices.Equal(got, test.want) {
-			t.Errorf("words(%q) = %q, want %q", test.texts, got, test.want)
-		}
+	for texts, want := range rows.Pairs(`
+		""                      []
+		"| |-'-"                []
+		Ann|Lee                 [ann lee]
+		Ann Ann|ANN lee         [ann lee]
+		Mary-Kate O’Brien, Jr.  [mary kate obrien jr]
+		Route 66/A_b            [route 66 a b]
+		李小龍                  [李小龍]
+	`) {
+		assert.Equal(t, fmt.Sprint(Words(strings.Split(texts, "|")...)), want, "words(%q)", texts)
 	}
-	assert.Equal(t, len(Words("नरेन्द्र मोदी")), 2, "two Hindi words were taken for")
+	hindi := Words("नरेन्द्र मोदी")
+	assert.Equal(t, hindi, Words("नरेन्द्र", "मोदी"))
+	assert.Equal(t, len(hindi), 2, "two Hindi words were taken for")
+	assert.Equal(t, testing.AllocsPerRun(100, func() { Fold("ann lee") }), 0, "for plain text")
 }
 
 func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
@@ -63,17 +61,12 @@ func TestFoldTreatsAllCasesOfALetterAlike(t *testing.T) {
 		if other == r || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mn, other) {
 			continue
 		}
-		assert.Equal(t, Fold(string(r)), Fold(string(other)), "%c folds (%v)", r, other)
-		if folded := Fold(string(r)); Fold(folded) != folded {
-			t.Errorf("%c folds to %q, and again to %q", r, folded, Fold(folded))
-		}
-		folded := FoldCase(string(r))
+		folded := Fold(string(r))
+		assert.Equal(t, folded, Fold(string(other)), "%c folds (%v)", r, other)
+		assert.Equal(t, Fold(folded), folded, "%c folds", r)
+		folded = FoldCase(string(r))
 		assert.Equal(t, FoldCase(folded), folded, "the case of %c folds", r)
 	}
-}
-
-func TestFoldDoesNotAllocateForPlainText(t *testing.T) {
-	assert.Equal(t, testing.AllocsPerRun(100, func() { Fold("ann lee") }), 0)
 }
 
 func FuzzFold(f *testing.F) {

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -44,19 +45,9 @@ func TestCountriesAgreeWithUnicode(t *testing.T) {
 }
 
 func TestIsCountry(t *testing.T) {
-	for _, code := range []string{"USA", "usa", "Gbr", "DEU", "TWN", "SSD", "CUW"} {
-		if !IsCountry(code) {
-			t.Errorf("%s is a country", code)
-		}
-	}
 	// Two letters, no letters, withdrawn (ANT, YUG), private (XKX, ZZZ), groups (EUR).
-	for _, code := range rows.All(`
-		""  US  USAA  U1A  840  ANT  YUG  XKX  ZZZ  AAA  EUR  U A  ÜSA  UſA  [[[  @@@
-	`) {
-		if IsCountry(code) {
-			t.Errorf("%q is not a country", code)
-		}
-	}
+	assert.Tells(t, IsCountry, rows.All(`USA  usa  Gbr  DEU  TWN  SSD  CUW`),
+		rows.All(`""  US  USAA  U1A  840  ANT  YUG  XKX  ZZZ  AAA  EUR  U A  ÜSA  UſA  [[[  @@@`))
 }
 
 // Unicode's table of currencies in use is older than these changes.
@@ -92,20 +83,13 @@ func TestCurrenciesAgreeWithUnicode(t *testing.T) {
 }
 
 func TestIsCurrency(t *testing.T) {
-	for _, code := range []string{"USD", "EUR", "GBP", "JPY", "XOF", "XCG"} {
-		if !IsCurrency(code) {
-			t.Errorf("%s is a currency", code)
-		}
-	}
-	for _, code := range append(oldCurrencies, "", "usd", "Usd", "US", "USDT", "BTC", "DEM", "XXX", "XTS", "XAU", "$", "840") {
-		if IsCurrency(code) {
-			t.Errorf("%q is not a currency", code)
-		}
-	}
+	assert.Tells(t, IsCurrency, rows.All(`USD  EUR  GBP  JPY  XOF  XCG`),
+		append(oldCurrencies, rows.All(`""  usd  Usd  US  USDT  BTC  DEM  XXX  XTS  XAU  $  840`)...))
+	assert.Tells(t, IsCurrency, slices.Collect(maps.Keys(currencySigns)), nil)
 }
 
 func FuzzIsCountry(f *testing.F) {
-	for _, code := range []string{"USA", "usa", "ANT", "ÜS", ""} {
+	for _, code := range rows.All(`USA  usa  ANT  ÜS  ""`) {
 		f.Add(code)
 	}
 	f.Fuzz(func(t *testing.T, code string) {
@@ -160,7 +144,15 @@ func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 			t.Errorf("%s has %d decimals, and %d in Unicode's table", code, decimals, habit)
 		}
 	}
-	for code, want := range map[string]int{"USD": 2, "PKR": 2, "COP": 2, "JPY": 0, "KWD": 3, "IQD": 3, "CLF": 4} {
+	for code, want := range rows.Each[int](`
+		USD  2
+		PKR  2
+		COP  2
+		JPY  0
+		KWD  3
+		IQD  3
+		CLF  4
+	`) {
 		assert.Equal(t, Decimals(code), want, "%s", code)
 	}
 }

@@ -21,22 +21,6 @@ const (
 
 func (s *Server) now() time.Time { return time.Now().Add(s.skip) }
 
-// add makes an object of a kind.
-func (s *Server) add(kind, prefix string, o Object) Object {
-	id := fmt.Sprintf("%s_%08d", prefix, len(s.ids[kind])+1)
-	o["id"], o["object"], o["created"] = id, kind, s.now().Unix()
-	if _, has := o["livemode"]; !has && kind != "balance_transaction" && kind != "refund" && kind != "subscription_item" {
-		o["livemode"] = s.live
-	}
-	s.objects[id] = o
-	s.ids[kind] = append(s.ids[kind], id)
-	s.name(o, o)
-	if payment, isInvoices := o["payment"].(Object); isInvoices {
-		s.name(o, payment)
-	}
-	return o
-}
-
 // name lets an object be found by what it names, or a part of it.
 func (s *Server) name(o, part Object) {
 	for _, key := range named {
@@ -57,7 +41,7 @@ func (s *Server) first(kind, key string, value any) Object {
 
 // event tells that something happened to an object.
 func (s *Server) event(kind string, o Object) {
-	e := s.add("event", "evt", Object{"type": kind, "data": Object{"object": copied(o)}, "pending_webhooks": int64(1), "api_version": "2026-08-26.dahlia", "request": nil})
+	e := s.add("event", "evt", Object{"type": kind, "data": Object{"object": copied(o)}})
 	if s.Sent != nil {
 		s.Sent(e)
 	}
@@ -77,17 +61,18 @@ func (s *Server) create(kind string, form url.Values) (Object, error) {
 		amount, _ := strconv.ParseInt(form.Get("amount"), 10, 64)
 		return s.refund(s.objects[text(intent, "latest_charge")], amount)
 	case "webhook_endpoint":
-		return s.add(kind, "we", Object{"url": form.Get("url"), "enabled_events": values(form, "enabled_events["), "status": "enabled", "metadata": Object{}, "secret": s.Secret}), nil
+		return s.add(kind, "we", Object{
+			"url": form.Get("url"), "enabled_events": values(form, "enabled_events["), "secret": s.Secret,
+		}), nil
 	}
 	return nil, invalid("", "This cannot be created.")
 }
 
-func values(form url.Values, prefix string) (all []any) {
+// values are all of a form under names that begin alike.
+func values(form url.Values, prefix string) (all []string) {
 	for key, found := range form {
-		for _, value := range found {
-			if strings.HasPrefix(key, prefix) {
-				all = append(all, value)
-			}
+		if strings.HasPrefix(key, prefix) {
+			all = append(all, found...)
 		}
 	}
 	return all
@@ -128,10 +113,10 @@ func (s *Server) newSession(form url.Values) (Object, error) {
 		return nil, invalid("email_invalid", "Invalid email address: "+form.Get("customer_email"))
 	}
 	o := s.add("checkout.session", map[bool]string{true: "cs_live", false: "cs_test"}[s.live], Object{
-		"mode": mode, "status": "open", "payment_status": "unpaid", "amount_total": amount, "amount_subtotal": amount, "currency": currency, "expires_at": expires,
-		"success_url": form.Get("success_url"), "cancel_url": form.Get("cancel_url"), "client_reference_id": orNull(form.Get("client_reference_id")), "customer_email": orNull(form.Get("customer_email")),
-		"metadata": kept(form, "metadata"), "automatic_tax": Object{"enabled": false, "liability": nil, "provider": nil, "status": nil}, "custom_fields": []any{}, "custom_text": Object{},
-		"payment_method_types": []any{"card"}, "shipping_options": []any{}, "payment_intent": nil, "subscription": nil, "invoice": nil, "setup_intent": nil, "customer": orNull(form.Get("customer")), "ui_mode": "hosted_page",
+		"mode": mode, "amount_total": amount, "amount_subtotal": amount, "currency": currency, "expires_at": expires,
+		"success_url": form.Get("success_url"), "cancel_url": form.Get("cancel_url"),
+		"client_reference_id": orNull(form.Get("client_reference_id")), "customer": orNull(form.Get("customer")),
+		"customer_email": orNull(form.Get("customer_email")), "metadata": kept(form, "metadata"),
 	})
 	o["url"] = s.http.URL + "/c/pay/" + text(o, "id")
 	s.wants[text(o, "id")] = form
@@ -147,8 +132,7 @@ func orNull(text string) any {
 
 // Pay lets a giver do something on the page of a session.
 func (s *Server) Pay(session string, how How) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.pay(s.objects[session], how)
 }
 
@@ -158,8 +142,8 @@ func (s *Server) pay(session Object, how How) {
 	}
 	form := s.wants[text(session, "id")]
 	if session["mode"] == "setup" {
-		card := s.add("payment_method", "pm", Object{"type": "card", "billing_details": Object{}, "card": Object{"brand": "mastercard", "last4": "4444", "country": "US", "exp_month": int64(1), "exp_year": int64(2031), "funding": "credit", "checks": nil, "generated_from": nil, "networks": nil, "three_d_secure_usage": nil, "wallet": nil, "fingerprint": nil}})
-		intent := s.add("setup_intent", "seti", Object{"status": "succeeded", "payment_method": card["id"], "payment_method_types": []any{"card"}, "usage": "off_session"})
+		card := s.add("payment_method", "pm", Object{"card": bases["another card"]})
+		intent := s.add("setup_intent", "seti", Object{"payment_method": card["id"]})
 		session["status"], session["payment_status"], session["setup_intent"], session["url"] = "complete", "no_payment_required", intent["id"], nil
 		s.event("checkout.session.completed", session)
 		return
@@ -187,22 +171,19 @@ func (s *Server) pay(session Object, how How) {
 }
 
 func (s *Server) newIntent(amount int64, currency string, metadata Object) Object {
-	return s.add("payment_intent", "pi", Object{
-		"amount": amount, "amount_received": int64(0), "currency": currency, "status": "requires_payment_method", "metadata": metadata, "latest_charge": nil, "last_payment_error": nil,
-		"capture_method": "automatic_async", "confirmation_method": "automatic", "payment_method_types": []any{"card"},
-	})
+	return s.add("payment_intent", "pi", Object{"amount": amount, "currency": currency, "metadata": metadata})
 }
 
 // attempt charges a payment.
 func (s *Server) attempt(intent Object, how How) {
-	details := Object{"type": "card", "card": Object{"brand": "visa", "last4": "4242", "exp_month": int64(12), "exp_year": int64(2030), "country": "US", "funding": "credit", "wallet": nil}}
+	details := bases["a card"]
 	if how == Debit {
-		details = Object{"type": "us_bank_account", "us_bank_account": Object{"bank_name": "STRIPE TEST BANK", "last4": "6789", "account_type": "checking", "account_holder_type": "individual", "routing_number": "110000000", "fingerprint": nil}}
+		details = bases["a bank account"]
 	}
 	charge := s.add("charge", "ch", Object{
-		"amount": number(intent, "amount"), "amount_captured": int64(0), "amount_refunded": int64(0), "billing_details": Object{"address": nil, "email": "ann@example.org", "name": "Ann Lee", "phone": nil, "tax_id": nil},
-		"captured": true, "currency": intent["currency"], "disputed": false, "metadata": intent["metadata"], "paid": false, "refunded": false, "status": "pending",
-		"payment_intent": intent["id"], "payment_method_details": details, "balance_transaction": nil,
+		"amount": number(intent, "amount"), "currency": intent["currency"], "metadata": intent["metadata"],
+		"payment_intent":         intent["id"],
+		"payment_method_details": details,
 	})
 	intent["latest_charge"], intent["last_payment_error"] = charge["id"], nil
 	switch how {
@@ -250,8 +231,9 @@ func (s *Server) succeed(intent Object) {
 
 func (s *Server) balance(amount, fee int64, currency any, kind string) Object {
 	return s.add("balance_transaction", "txn", Object{
-		"amount": amount, "fee": fee, "net": amount - fee, "currency": currency, "type": kind, "reporting_category": kind, "status": "pending", "available_on": s.now().Unix(), "balance_type": "payments",
-		"fee_details": []any{}, "exchange_rate": nil, "description": nil, "source": nil,
+		"amount": amount, "fee": fee, "net": amount - fee, "currency": currency, "type": kind,
+		"reporting_category": kind,
+		"available_on":       s.now().Unix(),
 	})
 }
 
@@ -262,8 +244,7 @@ func (s *Server) fee(charge Object) {
 
 // Fees lets the fees of all payments become known.
 func (s *Server) Fees() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	for _, id := range s.ids["charge"] {
 		if charge := s.objects[id]; charge["status"] == "succeeded" && charge["balance_transaction"] == nil {
 			s.fee(charge)
@@ -274,8 +255,7 @@ func (s *Server) Fees() {
 
 // EndDebit ends a debit that is under way.
 func (s *Server) EndDebit(payment string, arrives bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	intent, outcome := s.objects[payment], "failed"
 	if intent == nil || intent["status"] != "processing" {
 		return
@@ -301,8 +281,7 @@ func (s *Server) EndDebit(payment string, arrives bool) {
 
 // Refund gives back an amount of a payment, as someone does in the dashboard.
 func (s *Server) Refund(payment string, amount int64) (id string, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	o, err := s.refund(s.objects[text(s.objects[payment], "latest_charge")], amount)
 	return text(o, "id"), err
 }
@@ -323,7 +302,8 @@ func (s *Server) refund(charge Object, amount int64) (Object, error) {
 		return nil, invalid("", "Refund amount is greater than unrefunded amount on charge.")
 	}
 	o := s.add("refund", "re", Object{
-		"amount": amount, "currency": charge["currency"], "charge": charge["id"], "payment_intent": charge["payment_intent"], "status": "succeeded", "metadata": Object{}, "reason": nil,
+		"amount": amount, "currency": charge["currency"], "charge": charge["id"],
+		"payment_intent":      charge["payment_intent"],
 		"balance_transaction": s.balance(-amount, 0, charge["currency"], "refund")["id"],
 	})
 	charge["amount_refunded"] = number(charge, "amount_refunded") + amount
@@ -335,8 +315,7 @@ func (s *Server) refund(charge Object, amount int64) (Object, error) {
 
 // FailRefund lets a refund come back from the giver's bank.
 func (s *Server) FailRefund(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	o := s.objects[id]
 	charge := s.objects[text(o, "charge")]
 	o["status"], o["failure_reason"], o["failure_balance_transaction"] = "failed", "lost_or_stolen_card", s.balance(number(o, "amount"), 0, o["currency"], "refund_failure")["id"]
@@ -347,16 +326,15 @@ func (s *Server) FailRefund(id string) {
 
 // Dispute lets the giver's bank take a payment back.
 func (s *Server) Dispute(payment string) (id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	charge := s.objects[text(s.objects[payment], "latest_charge")]
 	charge["disputed"] = true
 	amount := number(charge, "amount")
 	o := s.add("dispute", "du", Object{
-		"amount": amount, "currency": charge["currency"], "charge": charge["id"], "payment_intent": payment, "status": "needs_response", "reason": "fraudulent", "metadata": Object{},
-		"balance_transactions": []any{copied(s.balance(-amount, 1500, charge["currency"], "adjustment"))}, "enhanced_eligibility_types": []any{}, "is_charge_refundable": false,
-		"evidence": Object{"enhanced_evidence": Object{}}, "evidence_details": Object{"due_by": s.now().Add(7 * 24 * time.Hour).Unix(), "has_evidence": false, "past_due": false, "submission_count": int64(0), "enhanced_eligibility": Object{}},
+		"amount": amount, "currency": charge["currency"], "charge": charge["id"], "payment_intent": payment,
+		"balance_transactions": []any{copied(s.balance(-amount, 1500, charge["currency"], "adjustment"))},
 	})
+	o["evidence_details"].(Object)["due_by"] = s.now().AddDate(0, 0, 7).Unix()
 	s.event("charge.dispute.created", o)
 	s.event("charge.dispute.funds_withdrawn", o)
 	return text(o, "id")
@@ -364,8 +342,7 @@ func (s *Server) Dispute(payment string) (id string) {
 
 // CloseDispute ends a dispute.
 func (s *Server) CloseDispute(id string, won bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	o := s.objects[id]
 	if o["status"] = "lost"; won {
 		o["status"] = "won"
@@ -410,8 +387,7 @@ type Book struct {
 
 // Books are all payments that were made.
 func (s *Server) Books() (all []Book) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	for _, id := range s.ids["payment_intent"] {
 		intent := s.objects[id]
 		if intent["status"] != "succeeded" {
@@ -430,7 +406,6 @@ func (s *Server) Books() (all []Book) {
 
 // Payments are the ids of all payments that were tried, in order.
 func (s *Server) Payments() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return slices.Clone(s.ids["payment_intent"])
 }

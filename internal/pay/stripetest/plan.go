@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
+// encode never fails: there are maps, lists, texts and numbers.
 func encode(o Object) []byte {
-	body, _ := json.Marshal(o) // never fails: there are maps, lists, texts and numbers
+	body, _ := json.Marshal(o)
 	return body
 }
 
@@ -18,24 +19,30 @@ func encode(o Object) []byte {
 func (s *Server) subscribe(session Object, form url.Values) {
 	count, _ := strconv.ParseInt(form.Get("line_items[0][price_data][recurring][interval_count]"), 10, 64)
 	customer := s.add("customer", "cus", Object{"email": session["customer_email"]})
-	card := s.add("payment_method", "pm", Object{"type": "card", "billing_details": Object{}, "customer": customer["id"]})
-	product := s.add("product", "prod", Object{"active": true, "images": []any{}, "marketing_features": []any{}, "metadata": Object{}, "name": form.Get("line_items[0][price_data][product_data][name]"), "updated": s.now().Unix()})
+	card := s.add("payment_method", "pm", Object{"customer": customer["id"]})
+	product := s.add("product", "prod", Object{
+		"name": form.Get("line_items[0][price_data][product_data][name]"), "updated": s.now().Unix(),
+	})
 	price := s.price(product["id"], number(session, "amount_total"), session["currency"], form.Get("line_items[0][price_data][recurring][interval]"), count)
 	now := s.now().Unix()
 	o := s.add("subscription", "sub", Object{
-		"status": "incomplete", "currency": session["currency"], "customer": customer["id"], "default_payment_method": card["id"], "metadata": kept(form, "subscription_data[metadata]"), "start_date": now, "billing_cycle_anchor": now,
-		"automatic_tax": Object{"enabled": false, "disabled_reason": nil, "liability": nil}, "billing_mode": Object{"type": "flexible", "flexible": nil}, "billing_schedules": []any{}, "cancel_at_period_end": false,
-		"collection_method": "charge_automatically", "discounts": []any{}, "invoice_settings": Object{"issuer": Object{"type": "self"}}, "pause_collection": nil, "canceled_at": nil, "ended_at": nil, "latest_invoice": nil,
+		"currency": session["currency"], "customer": customer["id"], "default_payment_method": card["id"],
+		"start_date": now,
+		"metadata":   kept(form, "subscription_data[metadata]"), "billing_cycle_anchor": now,
 	})
-	item := s.add("subscription_item", "si", Object{"current_period_start": now, "current_period_end": s.after(s.now(), price), "discounts": []any{}, "metadata": Object{}, "price": price, "quantity": int64(1), "subscription": o["id"]})
+	item := s.add("subscription_item", "si",
+		Object{"current_period_start": now, "current_period_end": s.after(s.now(), price), "price": price,
+			"subscription": o["id"]})
 	o["items"] = Object{"object": "list", "data": []any{item}, "has_more": false, "url": "/v1/subscription_items"}
 	session["subscription"], session["customer"], session["invoice"] = o["id"], customer["id"], s.invoice(o)["id"]
 }
 
 func (s *Server) price(product any, amount int64, currency any, interval string, count int64) Object {
 	return s.add("price", "price", Object{
-		"active": false, "billing_scheme": "per_unit", "currency": currency, "metadata": Object{}, "product": product, "type": "recurring", "unit_amount": amount, "unit_amount_decimal": strconv.FormatInt(amount, 10),
-		"recurring": Object{"interval": interval, "interval_count": max(1, count), "usage_type": "licensed", "meter": nil},
+		"currency": currency, "product": product, "unit_amount": amount,
+		"unit_amount_decimal": strconv.FormatInt(amount, 10),
+		"recurring": Object{"interval": interval, "interval_count": max(1, count), "usage_type": "licensed",
+			"meter": nil},
 	})
 }
 
@@ -54,8 +61,7 @@ func (s *Server) after(from time.Time, price Object) int64 {
 
 // Period is when a plan was paid for the last time, and when it will be next.
 func (s *Server) Period(subscription string) (from, to time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	item := itemOf(s.objects[subscription])
 	return time.Unix(number(item, "current_period_start"), 0), time.Unix(number(item, "current_period_end"), 0)
 }
@@ -69,15 +75,15 @@ func (s *Server) invoice(subscription Object) Object {
 	amount, currency := number(itemOf(subscription)["price"].(Object), "unit_amount"), subscription["currency"]
 	now := s.now().Unix()
 	o := s.add("invoice", "in", Object{
-		"amount_due": amount, "amount_overpaid": int64(0), "amount_paid": int64(0), "amount_paid_off_stripe": int64(0), "amount_remaining": amount, "amount_shipping": int64(0), "attempt_count": int64(0), "attempted": false, "auto_advance": true,
-		"automatic_tax": Object{"enabled": false, "disabled_reason": nil, "liability": nil, "provider": nil, "status": nil}, "collection_method": "charge_automatically", "currency": currency, "customer": subscription["customer"],
-		"default_tax_rates": []any{}, "discounts": []any{}, "issuer": Object{"type": "self"}, "lines": Object{"object": "list", "data": []any{}, "has_more": false, "url": "/v1/invoices/lines"}, "payment_settings": Object{},
-		"period_start": now, "period_end": now, "post_payment_credit_notes_amount": int64(0), "pre_payment_credit_notes_amount": int64(0), "starting_balance": int64(0), "status": "open", "status_transitions": Object{}, "subtotal": amount, "total": amount,
-		"parent": Object{"type": "subscription_details", "quote_details": nil, "subscription_details": Object{"subscription": subscription["id"], "metadata": subscription["metadata"]}},
+		"amount_due": amount, "amount_remaining": amount, "subtotal": amount, "total": amount, "currency": currency,
+		"customer": subscription["customer"], "period_start": now, "period_end": now,
+		"parent": Object{"type": "subscription_details", "quote_details": nil, "subscription_details": Object{
+			"subscription": subscription["id"], "metadata": subscription["metadata"],
+		}},
 	})
 	intent := s.newIntent(amount, text(subscription, "currency"), Object{})
 	s.add("invoice_payment", "inpay", Object{
-		"amount_requested": amount, "amount_paid": nil, "currency": currency, "invoice": o["id"], "is_default": true, "status": "open", "status_transitions": Object{},
+		"amount_requested": amount, "currency": currency, "invoice": o["id"],
 		"payment": Object{"type": "payment_intent", "payment_intent": intent["id"]},
 	})
 	subscription["latest_invoice"] = o["id"]
@@ -98,8 +104,7 @@ func (s *Server) invoiceOf(intent Object) Object {
 
 // Break lets the card of a plan be declined from now on, or not any more.
 func (s *Server) Break(subscription string, broken bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.broke[subscription] = broken
 }
 
@@ -121,8 +126,7 @@ func (s *Server) expire(o Object) error {
 
 // Advance lets time pass: pages expire, plans are charged, and cards that were declined are tried again.
 func (s *Server) Advance(by time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	end := s.skip + by
 	for s.skip < end {
 		s.skip = min(end, s.skip+24*time.Hour)

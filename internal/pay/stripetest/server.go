@@ -7,7 +7,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -64,27 +63,30 @@ func New(live bool) *Server {
 	return s
 }
 
+// lock locks the server, until what it returns is called.
+func (s *Server) lock() (unlock func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
+}
+
 // Close stops the server.
 func (s *Server) Close() { s.http.Close() }
 
 // Fail answers the next requests with these statuses.
 func (s *Server) Fail(statuses ...int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.faults = append(s.faults, statuses...)
 }
 
 // Revoke lets the key be refused from now on; Forbid lets it be refused for paths that contain a word.
 func (s *Server) Revoke() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.Key = "revoked"
 }
 
 // Forbid takes a permission from the key: requests whose method and path contain the word are refused, such as "POST /v1/refunds".
 func (s *Server) Forbid(word string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.forbid = word
 }
 
@@ -96,8 +98,7 @@ type Delivery struct {
 
 // Deliveries are the events that were not delivered yet, in the order in which they happened.
 func (s *Server) Deliveries() []Delivery {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	waiting := s.outbox
 	s.outbox = nil
 	return waiting
@@ -141,19 +142,20 @@ func (s *Server) Post(from *http.Client, address string, d Delivery) (status int
 
 // fault is an answer that refuses.
 type fault struct {
-	status                     int
-	kind, code, message, param string
+	status              int
+	kind, code, message string
 }
 
 func (f *fault) Error() string { return f.message }
 
-func invalid(code, message string) error {
-	return &fault{http.StatusBadRequest, "invalid_request_error", code, message, ""}
+func invalid(code, message string) error { return fails(http.StatusBadRequest, code, message) }
+
+func fails(status int, code, message string) error {
+	return &fault{status, "invalid_request_error", code, message}
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	_ = r.ParseForm() // what is no form has no values
 	if s.Asked != nil {
 		s.Asked(r)
@@ -165,21 +167,24 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if len(s.faults) > 0 {
 		status := s.faults[0]
 		s.faults = s.faults[1:]
-		s.write(w, nil, &fault{status, "api_error", "", "Something went wrong.", ""})
+		s.write(w, nil, &fault{status, "api_error", "", "Something went wrong."})
 		return
 	}
 	switch key, _, _ := r.BasicAuth(); {
 	case r.Header.Get("Authorization") != "Bearer "+s.Key && key != s.Key:
-		s.write(w, nil, &fault{http.StatusUnauthorized, "invalid_request_error", "api_key_expired", "Expired API Key provided: rk_test_*********cdef", ""})
+		s.write(w, nil, fails(http.StatusUnauthorized, "api_key_expired",
+			"Expired API Key provided: rk_test_*********cdef"))
 		return
 	case s.forbid != "" && strings.Contains(r.Method+" "+r.URL.Path, s.forbid):
-		s.write(w, nil, &fault{http.StatusForbidden, "invalid_request_error", "", "The provided key 'rk_test_*********cdef' does not have the required permissions for this endpoint on account 'acct_1'.", ""})
+		s.write(w, nil, fails(http.StatusForbidden, "",
+			"The provided key 'rk_test_*********cdef' does not have the required permissions for this endpoint on account 'acct_1'."))
 		return
 	}
 	key, asked := r.Header.Get("Idempotency-Key"), r.Method+" "+r.URL.Path+" "+r.PostForm.Encode()
 	if before, known := s.answers[key]; known && key != "" && r.Method == http.MethodPost {
 		if before.asked != asked {
-			s.write(w, nil, &fault{http.StatusBadRequest, "idempotency_error", "", "Keys for idempotent requests can only be used with the same parameters they were first used with.", ""})
+			s.write(w, nil, &fault{http.StatusBadRequest, "idempotency_error", "",
+				"Keys for idempotent requests can only be used with the same parameters they were first used with."})
 			return
 		}
 		w.Header().Set("Idempotent-Replayed", "true")
@@ -205,28 +210,22 @@ func (s *Server) write(w http.ResponseWriter, o Object, err error) (status int, 
 	} else if s.Sent != nil {
 		s.Sent(o)
 	}
-	body, _ = json.Marshal(o) // never fails: there are maps, lists, texts and numbers
+	body = encode(o)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // who asked has gone away
 	return status, body
 }
 
-// kinds are what the paths of the API are called in objects.
-var kinds = map[string]string{
-	"payment_intents": "payment_intent", "charges": "charge", "refunds": "refund", "disputes": "dispute", "subscriptions": "subscription", "invoices": "invoice",
-	"invoice_payments": "invoice_payment", "events": "event", "webhook_endpoints": "webhook_endpoint", "checkout": "checkout.session", "balance_transactions": "balance_transaction",
-}
-
 // do answers a request.
 func (s *Server) do(r *http.Request, path []string) (o Object, err error) {
-	kind := kinds[path[0]]
-	if path[0] == "checkout" {
-		path = path[1:]
+	kind := strings.TrimSuffix(path[0], "s")
+	if kind == "checkout" {
+		kind, path = "checkout.session", path[1:]
 	}
 	switch {
-	case kind == "":
-		return nil, &fault{http.StatusNotFound, "invalid_request_error", "", "Unrecognized request URL.", ""}
+	case bases[kind] == nil:
+		return nil, fails(http.StatusNotFound, "", "Unrecognized request URL.")
 	case r.Method == http.MethodGet && len(path) == 1:
 		return s.list(kind, r.Form), nil
 	case r.Method == http.MethodPost && len(path) == 1:
@@ -234,7 +233,7 @@ func (s *Server) do(r *http.Request, path []string) (o Object, err error) {
 	default:
 		o = s.objects[path[1]]
 		if o == nil || o["object"] != kind {
-			return nil, &fault{http.StatusNotFound, "invalid_request_error", "resource_missing", "No such " + kind + ": '" + path[1] + "'", ""}
+			return nil, fails(http.StatusNotFound, "resource_missing", "No such "+kind+": '"+path[1]+"'")
 		}
 		if r.Method != http.MethodGet {
 			o, err = s.change(o, r.Method == http.MethodDelete, r.PostForm)
@@ -243,18 +242,13 @@ func (s *Server) do(r *http.Request, path []string) (o Object, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.expanded(o, r.Form), nil
+	return s.expanded(copied(o), r.Form), nil
 }
 
-// expanded is a copy of an object with what the request wants to see of the objects that it names.
+// expanded is an object with what the request wants to see of the objects that it names.
 func (s *Server) expanded(o Object, form url.Values) Object {
-	o = copied(o)
-	for key, paths := range form {
-		if strings.HasPrefix(key, "expand[") {
-			for _, path := range paths {
-				s.expand(o, strings.Split(path, "."))
-			}
-		}
+	for _, path := range values(form, "expand[") {
+		s.expand(o, strings.Split(path, "."))
 	}
 	return o
 }
@@ -294,14 +288,7 @@ func (s *Server) list(kind string, form url.Values) Object {
 		limit = 10
 	}
 	since, _ := strconv.ParseInt(form.Get("created[gte]"), 10, 64)
-	types, after := map[string]bool{}, form.Get("starting_after")
-	for key, values := range form {
-		if strings.HasPrefix(key, "types[") {
-			for _, value := range values {
-				types[value] = true
-			}
-		}
-	}
+	types, after := values(form, "types["), form.Get("starting_after")
 	data, more, ids := []any{}, false, s.ids[kind]
 	for _, key := range named {
 		if value := cmp.Or(form.Get(key), form.Get("payment["+key+"]")); value != "" {
@@ -315,20 +302,14 @@ func (s *Server) list(kind string, form url.Values) Object {
 			if id == after {
 				after = ""
 			}
-		case o == nil, created(o) < since, len(types) > 0 && !types[text(o, "type")]:
+		case o == nil, created(o) < since, len(types) > 0 && !slices.Contains(types, text(o, "type")):
 		case len(data) == limit:
 			more = true
 		default:
 			data = append(data, copied(o))
 		}
 	}
-	page := Object{"object": "list", "data": data, "has_more": more, "url": "/v1/" + kind}
-	for key, paths := range form {
-		if strings.HasPrefix(key, "expand[") {
-			s.expand(page, strings.Split(paths[0], "."))
-		}
-	}
-	return page
+	return s.expanded(Object{"object": "list", "data": data, "has_more": more, "url": "/v1/" + kind}, form)
 }
 
 // named are what objects are found by.
@@ -389,7 +370,6 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, id string) {
 
 // Endpoints is how many addresses are registered for events.
 func (s *Server) Endpoints() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return len(s.list("webhook_endpoint", url.Values{})["data"].([]any))
 }

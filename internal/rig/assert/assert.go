@@ -73,3 +73,24 @@ func Same[T any](t Failer, want, got T, options ...cmp.Option) {
 		t.Fatal(diff)
 	}
 }
+
+// Says fails where an error says something else than is wanted, "" where there must be none.
+func Says(t Failer, err error, want string, what ...any) {
+	t.Helper()
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	Equal(t, said, want, what...)
+}
+
+// Tells fails where a function says no of a text that it should say yes to, or yes of another one.
+func Tells(t Failer, tells func(string) bool, yes, no []string) {
+	t.Helper()
+	for _, text := range yes {
+		Equal(t, tells(text), true, "%.80q", text)
+	}
+	for _, text := range no {
+		Equal(t, tells(text), false, "%.80q", text)
+	}
+}

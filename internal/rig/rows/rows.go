@@ -45,27 +45,38 @@ func Of[T any](table string) (all []T) {
 			panic(fmt.Sprintf("%q has %d cells", row, len(row)))
 		}
 		for i, cell := range row {
-			switch field := fields.Field(i); field.Kind() {
-			case reflect.String:
-				field.SetString(cell)
-			case reflect.Slice:
-				field.Set(reflect.ValueOf(strings.Fields(cell)))
-			default:
-				if _, err := fmt.Sscan(cell, field.Addr().Interface()); err != nil {
-					panic(fmt.Sprintf("%q: %v", row, err))
-				}
-			}
+			set(fields.Field(i), cell)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
+func set(field reflect.Value, cell string) {
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(cell)
+	case reflect.Slice:
+		field.Set(reflect.ValueOf(strings.Fields(cell)))
+	default:
+		if _, err := fmt.Sscan(cell, field.Addr().Interface()); err != nil {
+			panic(fmt.Sprintf("%q: %v", cell, err))
+		}
+	}
+}
+
 // Pairs are the rows of a table with two columns of texts.
-func Pairs(table string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
+func Pairs(table string) iter.Seq2[string, string] { return Each[string](table) }
+
+// Each are the rows of a table with a text and what is said of it.
+func Each[T any](table string) iter.Seq2[string, T] {
+	return func(yield func(string, T) bool) {
 		for _, row := range cells(table) {
-			if !yield(row[0], row[1]) {
+			if len(row) != 2 {
+				panic(fmt.Sprintf("%q has %d cells", row, len(row)))
+			}
+			var second T
+			if set(reflect.ValueOf(&second).Elem(), row[1]); !yield(row[0], second) {
 				return
 			}
 		}

@@ -15,8 +15,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
@@ -111,30 +109,18 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 func customize(t *testing.T, s *Book, account, contact, campaign int64) {
 	t.Helper()
 	ctx := store.By(t.Context(), history.ConsoleChannel, "ana@example.org")
-	must := func(err error) {
-		t.Helper()
-		succeed(t, err)
-	}
-	shirt, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Shirt", Type: "select",
-		Options: []string{"S", "M"}})
-	must(err)
-	ended, err := s.DefineField(ctx, account, custom.FieldInput{Title: "Old field", Type: "text"})
-	must(err)
-	_, err = s.UpdateContact(ctx, account, contact, input(t,
-		fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID)))
-	must(err)
-	must(s.EndField(ctx, account, ended.ID))
-	segment, err := find.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US")
-	must(err)
-	_, err = s.CreateSegment(ctx, account, segment)
-	must(err)
-	_, err = s.AddNote(ctx, account, contact, history.NoteInput{Note: ptr("Called")})
-	must(err)
+	shirt := must(s.DefineField(ctx, account, custom.FieldInput{Title: "Shirt", Type: "select",
+		Options: []string{"S", "M"}}))(t)
+	ended := must(s.DefineField(ctx, account, custom.FieldInput{Title: "Old field", Type: "text"}))(t)
+	must(s.UpdateContact(ctx, account, contact, input(t,
+		fmt.Sprintf(`{"custom_fields":{"field_%d":"M","field_%d":"was"}}`, shirt.ID, ended.ID))))(t)
+	succeed(t, s.EndField(ctx, account, ended.ID))
+	segment := must(find.NewSegment("Gala friends", fmt.Sprintf("campaign_id=%d&tag=donor", campaign), "US"))(t)
+	must(s.CreateSegment(ctx, account, segment))(t)
+	must(s.AddNote(ctx, account, contact, history.NoteInput{Note: ptr("Called")}))(t)
 	bulk(t, s, account, jobs.Selection{IDs: []int64{contact}}, crm.BulkTag, "vip")
-	_, err = s.ContactData(ctx, account, contact)
-	must(err)
-	erased := create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`)
-	erase(t, s, ctx, account, erased.ID)
+	must(s.ContactData(ctx, account, contact))(t)
+	erase(t, s, ctx, account, create(t, s, account, `{"first_name":"Erika","tags":["donor"]}`).ID)
 }
 
 func ptr[T any](value T) *T { return &value }
@@ -147,10 +133,9 @@ func TestAnAccountComesBackAsItWas(t *testing.T) {
 		account := busyAccount(t, a)
 		files := exportAccount(t, a, account)
 		made := importAccount(t, b, files, "")
-		if made.Account.ID != account.ID || made.Account.Number != account.Number || made.Renumbered ||
-			made.Contacts < 10 || made.Gifts < 30 || made.Plans == 0 || made.Campaigns != 2 {
-			t.Errorf("the import made %+v of %+v", made, account)
-		}
+		expect(t, "the account, and its campaigns", fmt.Sprint(account.ID, " ", account.Number, " false 2"), made.Account.ID,
+			made.Account.Number, made.Renumbered, made.Campaigns)
+		equal(t, made.Contacts >= 10 && made.Gifts >= 30 && made.Plans > 0, true, "%+v", made)
 		checked(t, b)
 		wantSameFiles(t, files, exportAccount(t, b, made.Account))
 		equal(t, create(t, b, made.Account.Number, `{"first_name":"Next","last_name":"One"}`).ID,
@@ -240,13 +225,10 @@ func wantCustomized(t *testing.T, s *Book, was, is int64) {
 // listedGifts are the gifts of an account as the API shows them, with ids as if they were those of another one.
 func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 	t.Helper()
-	list, _, err := s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, giving.GiftFilter{},
-		crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil)
+	list, _ := must2(s.Gifts(t.Context(), account.Number, campaign.OwnCampaigns, giving.GiftFilter{},
+		crm.PageRequest{Page: 1, PerPage: 1000}, nil, nil))(t)
 	var gifts []map[string]any
-	if err == nil {
-		err = json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts)
-	}
-	succeed(t, err)
+	succeed(t, json.Unmarshal(fmt.Appendf(nil, "[%s]", list), &gifts))
 	var lines []string
 	for _, g := range gifts {
 		for _, name := range []string{"contact_id", "campaign_id"} {
@@ -258,17 +240,6 @@ func listedGifts(t testing.TB, s *Book, account, as access.Account) []string {
 		lines = append(lines, fmt.Sprint(g))
 	}
 	return lines
-}
-
-// alsoListed adds a file to the manifest.
-func alsoListed(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
-	t.Helper()
-	var manifest move.Manifest
-	succeed(t, json.Unmarshal(whole[move.ManifestName].Data, &manifest))
-	manifest.Files = append(manifest.Files, move.ManifestFile{Name: name})
-	files := maps.Clone(whole)
-	setManifest(t, files, manifest)
-	return files
 }
 
 // Whatever file it is, a line that is there twice, lacks its end or says more than an export writes is refused before
@@ -315,15 +286,23 @@ func TestLinesOfAccountFilesAreThoseOfAnExport(t *testing.T) {
 	equal(t, rowCounts(t, s), before, "something is left")
 }
 
-// unlisted leaves a file out of the manifest.
-func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+// relisted changes what the manifest lists.
+func relisted(t *testing.T, whole fstest.MapFS, change func([]move.ManifestFile) []move.ManifestFile) fstest.MapFS {
 	t.Helper()
 	var manifest move.Manifest
 	succeed(t, json.Unmarshal(whole[move.ManifestName].Data, &manifest))
-	manifest.Files = slices.DeleteFunc(manifest.Files, func(f move.ManifestFile) bool { return f.Name == name })
+	manifest.Files = change(manifest.Files)
 	files := maps.Clone(whole)
 	setManifest(t, files, manifest)
 	return files
+}
+
+// unlisted leaves a file out of the manifest.
+func unlisted(t *testing.T, whole fstest.MapFS, name string) fstest.MapFS {
+	t.Helper()
+	return relisted(t, whole, func(files []move.ManifestFile) []move.ManifestFile {
+		return slices.DeleteFunc(files, func(f move.ManifestFile) bool { return f.Name == name })
+	})
 }
 
 // changedFile changes a file, with a manifest that agrees, so that the line itself is read.
@@ -349,61 +328,6 @@ func changedFile(t *testing.T, whole fstest.MapFS, name, old, changed string) fs
 	}
 	setManifest(t, files, manifest)
 	return files
-}
-
-func TestDamagedFilesOfAnAccountChangeNothing(t *testing.T) {
-	ctx := t.Context()
-	s := newBook(t)
-	account := busyAccount(t, s)
-	whole := exportAccount(t, s, account)
-	before := must(s.Accounts(ctx))(t)
-	broken := func(name, old, changed string) fstest.MapFS { return changedFile(t, whole, name, old, changed) }
-	before8, _, _ := bytes.Cut(whole[move.ContactFile].Data, []byte("ext-8"))
-	idLine := fmt.Sprintf("contacts.jsonl, line %d: ", bytes.Count(before8, []byte("\n"))+1)
-	flipped := fstest.MapFS{}
-	for name, file := range whole {
-		flipped[name] = file
-	}
-	flipped[move.ContactFile] = &fstest.MapFile{Data: bytes.Replace(whole[move.ContactFile].Data, []byte("example"),
-		[]byte("exbmple"), 1)}
-	twice := broken(move.ContactFile, `"value":"ext-8"`, `"value":"x"`)
-	for what, files := range map[string]fstest.MapFS{
-		idLine + "is refused: The match_keys field must be the normal": twice,
-		idLine + "has the external id of an earlier record": changedFile(t, twice,
-			move.ContactFile, `x:ext-8`, `x:x`),
-		"contacts.jsonl: is not what the manifest says: its checksum differs": flipped,
-		"contacts.jsonl, line 1: ": broken(move.ContactFile, `{"id":`,
-			`{"id":"`),
-		"transactions.jsonl, line 1: names a campaign that": broken(move.GiftFile,
-			`"campaign_id":`, `"campaign_id":9`),
-		"transactions.jsonl, line 1: names a contact that": broken(move.GiftFile, `"contact_id":`,
-			`"contact_id":9`),
-		"account.jsonl: must have one line": broken(move.AccountFile, "\n",
-			"\n{}\n"),
-		"history.jsonl: does not end with the last change": broken(move.AccountFile,
-			`"revision":`, `"revision":1`),
-		"manifest.json: does not name contacts.jsonl": unlisted(t, whole, move.ContactFile),
-		"history.jsonl, line 1: is not the next change": broken(move.HistoryFile,
-			`{"revision":1,`, `{"revision":2,`),
-		"history.jsonl, line 5: \"person\" is unknown: a ": broken(move.HistoryFile,
-			`"noun":"contact"`, `"noun":"person"`),
-		"manifest.json: names letters.jsonl, which this version does not know":  alsoListed(t, whole, "letters.jsonl"),
-		"manifest.json: names contacts.jsonl, which this version does not know": alsoListed(t, whole, move.ContactFile),
-	} {
-		_, err := s.ImportAccount(ctx, files, move.AccountImport{Progress: quiet})
-		var problem *move.FileProblem
-		equal(t, errors.As(err, &problem), true)
-		equal(t, strings.HasPrefix(err.Error(), what), true)
-	}
-	after, err := s.Accounts(ctx)
-	if diff := cmp.Diff(before, after); diff != "" || err != nil {
-		t.Errorf("%v: the accounts differ:\n%s", err, diff)
-	}
-	if left := must(s.UnfinishedAccounts(ctx))(t); len(left) > 0 {
-		t.Errorf("%+v is left of files that were refused", left)
-	}
-	checked(t, s)
-	importAccount(t, s, whole, "")
 }
 
 // changedTimes are when documents were changed, which a merge and its undo do.

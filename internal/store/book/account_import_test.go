@@ -1,10 +1,13 @@
 package book
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -14,6 +17,7 @@ import (
 	"donorbook/internal/crm/campaign"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/store"
 	"donorbook/internal/store/move"
 )
@@ -78,8 +82,7 @@ func TestOthersGoOnWhileAnAccountIsImported(t *testing.T) {
 			t.Errorf("%v: at contact %d, unfinished are %+v", err, n, unfinished)
 			return
 		}
-		wantError(t, "the account before it is all there", errOf(server.Account(ctx, unfinished[0].ID)),
-			crm.ErrNotFound)
+		notFound(t)(server.Account(ctx, unfinished[0].ID))
 	}})
 	succeed(t, err)
 	if _ = must(server.Account(ctx, imported.Account.ID))(t); imported.Contacts != 4*move.ImportedAtOnce {
@@ -147,45 +150,39 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 	succeed(t, s.SetAccountSettings(t.Context(), empty.Number,
 		access.AccountSettingsInput{Timezone: ptr("America/New_York")}))
 	halfway(t, s, files, empty.ID)
-	_, total, err := s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil, nil)
-	if err != nil || total.Total == 0 {
-		t.Errorf("%v: what is there so far has %d contacts", err, total.Total)
+	equal(t, contactsOf(t, s, empty) > 0, true, "what is there so far")
+	now, busy, contact := t.Context(), refuses(t, "a change", crm.ErrImporting), doc.MakeID(empty.Number, 1)
+	for mode, body := range map[crm.CreateMode]string{crm.Force: `{"first_name":"A","last_name":"B"}`,
+		crm.Dedupe: `{"first_name":"A","emails":[{"value":"p1@example.org"}]}`} {
+		busy(s.CreateContact(now, empty.Number, input(t, body), mode))
 	}
-	contact := doc.MakeID(empty.Number, 1)
-	_, create := s.CreateContact(t.Context(), empty.Number, input(t, `{"first_name":"A","last_name":"B"}`), crm.Force)
-	_, merge := s.CreateContact(t.Context(), empty.Number, input(t,
-		`{"first_name":"A","emails":[{"value":"p1@example.org"}]}`), crm.Dedupe)
-	_, tag := s.AddTags(t.Context(), empty.Number, contact, []string{"x"})
-	_, _, key := s.CreateKey(t.Context(), empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead})
-	_, erase := s.EraseContact(t.Context(), empty.Number, contact)
-	title := "New"
-	_, campaign := s.CreateCampaign(t.Context(), empty, campaign.Input{Title: &title})
-	for what, err := range map[string]error{"create": create, "merge": merge, "tag": tag, "key": key,
-		"campaign": campaign,
-		"erase":    erase, "settings": s.SetCurrency(t.Context(), empty.Number, "EUR")} {
-		wantError(t, what, err, crm.ErrImporting)
-	}
+	busy(s.AddTags(now, empty.Number, contact, []string{"x"}))
+	busy(s.CreateKey(now, empty.Number, access.KeyInput{Name: "k", Permissions: access.ContactsRead}))
+	busy(s.EraseContact(now, empty.Number, contact))
+	busy(s.CreateCampaign(now, empty, campaign.Input{Title: ptr("New")}))
+	busy(s.SetCurrency(now, empty.Number, "EUR"))
 	wantError(t, "other files", errOf(s.ImportAccount(t.Context(), changedFile(t, files, move.AccountFile,
 		`"tax_id":"04-1"`, `"tax_id":"04-2"`), move.AccountImport{Into: empty.ID})), move.ErrOtherFiles)
 	checked(t, s)
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = s.DiscardAccount(ctx, empty.ID) // as far as one unit goes, or none
-	wantError(t, "a removal that was stopped", err, context.Canceled)
-	if _, err = s.DiscardAccount(t.Context(), empty.ID); err != nil {
-		t.Fatal(err)
-	}
+	refuses(t, "a removal that was stopped", context.Canceled)(s.DiscardAccount(ctx, empty.ID)) // as far as one unit goes
+	must(s.DiscardAccount(t.Context(), empty.ID))(t)
 	checked(t, s)
-	if _, total, err = s.Contacts(t.Context(), empty.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 5}, nil,
-		nil); err != nil || total.Total != 0 {
-		t.Errorf("%v: after the removal it has %d contacts", err, total.Total)
-	}
+	equal(t, contactsOf(t, s, empty), 0, "after the removal")
 	equal(t, must(s.AccountSettings(t.Context(), empty.Number))(t).Timezone, "America/New_York",
 		"after the removal its time zone")
 	importAccount(t, s, files, empty.ID)
-	wantError(t, "an import that is done", errOf(s.DiscardAccount(t.Context(), empty.ID)), crm.ErrNotFound)
+	notFound(t)(s.DiscardAccount(t.Context(), empty.ID))
 	checked(t, s)
+}
+
+// contactsOf is how many active contacts an account has.
+func contactsOf(t *testing.T, s *Book, account access.Account) int64 {
+	t.Helper()
+	_, total := listBytes(t, s, account.Number, crm.Active, 1, 5)
+	return total
 }
 
 func TestWhatAnImportHasLeftCanBeRemoved(t *testing.T) {
@@ -198,7 +195,7 @@ func TestWhatAnImportHasLeftCanBeRemoved(t *testing.T) {
 	if len(left) != 1 || left[0].Contacts == 0 || left[0].Gifts != 10 {
 		t.Fatalf("unfinished is %+v", left)
 	}
-	wantError(t, "its campaign before it is all there", publicCampaign(t, s, "spring-gala-2"), crm.ErrNotFound)
+	notFound(t)(publicCampaign(t, s, "spring-gala-2"))
 	must(s.DiscardAccount(t.Context(), left[0].ID))(t)
 	equal(t, rowCounts(t, s), before, "rows are left")
 	checked(t, s)
@@ -220,82 +217,6 @@ func rowCounts(t *testing.T, s *Book) map[string]int64 {
 	return counts
 }
 
-// TestChangedFilesOfAnAccountAreCheckedLikeInput: what the API would refuse is refused, with its file and line, and
-// HTML is cleaned.
-func TestChangedFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
-	s := newBook(t)
-	whole := exportAccount(t, s, busyAccount(t, s))
-	whole = changedFile(t, whole, move.CampaignFile, `"description":null`,
-		`"description":"<p>Hi</p><meta http-equiv=refresh content='0;url=https://evil.example'><script>alert(1)</script>"`)
-	lots := strings.Repeat("x", 2_900_000)
-	var unknown strings.Builder
-	for i := range 5000 {
-		fmt.Fprintf(&unknown,
-			`{"id":%d,"title":"F%[1]d","description":"","type":"magic","options":"","place":%[1]d,"created_at":1,"ended_at":0}`+"\n", i+10)
-	}
-	gifts := string(whole[move.GiftFile].Data)
-	amount := gifts[strings.Index(gifts, `"plan_id"`):]
-	amount = amount[strings.Index(amount, `"transactions":[{"id"`):]
-	amount = amount[:strings.Index(amount, `,"fee"`)]
-	at := strings.LastIndex(amount, ":")
-	for name, test := range map[string]struct{ file, old, changed, want string }{
-		"a gift of -50": {move.GiftFile, amount, amount[:at] + ":-50",
-			"transactions.jsonl, line 1: is refused: The amount field"},
-		"no ledger entry": {move.GiftFile, `"transactions":[{"id":"`, `"transactions":[{"id":"\",\"x\":\"`,
-			"transactions.jsonl, line 1: is refused: The transactions field"},
-		"an unknown method": {move.GiftFile, `"method":"`, `"method":"gold `,
-			"transactions.jsonl, line 1: is refused: The method field"},
-		"a contact of 2.9 MB": {move.ContactFile, `"note":null`, `"note":"` + lots + `"`,
-			"contacts.jsonl, line 1: is refused: The note field"},
-		"a contact of 9 MB": {move.ContactFile, `"note":null`, `"note":"` + strings.Repeat(lots, 3) + `"`,
-			"contacts.jsonl, line 1: is longer than"},
-		"a link that is none": {move.ContactFile, `"twitter_url":null`, `"twitter_url":"javascript:alert(1)"`,
-			"contacts.jsonl, line 1: is refused: The twitter_url field"},
-		"an email that is none": {move.ContactFile, `"emails":[`, `"emails":[{"type":"","value":"nobody"},`,
-			"contacts.jsonl, line "},
-		"a value without a field": {move.ContactFile, `"custom_fields":[]`,
-			`"custom_fields":[{"field_id":77,"value":"x"}]`,
-			"contacts.jsonl, line 1: is refused: The custom_fields field"},
-		"fields of no type": {move.FieldFile, `{"id":1,`, unknown.String() + `{"id":1,`,
-			"custom_fields.jsonl, line 1: is refused: The type field"},
-		"too many fields": {move.FieldFile, `{"id":1,`,
-			strings.ReplaceAll(unknown.String(), "magic", "text") + `{"id":1,`,
-			"custom_fields.jsonl, line 101: is refused: This organization has 100 custom fields"},
-		"a plan of nothing": {move.PlanFile, `"amount":`, `"amount":0,"x":`,
-			"plans.jsonl, line 1: is refused: The amount field"},
-		"a segment of nothing": {move.SegmentFile, `"query":"`, `"query":"color=red","x":"`,
-			"segments.jsonl, line 1: is refused: The query field"},
-		"a payment link": {move.CampaignFile, `"payment_link":"https:`, `"payment_link":"javascript:`,
-			"campaigns.jsonl, line 1: is refused: The payment_link field"},
-		"a status": {move.CampaignFile, `"status":"draft","payment_link"`,
-			`"status":"secret","payment_link"`, "campaigns.jsonl, line 1: is refused: The status field"},
-		"a change from nowhere": {move.HistoryFile, `"undoes":0`, `"undoes":99`,
-			"history.jsonl, line 1: names a change that does not come before it"},
-		"a currency": {move.AccountFile, `"currency":"USD"`, `"currency":"GOLD"`,
-			"account.jsonl, line 1: is refused: The currency field"},
-	} {
-		before := rowCounts(t, s)
-		_, err := s.ImportAccount(t.Context(), changedFile(t, whole, test.file, test.old, test.changed),
-			move.AccountImport{})
-		var problem *move.FileProblem
-		if !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), test.want) {
-			t.Errorf("%s: want %q, got %.300v", name, test.want, err)
-		}
-		equal(t, rowCounts(t, s), before, "%s has left something", name)
-	}
-	pipe := maps.Clone(whole)
-	pipe[move.GiftFile] = &fstest.MapFile{Mode: 0o644 | 0x02000000} // fs.ModeNamedPipe
-	_, err := s.ImportAccount(t.Context(), pipe, move.AccountImport{})
-	if err == nil || err.Error() != "transactions.jsonl: is not a regular file" {
-		t.Errorf("a pipe: %v", err)
-	}
-	made := importAccount(t, s, whole, "")
-	found := string(exportAccount(t, s, made.Account)[move.CampaignFile].Data)
-	if strings.Contains(found, "meta") || strings.Contains(found, "<script") || !strings.Contains(found, "<p>Hi</p>") {
-		t.Errorf("the campaign has become %s", found)
-	}
-}
-
 // TestAnAccountMovesToAMachineWhoseClockIsBehind: what was right where the files were written is right here, and
 // nothing later is.
 func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
@@ -315,31 +236,6 @@ func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
 		!strings.Contains(err.Error(), "future") {
 		t.Errorf("a gift after the export: %v", err)
 	}
-}
-
-// TestTheSameExternalIDTwiceIsTold: it is found before anything is written, like everything else that is wrong with
-// the files.
-func TestTheSameExternalIDTwiceIsTold(t *testing.T) {
-	s := newBook(t)
-	files := exportAccount(t, s, busyAccount(t, s))
-	lines := strings.SplitAfter(string(files[move.GiftFile].Data), "\n")
-	var twice []string
-	for _, line := range lines {
-		if at := strings.Index(line, `"external_id":"`); at >= 0 {
-			twice = append(twice, line[at:at+strings.Index(line[at:], `",`)+2])
-		}
-	}
-	if len(twice) < 2 {
-		t.Fatal("too few gifts have external ids")
-	}
-	before := rowCounts(t, s)
-	_, err := s.ImportAccount(t.Context(), changedFile(t, files, move.GiftFile, twice[1], twice[0]),
-		move.AccountImport{AtOnce: 9})
-	var problem *move.FileProblem
-	if !errors.As(err, &problem) || problem.File != move.GiftFile || problem.Line < 2 {
-		t.Errorf("%v", err)
-	}
-	equal(t, rowCounts(t, s), before, "it has left something")
 }
 
 // TestConcurrentReadinessWaitsForNoLock: what a change of all nodes or of one account holds does not make a node seem
@@ -364,4 +260,89 @@ func TestConcurrentReadinessWaitsForNoLock(t *testing.T) {
 	succeed(t, s.Ready(t.Context()))
 	close(free)
 	succeed(t, errors.Join(<-ended, <-ended))
+}
+
+// What is wrong with files is told with its place and before anything is written: damage, and what the API would refuse.
+// HTML is cleaned.
+func TestFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
+	s := newBook(t)
+	whole := exportAccount(t, s, busyAccount(t, s))
+	whole = changedFile(t, whole, move.CampaignFile, `"description":null`,
+		`"description":"<p>Hi</p><meta http-equiv=refresh content='0;url=https://evil.example'><script>alert(1)</script>"`)
+	before := rowCounts(t, s)
+	gifts := string(whole[move.GiftFile].Data)
+	amount := regexp.MustCompile(`("plan_id".*?"transactions":\[\{"id".*?:)[^:,]*,"fee"`).FindStringSubmatch(gifts)
+	ids := regexp.MustCompile(`"external_id":"[^"]*",`).FindAllString(gifts, 2)
+	lineOf := func(file, text string) int {
+		before, _, _ := strings.Cut(string(whole[file].Data), text)
+		return strings.Count(before, "\n") + 1
+	}
+	var unknown strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&unknown,
+			`{"id":%d,"title":"F%[1]d","description":"","type":"magic","options":"","place":%[1]d,"created_at":1,"ended_at":0}`+"\n", i+10)
+	}
+	lots := strings.Repeat("x", 2_900_000)
+	fill := strings.NewReplacer("{2.9 MB}", lots, "{9 MB}", strings.Repeat(lots, 3), "{magic}", unknown.String(), "{texts}",
+		strings.ReplaceAll(unknown.String(), "magic", "text"), "{line}", "\n", "{8}",
+		fmt.Sprint(lineOf(move.ContactFile, "ext-8")),
+		"{amount}", amount[0], "{owed}", amount[1]+`-50,"fee"`, "{first}", ids[0], "{second}", ids[1], "{2}",
+		fmt.Sprint(lineOf(move.GiftFile, ids[1]))).Replace
+	refused := func(says string, files fstest.MapFS) {
+		t.Helper()
+		_, err := s.ImportAccount(t.Context(), files, move.AccountImport{AtOnce: 9})
+		if problem := new(move.FileProblem); !errors.As(err, &problem) || !strings.HasPrefix(err.Error(), says) {
+			t.Errorf("want %q, got %.300v", says, err)
+		}
+	}
+	for _, c := range rows.Of[struct{ File, Old, Changed, Says string }](`
+		contacts  "value":"ext-8"  "value":"x"  contacts.jsonl, line {8}: is refused: The match_keys field must be the normal
+		contacts  {"id":  {"id":"  contacts.jsonl, line 1:
+		contacts  "note":null  "note":"{2.9 MB}"  contacts.jsonl, line 1: is refused: The note field
+		contacts  "note":null  "note":"{9 MB}"  contacts.jsonl, line 1: is longer than
+		contacts  "twitter_url":null  "twitter_url":"javascript:"  contacts.jsonl, line 1: is refused: The twitter_url
+		contacts  "emails":[  "emails":[{"type":"","value":"nobody"},  contacts.jsonl, line
+		contacts  "custom_fields":[]  "custom_fields":[{"field_id":77,"value":"x"}]  contacts.jsonl, line 1: is refused: The custom_fields field
+		transactions  "campaign_id":  "campaign_id":9  transactions.jsonl, line 1: names a campaign that
+		transactions  "contact_id":  "contact_id":9  transactions.jsonl, line 1: names a contact that
+		transactions  {amount}  {owed}  transactions.jsonl, line 1: is refused: The amount field
+		transactions  "transactions":[{"id":"  "transactions":[{"id":"\",\"x\":\"  transactions.jsonl, line 1: is refused: The transactions field
+		transactions  "method":"  "method":"gold X  transactions.jsonl, line 1: is refused: The method field
+		transactions  {second}  {first}  transactions.jsonl, line {2}: has the external id of an earlier record
+		account  {line}  {line}{}{line}  account.jsonl: must have one line
+		account  "revision":  "revision":1  history.jsonl: does not end with the last change
+		account  "currency":"USD"  "currency":"GOLD"  account.jsonl, line 1: is refused: The currency field
+		history  {"revision":1,  {"revision":2,  history.jsonl, line 1: is not the next change
+		history  "noun":"contact"  "noun":"person"  history.jsonl, line 5: "person" is unknown: a
+		history  "undoes":0  "undoes":99  history.jsonl, line 1: names a change that does not come before it
+		custom_fields  {"id":1,  {magic}{"id":1,  custom_fields.jsonl, line 1: is refused: The type field
+		custom_fields  {"id":1,  {texts}{"id":1,  custom_fields.jsonl, line 101: is refused: This organization has 100 custom fields
+		plans  "amount":  "amount":0,"x":  plans.jsonl, line 1: is refused: The amount field
+		segments  "query":"  "query":"color=red","x":"  segments.jsonl, line 1: is refused: The query field
+		campaigns  "payment_link":"https:  "payment_link":"javascript:  campaigns.jsonl, line 1: is refused: The payment_link
+		campaigns  "status":"draft","payment_link"  "status":"secret","payment_link"  campaigns.jsonl, line 1: is refused: The status field
+	`) {
+		refused(fill(c.Says), changedFile(t, whole, c.File+".jsonl", fill(c.Old), fill(c.Changed)))
+	}
+	refused(fill("contacts.jsonl, line {8}: has the external id of an earlier record"),
+		changedFile(t, changedFile(t, whole, move.ContactFile, `"value":"ext-8"`, `"value":"x"`), move.ContactFile, `x:ext-8`, `x:x`))
+	with := func(name string, file fstest.MapFile) fstest.MapFS {
+		files := maps.Clone(whole)
+		files[name] = &file
+		return files
+	}
+	refused("transactions.jsonl: is not a regular file", with(move.GiftFile, fstest.MapFile{Mode: fs.ModeNamedPipe}))
+	refused("contacts.jsonl: is not what the manifest says: its checksum differs", with(move.ContactFile,
+		fstest.MapFile{Data: bytes.Replace(whole[move.ContactFile].Data, []byte("example"), []byte("exbmple"), 1)}))
+	refused("manifest.json: does not name contacts.jsonl", unlisted(t, whole, move.ContactFile))
+	for _, name := range []string{"letters.jsonl", move.ContactFile} {
+		refused("manifest.json: names "+name+", which this version does not know", relisted(t, whole,
+			func(files []move.ManifestFile) []move.ManifestFile {
+				return append(files, move.ManifestFile{Name: name})
+			}))
+	}
+	equal(t, rowCounts(t, s), before, "something is left")
+	found := string(exportAccount(t, s, importAccount(t, s, whole, "").Account)[move.CampaignFile].Data)
+	contains(t, found, "<p>Hi</p>")
+	equal(t, strings.Contains(found, "meta") || strings.Contains(found, "<script"), false, "%v", found)
 }

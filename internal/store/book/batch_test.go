@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +17,7 @@ import (
 	"donorbook/internal/store"
 )
 
-// script is a number of changes of contacts that run as one batch. Each records its answer.
+// script is a number of changes that run as one batch. Each records its answer.
 type script struct {
 	t       *testing.T
 	s       *Book
@@ -32,34 +32,6 @@ func (x *script) add(change func() (store.ContactDocument, error)) {
 		x.answers[i], err = change()
 		return err
 	})
-}
-
-func (x *script) create(account int64, body string, mode crm.CreateMode) {
-	in := input(x.t, body)
-	x.add(func() (store.ContactDocument, error) { return x.s.CreateContact(x.t.Context(), account, in, mode) })
-}
-
-func (x *script) update(account, id int64, body string) {
-	in := input(x.t, body)
-	x.add(func() (store.ContactDocument, error) { return x.s.UpdateContact(x.t.Context(), account, id, in) })
-}
-
-func (x *script) addTags(account, id int64, tags ...string) {
-	x.add(func() (store.ContactDocument, error) { return x.s.AddTags(x.t.Context(), account, id, tags) })
-}
-
-func (x *script) removeTags(account, id int64, tags ...string) {
-	x.add(func() (store.ContactDocument, error) { return x.s.RemoveTags(x.t.Context(), account, id, tags) })
-}
-
-func (x *script) archive(account, id int64) {
-	x.add(func() (store.ContactDocument, error) {
-		return store.ContactDocument{ID: id}, x.s.ArchiveContact(x.t.Context(), account, id)
-	})
-}
-
-func (x *script) restore(account, id int64) {
-	x.add(func() (store.ContactDocument, error) { return x.s.RestoreContact(x.t.Context(), account, id) })
 }
 
 // run runs the batch, which must end with one commit.
@@ -77,283 +49,233 @@ func (x *script) mustRun(account int64) {
 	succeed(x.t, errors.Join(x.run(account)...))
 }
 
-// wantAnswer checks which contact a change returned, and whether the change was merged into it.
-func (x *script) wantAnswer(i int, id int64, merged bool) {
-	x.t.Helper()
-	got := x.answers[i]
-	equal(x.t, got.ID, id, "change %d was answered with contact", i)
-	equal(x.t, got.Merged, merged, "change %d was answered with contact", i)
+// batch runs changes as one batch. Each line says what is done to which contact, by its number
+// and with what, and after an arrow how that is answered: by which contact, and whether the change was merged; or that
+// it is refused.
+func (s *folk) batch(lines string) []store.ContactDocument {
+	s.Helper()
+	ctx := s.Context()
+	x := script{t: s.T, s: s.Book}
+	var want, got []string
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		done, answer, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+		want = append(want, answer)
+		verb, what, _ := strings.Cut(done, " ")
+		number, tags, _ := strings.Cut(what, " ")
+		seq, _ := strconv.ParseInt(number, 10, 64)
+		id := doc.MakeID(s.Number, seq)
+		var change func() (store.ContactDocument, error)
+		if mode, creates := map[string]crm.CreateMode{"create": crm.Dedupe, "force": crm.Force,
+			"ask": crm.MergeSeen}[verb]; creates {
+			in := input(s, what)
+			change = func() (store.ContactDocument, error) { return s.CreateContact(ctx, s.Number, in, mode) }
+		}
+		switch verb {
+		case "update":
+			in := input(s, tags)
+			change = func() (store.ContactDocument, error) { return s.UpdateContact(ctx, s.Number, id, in) }
+		case "tag":
+			change = func() (store.ContactDocument, error) { return s.AddTags(ctx, s.Number, id, strings.Split(tags, ",")) }
+		case "untag":
+			change = func() (store.ContactDocument, error) {
+				return s.RemoveTags(ctx, s.Number, id, strings.Split(tags, ","))
+			}
+		case "archive":
+			change = func() (store.ContactDocument, error) {
+				return store.ContactDocument{ID: id}, s.ArchiveContact(ctx, s.Number, id)
+			}
+		case "restore":
+			change = func() (store.ContactDocument, error) { return s.RestoreContact(ctx, s.Number, id) }
+		}
+		x.add(change)
+	}
+	for i, err := range x.run(s.Number) {
+		var invalid *doc.Invalid
+		var matched *crm.Matched
+		answer := fmt.Sprint(doc.IDSeq(x.answers[i].ID), map[bool]string{true: " merged"}[x.answers[i].Merged])
+		switch {
+		case errors.As(err, &invalid):
+			answer = "invalid"
+		case errors.As(err, &matched):
+			answer = fmt.Sprint("is it ", doc.IDSeq(matched.Contact.ID))
+		case err != nil:
+			answer = err.Error()
+		}
+		got = append(got, answer)
+	}
+	equal(s, got, want, "the answers")
+	return x.answers
 }
 
 // A change of a batch may be refused after others were decided, because of stored data or because of the other
 // changes. The others stay, and the refused change leaves nothing. The end of the test compares everything that is
 // stored twice.
 func TestABatchKeepsExactlyWhatWasNotRefused(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	tags := make([]string, 500)
-	for i := range tags {
-		tags[i] = fmt.Sprintf(`"t%03d"`, i)
+	s := newFolk(t)
+	other := s.another()
+	full := s.create(fullOfTags("full"))
+	other.create(`{"first_name":"Theirs"}`)
+	s.batch(`
+		create {"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]} -> 2
+		tag 1 one more -> invalid
+		create {"first_name":"Two"} -> 3
+		create {"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]} -> invalid
+		ask {"first_name":"Eins","emails":[{"value":"ONE@x.org"}]} -> is it 2
+		archive 2 -> 2
+		tag 2 late -> ` + crm.ErrArchived.Error() + `
+		update 9 {"first_name":"None"} -> ` + crm.ErrNotFound.Error() + `
+		create {"first_name":"Three","emails":[{"value":"one@x.org"}]} -> 4
+	`)
+	other.batch(`
+		tag 2 theirs -> ` + crm.ErrNotFound.Error() + `
+		tag 1 ours -> 1
+	`)
+	equal(t, string(s.document(full.ID)), string(full.Append(nil)), "a refused change has changed a contact")
+	s.wantLists([]int64{1, 3, 4}, []int64{2})
+	other.wantLists([]int64{1}, nil)
+	for seq, name := range map[int64]string{3: "Two", 4: "Three"} {
+		equal(t, s.get(doc.MakeID(s.Number, seq)).FirstName, name)
 	}
-	full := create(t, s, account, `{"first_name":"Full","emails":[{"value":"full@x.org"}],"tags":[`+strings.Join(tags,
-		",")+`]}`)
-	theirs := create(t, s, other, `{"first_name":"Theirs"}`).ID
-	made := doc.MakeID(account, 2)
-
-	x := script{t: t, s: s}
-	x.create(account, `{"first_name":"One","emails":[{"value":"one@x.org"}],"tags":["new"]}`, crm.Dedupe)
-	x.addTags(account, full.ID, "one more") // 1: it is at its limit
-	x.create(account, `{"first_name":"Two"}`, crm.Dedupe)
-	x.create(account, `{"first_name":"Full","title":"Dr.","emails":[{"value":"FULL@x.org"}],"tags":["one more"]}`,
-		crm.Dedupe) // 3: merged, it would have too many
-	// 4: a person has to decide about contact One
-	x.create(account, `{"first_name":"Eins","emails":[{"value":"ONE@x.org"}]}`, crm.MergeSeen)
-	x.archive(account, made)
-	x.addTags(account, made, "late")                   // 6: it was archived just now
-	x.update(account, made+7, `{"first_name":"None"}`) // 7: there is no such contact
-	x.create(account, `{"first_name":"Three","emails":[{"value":"one@x.org"}]}`, crm.Dedupe)
-	errs := x.run(account)
-	y := script{t: t, s: s}
-	y.addTags(other, theirs+1, "theirs") // 9: there is no such contact
-	y.addTags(other, theirs, "ours")
-	errs = append(errs, y.run(other)...)
-
-	var invalid *doc.Invalid
-	var matched *crm.Matched
-	for i, err := range errs {
-		refused := map[int]bool{1: errors.As(err, &invalid), 3: errors.As(err, &invalid), 4: errors.As(err, &matched),
-			6: errors.Is(err, crm.ErrArchived), 7: errors.Is(err, crm.ErrNotFound), 9: errors.Is(err, crm.ErrNotFound)}
-		if want, ok := refused[i]; ok && !want || !ok && err != nil {
-			t.Errorf("change %d got the error %v", i, err)
-		}
-	}
-	if matched == nil || matched.Contact.ID != made {
-		t.Errorf("the match is %+v", matched)
-	}
-	equal(t, string(must(s.Contact(t.Context(), account, full.ID, nil))(t)), string(full.Append(nil)),
-		"a refused change has changed a contact")
-	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
-	wantLists(t, s, other, []int64{1}, nil)
-	for id, want := range map[int64]string{made + 1: "Two", made + 2: "Three"} {
-		equal(t, get(t, s, account, id).FirstName, want, "contact %d", id)
-	}
-	wantTags(t, s, other, store.TagCount{Name: "ours", Contacts: 1})
-	equal(t, len(must(s.SuggestTags(t.Context(), account, "new", 10))(t)), 0, "the tag of an archived contact counts")
-	equal(t, create(t, s, account, `{"first_name":"Four"}`).ID, made+3, "the next contact has the id")
+	other.wantTags("{ours 1}")
+	equal(t, len(must(s.SuggestTags(t.Context(), s.Number, "new", 10))(t)), 0, "the tag of an archived contact counts")
+	equal(t, s.create(`{"first_name":"Four"}`).ID, doc.MakeID(s.Number, 5), "the next contact has the id")
 }
 
 func TestTheSameEmailTwiceInABatchIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
-	first := doc.MakeID(account, 1)
-	x := script{t: t, s: s}
-	x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]}`, crm.Dedupe)
-	x.create(account,
-		`{"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]}`, crm.Dedupe)
-	// by the phone of the second
-	x.create(account, `{"company":"Acme","phones":[{"value":"(212) 555-0100"}],"tags":["a","c"]}`, crm.Dedupe)
-	x.create(account, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`, crm.Force)
-	x.create(account, `{"first_name":"Bo","emails":[{"value":"bo@x.org"}]}`, crm.Dedupe)
-	x.mustRun(account)
-	for i, want := range []struct {
-		id     int64
-		merged bool
-	}{{first, false}, {first, true}, {first, true}, {first + 1, false}, {first + 2, false}} {
-		x.wantAnswer(i, want.id, want.merged)
-	}
+	s := newFolk(t)
+	answers := s.batch(`
+		create {"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["a"]} -> 1
+		create {"title":"Dr.","emails":[{"value":"ANA@X.ORG"}],"phones":[{"value":"212-555-0100"}],"tags":["b"]} -> 1 merged
+		create {"company":"Acme","phones":[{"value":"(212) 555-0100"}],"tags":["a","c"]} -> 1 merged
+		force {"first_name":"Ana","emails":[{"value":"ana@x.org"}]} -> 2
+		create {"first_name":"Bo","emails":[{"value":"bo@x.org"}]} -> 3
+	`)
 	for i := range 2 {
-		equal(t, string(x.answers[i+1].Before), string(x.answers[i].Body), "merge was made into, and not into %s",
-			x.answers[i].Body)
+		equal(t, string(answers[i+1].Before), string(answers[i].Body), "merge %d was made into", i)
 	}
-	document := must(s.Contact(t.Context(), account, first, nil))(t)
-	equal(t, string(document), string(x.answers[2].Append(nil)), "the contact")
-	if p := parse(t, document); p.Title == nil || *p.Title != "Dr." || len(p.Emails) != 1 || len(p.Phones) != 1 ||
-		!slices.Equal(p.Tags, []string{"a", "b", "c"}) {
-		t.Errorf("the contact is %s", document)
-	}
-	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 1}, store.TagCount{Name: "b", Contacts: 1},
-		store.TagCount{Name: "c", Contacts: 1})
-	equal(t, search(t, s, account, crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
+	document := s.document(doc.MakeID(s.Number, 1))
+	equal(t, string(document), string(answers[2].Append(nil)), "the contact")
+	p := parse(t, document)
+	expect(t, "the contact", "Dr. 1 1 [a b c]", *p.Title, len(p.Emails), len(p.Phones), p.Tags)
+	s.wantTags("{a 1} {b 1} {c 1}")
+	equal(t, s.search(crm.Active, typed("acme ana"), 10), []int64{1}, "the search")
 }
 
 func TestATagThatABatchAddsAndRemovesIsGone(t *testing.T) {
-	s, account := newBookOf(t)
-	id := create(t, s, account, `{"first_name":"Ana","tags":["kept","old"]}`).ID
-	x := script{t: t, s: s}
-	x.addTags(account, id, "new", "newer")
-	x.removeTags(account, id, "new", "old")
-	x.addTags(account, id, "old")
-	x.create(account, `{"first_name":"Bo","tags":["new"]}`, crm.Dedupe)
-	x.removeTags(account, id+1, "new")
-	x.addTags(account, id+1, "kept")
-	x.mustRun(account)
-	for i, want := range [][]string{{"kept", "old", "new", "newer"}, {"kept", "newer"}, {"kept", "newer", "old"},
-		{"new"}, {}, {"kept"}} {
-		equal(t, parse(t, x.answers[i].Append(nil)).Tags, want, "change %d was answered with the tags", i)
+	s := newFolk(t)
+	s.create(`{"first_name":"Ana","tags":["kept","old"]}`)
+	var tags []string
+	for _, answer := range s.batch(`
+		tag 1 new,newer -> 1
+		untag 1 new,old -> 1
+		tag 1 old -> 1
+		create {"first_name":"Bo","tags":["new"]} -> 2
+		untag 2 new -> 2
+		tag 2 kept -> 2
+	`) {
+		tags = append(tags, strings.Join(parse(t, answer.Append(nil)).Tags, " "))
 	}
-	equal(t, get(t, s, account, id).Tags, []string{"kept", "newer", "old"}, "the tags")
-	wantTags(t, s, account, store.TagCount{Name: "kept", Contacts: 2},
-		store.TagCount{Name: "newer", Contacts: 1}, store.TagCount{Name: "old", Contacts: 1})
-	equal(t, len(search(t, s, account, crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
+	equal(t, strings.Join(tags, ", "), "kept old new newer, kept newer, kept newer old, new, , kept", "the answers")
+	equal(t, s.get(doc.MakeID(s.Number, 1)).Tags, []string{"kept", "newer", "old"}, "the tags")
+	s.wantTags("{kept 2} {newer 1} {old 1}")
+	equal(t, len(s.search(crm.Active, typed("tag:new"), 10)), 0, "the search finds by a tag that is gone")
 }
 
 // If a contact is archived, restored, or gets another email, the rest of its batch finds it in its new state.
 func TestAChangeMeetsAContactAsItsBatchHasLeftIt(t *testing.T) {
-	s, account := newBookOf(t)
-	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-	x := script{t: t, s: s}
-	x.archive(account, old)
-	// 1: no active contact has it
-	x.create(account, `{"first_name":"Young","emails":[{"value":"old@x.org"}]}`, crm.Dedupe)
-	x.update(account, old+1, `{"emails":[{"value":"young@x.org"}]}`)
-	x.restore(account, old)
-	x.create(account, `{"title":"Dr.","emails":[{"value":"OLD@x.org"}]}`, crm.Dedupe)
-	x.create(account, `{"title":"Dr.","emails":[{"value":"YOUNG@x.org"}]}`, crm.Dedupe)
-	x.archive(account, old+1)
-	x.restore(account, old+1)
-	x.archive(account, old+1)
-	x.create(account, `{"title":"Prof.","emails":[{"value":"young@x.org"}]}`, crm.Dedupe) // 9
-	x.update(account, old, `{"emails":[{"value":"moved@x.org"}]}`)
-	x.create(account, `{"title":"Prof.","emails":[{"value":"old@x.org"}]}`, crm.Dedupe) // 11: no contact has it anymore
-	x.mustRun(account)
-	x.wantAnswer(1, old+1, false)
-	x.wantAnswer(4, old, true)
-	x.wantAnswer(5, old+1, true)
-	x.wantAnswer(9, old+2, false)
-	x.wantAnswer(11, old+3, false)
-	wantLists(t, s, account, []int64{1, 3, 4}, []int64{2})
+	s := newFolk(t)
+	s.create(`{"first_name":"Old","emails":[{"value":"old@x.org"}]}`)
+	s.batch(`
+		archive 1 -> 1
+		create {"first_name":"Young","emails":[{"value":"old@x.org"}]} -> 2
+		update 2 {"emails":[{"value":"young@x.org"}]} -> 2
+		restore 1 -> 1
+		create {"title":"Dr.","emails":[{"value":"OLD@x.org"}]} -> 1 merged
+		create {"title":"Dr.","emails":[{"value":"YOUNG@x.org"}]} -> 2 merged
+		archive 2 -> 2
+		restore 2 -> 2
+		archive 2 -> 2
+		create {"title":"Prof.","emails":[{"value":"young@x.org"}]} -> 3
+		update 1 {"emails":[{"value":"moved@x.org"}]} -> 1
+		create {"title":"Prof.","emails":[{"value":"old@x.org"}]} -> 4
+		tag 1 last -> 1
+		archive 1 -> 1
+		tag 1 late -> ` + crm.ErrArchived.Error() + `
+		tag 3 a -> 3
+		tag 3 b -> 3
+		create {"emails":[{"value":"young@x.org"}],"tags":["c"]} -> 3 merged
+		tag 3 d -> 3
+	`)
+	s.wantLists([]int64{3, 4}, []int64{1, 2})
 	for scope, want := range map[crm.ContactScope][]int64{crm.Active: {3}, crm.Archived: {2}} {
-		equal(t, search(t, s, account, scope, typed("young@x.org"), 10), want, "%s: the search", scope)
+		equal(t, s.search(scope, typed("young@x.org"), 10), want, "%s: the search", scope)
 	}
+	equal(t, s.get(doc.MakeID(s.Number, 3)).Tags, []string{"a", "b", "c", "d"})
+	equal(t, parse(t, s.restore(doc.MakeID(s.Number, 1)).Append(nil)).Tags, []string{"last"})
 }
 
 // If more contacts have an email than are loaded, those with the same name are searched for, including those of the
 // same batch.
 func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
-	s, account := newBookOf(t)
-	x := script{t: t, s: s}
+	s := newFolk(t)
+	script := ""
 	for i := range store.FewCandidates + 4 {
-		x.create(account, fmt.Sprintf(`{"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]}`, i),
-			crm.Force)
+		script += fmt.Sprintf(`force {"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]} -> %d`+"\n", i,
+			i+1)
 	}
-	x.create(account, `{"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
-	x.create(account, `{"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]}`, crm.Dedupe)
-	x.mustRun(account)
-	x.wantAnswer(store.FewCandidates+4, doc.MakeID(account, 11), true)
-	x.wantAnswer(store.FewCandidates+5, doc.MakeID(account, 1), true)
-	wantTags(t, s, account, store.TagCount{Name: "t", Contacts: 2})
-}
-
-// The look-ups of a batch see what its earlier changes leave, not what was there before them.
-func TestConcurrentChangeSeesWhatEarlierOnesOfItsBatchDid(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	old := create(t, s, account, `{"first_name":"Old","emails":[{"value":"old@x.org"}]}`).ID
-	made := make([]store.ContactDocument, 6)
-	creates := func(i int, body string) func() error {
-		in := input(t, body)
-		return func() (err error) {
-			made[i], err = s.CreateContact(ctx, account, in, crm.Dedupe)
-			return err
-		}
-	}
-	patch := input(t, `{"emails":[{"value":"moved@x.org"}]}`)
-	errs := together(t, s, account,
-		creates(0, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`),
-		creates(1, `{"emails":[{"value":"ana@x.org"}],"tags":["again"]}`),
-		func() error {
-			return errOf(s.UpdateContact(ctx, account, old, patch))
-		},
-		creates(2, `{"first_name":"New","emails":[{"value":"old@x.org"}]}`),
-		creates(3, `{"emails":[{"value":"moved@x.org"}],"tags":["found"]}`),
-		func() error {
-			return errOf(s.AddTags(ctx, account, old, []string{"last"}))
-		},
-		func() error { return s.ArchiveContact(ctx, account, old) },
-		creates(4, `{"first_name":"Other","emails":[{"value":"moved@x.org"}]}`),
-		func() error {
-			_, err := s.AddTags(ctx, account, old, []string{"late"})
-			if !errors.Is(err, crm.ErrArchived) {
-				t.Errorf("a tag for an archived contact: %v", err)
-			}
-			return nil
-		})
-	succeed(t, errors.Join(errs...))
-	for i, want := range []struct {
-		seq    int64
-		merged bool
-	}{{2, false}, {2, true}, {3, false}, {1, true}, {4, false}} {
-		equal(t, doc.IDSeq(made[i].ID), want.seq, "create %d: contact (%v)", i, want)
-		equal(t, made[i].Merged, want.merged, "create %d: contact (%v)", i, want)
-	}
-	tag := func(name string) func() error {
-		return func() error {
-			return errOf(s.AddTags(ctx, account, made[2].ID, []string{name}))
-		}
-	}
-	succeed(t, errors.Join(together(t, s, account, tag("a"), tag("b"),
-		creates(5, `{"emails":[{"value":"old@x.org"}],"tags":["c"]}`), tag("d"))...))
-	equal(t, fmt.Sprint(get(t, s, account, made[2].ID).Tags), "[a b c d]",
-		"the tags of the contact that was changed again and again")
-	equal(t, fmt.Sprint(parse(t, restore(t, s, account, old).Append(nil)).Tags), "[found last]",
-		"the tags of the changed contact")
+	s.batch(script + `create {"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]} -> 11 merged
+		create {"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]} -> 1 merged
+	`)
+	s.wantTags("{t 2}")
 }
 
 // A disk page that cannot be read affects the change that needs it, and not the others of its batch.
 func TestConcurrentDamagedPageDoesNotDisturbABatch(t *testing.T) {
-	ctx := t.Context()
 	t.Parallel()
 	o := store.Options{Data: t.TempDir()}
-	s, err := Open(ctx, o)
-	succeed(t, err)
-	one, two := newAccount(t, s).Number, newAccount(t, s).Number
-	bad := create(t, s, one, largeContact(200)).ID
-	create(t, s, two, `{"first_name":"Z"}`)
+	s := folkOf(t, must(Open(t.Context(), o))(t))
+	bad := s.person(largeContact(200))
+	two := s.another()
+	two.create(`{"first_name":"Z"}`)
 	succeed(t, s.Close())
 	file := filepath.Join(o.Data, "donorbook.db")
-	raw, _ := os.ReadFile(file)
+	raw := must(os.ReadFile(file))(t)
 	n := 0
 	for at := 4096; at < len(raw); at += 4096 {
-		if bytes.Contains(raw[at:at+4096], []byte(`"address_2":"`)) && n < 3 { // of the document, and of nothing else
+		if bytes.Contains(raw[at:at+4096], []byte(`"address_2":"`)) { // of the document, and of nothing else
 			if n++; n == 3 {
 				copy(raw[at:], []byte{0, 0, 0, 0})
 			}
 		}
 	}
 	succeed(t, os.WriteFile(file, raw, 0o600))
-	if s, err = Open(ctx, o); err != nil {
-		t.Fatal(err)
-	}
-	closeAfter(t, s)
-	errs := together(t, s, two, func() error {
-		return errOf(s.AddTags(ctx, one, bad, []string{"x"}))
-	}, creating(t, s, two, "Innocent"), creating(t, s, two, "Innocent2"))
-	if errs[0] == nil || errs[1] != nil || errs[2] != nil {
-		t.Errorf("the changes got %v", errs)
-	}
+	s.Book = must(Open(t.Context(), o))(t)
+	two.Book = s.Book
+	closeAfter(t, s.Book)
+	errs := two.together(func() error {
+		return errOf(s.AddTags(t.Context(), s.Number, bad, []string{"x"}))
+	}, two.creating("Innocent"), two.creating("Innocent2"))
+	says(t, "the change that needs it", "")(errs[0])
+	succeed(t, errors.Join(errs[1:]...))
 }
 
 // TestUpdatedAtNeverGoesBack: a client that asks what changed since its last visit must find what changed after the
 // clock was set back.
 func TestUpdatedAtNeverGoesBack(t *testing.T) {
-	s := newBook(t)
-	account, clock := newAccount(t, s), stopClock(s)
-	id := create(t, s, account.Number, `{"first_name":"A","emails":[{"value":"a@x.org"}]}`).ID
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala"}]`)
-	created := get(t, s, account.Number, id).Updated
+	s := newFolk(t)
+	clock := stopClock(s.Book)
+	id := s.person(`{"first_name":"A","emails":[{"value":"a@x.org"}]}`)
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala"}]`)
+	created := s.get(id).Updated
 	clock.move(-48 * time.Hour)
-	create(t, s, account.Number, `{"company":"New","emails":[{"value":"a@x.org"}]}`)
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala","raised":5}]`)
-	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was updated")
-	archive(t, s, account.Number, id)
-	restore(t, s, account.Number, id)
-	equal(t, get(t, s, account.Number, id).Updated, created, "a contact was restored")
-	if gala := campaignsSeen(t, s, account, campaign.OwnCampaigns, 10)[0]; gala.UpdatedAt != "2026-01-31 12:00:00" ||
-		gala.Raised != 5 {
-		t.Errorf("the campaign is %+v", gala)
-	}
+	s.create(`{"company":"New","emails":[{"value":"a@x.org"}]}`)
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala","raised":5}]`)
+	equal(t, s.get(id).Updated, created, "a contact was updated")
+	s.archive(id)
+	s.restore(id)
+	equal(t, s.get(id).Updated, created, "a contact was restored")
+	gala := campaignsSeen(t, s.Book, s.Account, campaign.OwnCampaigns, 10)[0]
+	expect(t, "the campaign", "2026-01-31 12:00:00 5", gala.UpdatedAt, gala.Raised)
 	clock.move(49 * time.Hour)
-	if d := must(s.AddTags(t.Context(), account.Number, id, []string{"t"}))(t); parse(t,
-		d.Append(nil)).Updated <= created {
-		t.Errorf("an hour later: %s", d.Body)
-	}
+	equal(t, parse(t, s.addTags(id, "t").Append(nil)).Updated > created, true, "an hour later")
 }

@@ -21,7 +21,8 @@ import (
 // BenchmarkFilters is the first page of each filter alone and of some pairs. FILTER_CONTACTS is how many contacts
 // there are, and the directory FILTER_DATA keeps them for the next time:
 //
-//	FILTER_CONTACTS=1000000 FILTER_DATA=/var/tmp/filters go test ./internal/store/book -run - -bench Filters -timeout 1h
+//	FILTER_CONTACTS=1000000 FILTER_DATA=/var/tmp/filters \
+//	go test ./internal/store/book -run - -bench Filters -timeout 1h
 func BenchmarkFilters(b *testing.B) {
 	o, n := emptySQLite(b), 20_000
 	if text := os.Getenv("FILTER_CONTACTS"); text != "" {
@@ -188,7 +189,8 @@ func BenchmarkChange(b *testing.B) {
 				account := newAccount(b, s).Number
 				for range 2000 / accounts {
 					ids = append(ids, create(b, s, account,
-						fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],"tags":["a","b"]}`, i, len(ids))).ID)
+						fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],
+							"tags":["a","b"]}`, i, len(ids))).ID)
 				}
 			}
 			clients(b, func(n int64) error {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/campaign"
@@ -82,7 +80,6 @@ func TestACampaignIsSeenByWhoeverMayListItAndByNobodyElse(t *testing.T) {
 }
 
 func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
-	ctx := t.Context()
 	s := newBook(t)
 	f := newFamily(t, s)
 	var want []int64
@@ -92,60 +89,45 @@ func TestPagesOfCampaignsBeginWithTheNewest(t *testing.T) {
 	}
 	createCampaign(t, s, f.stranger, `{"title":"Not ours"}`)
 	slices.Reverse(want)
+	page := func(of access.Account, scope campaign.Scope, page crm.PageRequest, total int64) []campaign.Campaign {
+		t.Helper()
+		campaigns, found := must2(s.CampaignPage(t.Context(), of.Number, scope, page))(t)
+		equal(t, found, store.ListResult{Total: total, Count: int64(len(campaigns))}, "%+v", page)
+		return campaigns
+	}
 	for _, perPage := range []int64{1, 2, 3, 7, 100} {
 		var got []int64
-		for page := int64(1); ; page++ {
-			campaigns, found := must2(s.CampaignPage(ctx, f.root.Number, campaign.AllCampaigns,
-				crm.PageRequest{Page: page, PerPage: perPage}))(t)
-			equal(t, found, (store.ListResult{Total: 7, Count: int64(len(campaigns))}), "page %d has %d campaigns",
-				page, len(campaigns))
-			if len(campaigns) == 0 {
-				break
-			}
-			for _, c := range campaigns {
-				got = append(got, c.ID)
-			}
+		for n := range 8/perPage + 2 {
+			got = append(got, store.Collect(page(f.root, campaign.AllCampaigns,
+				crm.PageRequest{Page: n + 1, PerPage: perPage}, 7), func(c campaign.Campaign) int64 { return c.ID })...)
 		}
 		equal(t, got, want, "at %d a page", perPage)
 	}
-	totals, err := s.CampaignTotals(ctx, f.root.Number)
-	wantTotals := map[campaign.Scope]int64{campaign.OwnCampaigns: 4, campaign.BenefitingCampaigns: 0,
-		campaign.ChapterCampaigns: 3, campaign.AllCampaigns: 7}
-	if diff := cmp.Diff(wantTotals, totals); diff != "" || err != nil {
-		t.Errorf("%v: %s", err, diff)
-	}
-	own, found := must2(s.CampaignPage(ctx, f.chapter.Number, campaign.OwnCampaigns,
-		crm.PageRequest{Page: 1, PerPage: 2}))(t)
-	if found.Total != 3 || len(own) != 2 || own[0].Title != "C 5" || own[1].Title != "C 3" ||
-		own[0].AccountID != f.chapter.ID {
-		t.Errorf("%+v, %+v", own, found)
-	}
+	equal(t, must(s.CampaignTotals(t.Context(), f.root.Number))(t), map[campaign.Scope]int64{campaign.OwnCampaigns: 4,
+		campaign.BenefitingCampaigns: 0, campaign.ChapterCampaigns: 3, campaign.AllCampaigns: 7})
+	own := page(f.chapter, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: 2}, 3)
+	expect(t, "the chapter's own", "2 C 5 C 3 "+f.chapter.ID, len(own), own[0].Title, own[1].Title, own[0].AccountID)
 }
 
 func TestANewCampaignIsAlwaysNew(t *testing.T) {
 	s := newBook(t)
 	f := newFamily(t, s)
 	createCampaign(t, s, f.stranger, `{"title":"Gala"}`)
-	var slugs []string
-	for range 3 {
-		slugs = append(slugs, createCampaign(t, s, f.root, `{"title":"Gala"}`).Slug)
+	for _, want := range []string{"gala-2", "gala-3", "gala-4"} {
+		equal(t, createCampaign(t, s, f.root, `{"title":"Gala"}`).Slug, want)
 	}
-	if want := []string{"gala-2", "gala-3", "gala-4"}; !slices.Equal(slugs, want) {
-		t.Errorf("slugs %q, want %q", slugs, want)
+	equal(t, createCampaign(t, s, f.root, `{"title":"Other","slug":"ball"}`).Slug, "ball")
+	refused := func(owner access.Account, row string, faults ...string) {
+		t.Helper()
+		wantFaults(t, errOf(s.CreateCampaign(t.Context(), owner, campaignInput(t, row))), faults...)
 	}
-	equal(t, createCampaign(t, s, f.root, `{"title":"Other","slug":"ball"}`).Slug, "ball",
-		"the slug that was sent became")
-	for _, owner := range []access.Account{f.root, f.stranger} {
-		_, err := s.CreateCampaign(t.Context(), owner, campaignInput(t, `{"title":"Other","slug":"ball"}`))
-		wantFaults(t, err, "slug")
-	}
-	_, err := s.CreateCampaign(t.Context(), f.root, campaignInput(t,
-		`{"slug":"ball","beneficiaries":["`+f.root.ID+`","AAAAAAAAAAAAAAAA"]}`))
-	wantFaults(t, err, "title", "slug", "beneficiaries.1")
+	refused(f.root, `{"title":"Other","slug":"ball"}`, "slug")
+	refused(f.stranger, `{"title":"Other","slug":"ball"}`, "slug")
+	refused(f.root, `{"slug":"ball","beneficiaries":["`+f.root.ID+`","AAAAAAAAAAAAAAAA"]}`, "title", "slug",
+		"beneficiaries.1")
 	equal(t, len(campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)), 4, "campaigns, want 4")
 	// An import still finds the account's own campaign by the slug.
-	equal(t, mustImport(t, s, f.root, `[{"title":"Other","slug":"ball","goal":7}]`),
-		(store.ImportResult{Updated: 1}))
+	equal(t, mustImport(t, s, f.root, `[{"title":"Other","slug":"ball","goal":7}]`), store.ImportResult{Updated: 1})
 }
 
 func TestConcurrentCampaignThatWasCreatedIsListedByTheAPI(t *testing.T) {
@@ -174,21 +156,15 @@ func TestAnUpdateMovesTheSlugAndTheAddressTogether(t *testing.T) {
 	createCampaign(t, s, f.root, `{"title":"Second","slug":"second"}`)
 	made := createCampaign(t, s, f.root, `{"title":"Gala","goal":100}`)
 	changed := updateCampaign(t, s, f.root, made.ID, `{"title":"Ball","slug":"the-longer-ball"}`)
-	if changed.ID != made.ID || changed.Slug != "the-longer-ball" || changed.Goal != 10000 {
-		t.Errorf("%+v", changed)
-	}
+	expect(t, "it became", fmt.Sprint(made.ID, " the-longer-ball 10000"), changed.ID, changed.Slug, changed.Goal)
 	got := campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)[1]
-	if got.Slug != "the-longer-ball" || got.URL != "https://give.example.org/the-longer-ball" || got.Title != "Ball" {
-		t.Errorf("%+v", got)
+	expect(t, "it is listed as", "the-longer-ball https://give.example.org/the-longer-ball Ball", got.Slug, got.URL,
+		got.Title)
+	for row, faults := range map[string][]string{`{"title":"Gala","slug":"theirs"}`: {"slug"},
+		`{"title":"Gala","slug":"second"}`:                       {"slug"},
+		`{"slug":"theirs","beneficiaries":["AAAAAAAAAAAAAAAA"]}`: {"slug", "beneficiaries.0"}} {
+		wantFaults(t, errOf(s.UpdateCampaign(t.Context(), f.root, made.ID, campaignInput(t, row))), faults...)
 	}
-	for _, taken := range []string{"theirs", "second"} {
-		_, err := s.UpdateCampaign(t.Context(), f.root, made.ID,
-			campaignInput(t, `{"title":"Gala","slug":"`+taken+`"}`))
-		wantFaults(t, err, "slug")
-	}
-	_, err := s.UpdateCampaign(t.Context(), f.root, made.ID,
-		campaignInput(t, `{"slug":"theirs","beneficiaries":["AAAAAAAAAAAAAAAA"]}`))
-	wantFaults(t, err, "slug", "beneficiaries.0")
 	equal(t, campaignsSeen(t, s, f.root, campaign.OwnCampaigns, 10)[1], got, "refused, and yet it became")
 	// The old slug is free again.
 	equal(t, createCampaign(t, s, f.stranger, `{"title":"Gala","slug":"gala"}`).Slug, "gala")

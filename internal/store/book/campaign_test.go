@@ -101,7 +101,8 @@ func TestARefusedImportChangesNothingAndNamesTheRow(t *testing.T) {
 	f := newFamily(t, s)
 	mustImport(t, s, f.stranger, `[{"title":"Taken","slug":"taken"}]`)
 	_, err := importAll(t, s, f.root,
-		`[{"title":"Good"},{"title":"X","slug":"taken"},{"slug":"new-one"},{"title":"Y","beneficiaries":["`+f.chapter.ID+`","AAAAAAAAAAAAAAAA"]}]`)
+		`[{"title":"Good"},{"title":"X","slug":"taken"},{"slug":"new-one"},{"title":"Y",
+			"beneficiaries":["`+f.chapter.ID+`","AAAAAAAAAAAAAAAA"]}]`)
 	var rows *campaign.RowsInvalid
 	if !errors.As(err, &rows) {
 		t.Fatalf("%v", err)

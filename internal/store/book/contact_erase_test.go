@@ -9,17 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/campaign"
-	"donorbook/internal/crm/doc"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
@@ -67,6 +62,11 @@ func traces(t *testing.T, o store.Options, texts []string) (found []string) {
 	return found
 }
 
+func wantNoTraces(t *testing.T, o store.Options, texts ...string) {
+	t.Helper()
+	equal(t, traces(t, o, texts), nil, "left")
+}
+
 // erase erases a contact and everything that names the person.
 func erase(t *testing.T, s *Book, ctx context.Context, account, id int64) {
 	t.Helper()
@@ -88,134 +88,92 @@ func tableNames() (names []string) {
 // stay.
 func TestErasedPersonIsNowhere(t *testing.T) {
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s)
-	number, ctx := account.Number, t.Context()
-	texts := []string{"quetzalina", "vanderkwolf", "middlexyz", "kwolfcorp", "zookeeperess", "kwolf@secret",
-		"kwolftag", "secretnote", "5550177", "elmquartz", "xanadopolis", "kwolf.example",
-		"kwolfprefix", "kwolfgreeting", "kwolf-id-1", "kwolfsource", "olderkwolf", "honoree", "giftnotexyz",
-		"newgiverxyz", "jobrowxyz", "retryxyz"}
+	s := folkOf(t, open(t, o))
+	ctx := t.Context()
+	texts := strings.Fields(`quetzalina vanderkwolf middlexyz kwolfcorp zookeeperess kwolf@secret kwolftag secretnote
+		5550177 elmquartz xanadopolis kwolf.example kwolfprefix kwolfgreeting kwolf-id-1 kwolfsource olderkwolf honoree
+		giftnotexyz newgiverxyz jobrowxyz retryxyz`)
 	rig.AtOnce(100, func(i int) { // the search has several parts
-		create(t, s, number, fmt.Sprintf(`{"first_name":"Other%d","last_name":"Person","tags":["many"]}`, i))
+		s.create(fmt.Sprintf(`{"first_name":"Other%d","last_name":"Person","tags":["many"]}`, i))
 	})
-	person := create(t, s, number, `{"first_name":"Quetzalina","last_name":"Olderkwolf","middle_name":"Middlexyz","company":"Kwolfcorp","title":"Zookeeperess","note":"Secretnote",
+	person := s.create(`{"first_name":"Quetzalina","last_name":"Olderkwolf","middle_name":"Middlexyz","company":"Kwolfcorp","title":"Zookeeperess","note":"Secretnote",
 			"emails":[{"value":"kwolf@secret.example.org"}],"phones":[{"value":"+1 617 555 0177"}],"twitter_url":"https://kwolf.example.org/t",
 			"addresses":[{"address_1":"1 Elmquartz","city":"Xanadopolis","state":"MA","zipcode":"02110","country":"USA"}],"tags":["kwolftag","many"],
-			"prefix":"Kwolfprefix","salutation":"Kwolfgreeting","external_ids":[{"source":"Kwolfsource","value":"Kwolf-ID-1"}],"do_not_mail":true}`)
-	other := create(t, s, number, `{"first_name":"Next","last_name":"Channel"}`)
-	must(s.UpdateContact(ctx, number, person.ID, input(t, `{"last_name":"Vanderkwolf"}`)))(t)
-	archive(t, s, number, person.ID)
-	restore(t, s, number, person.ID)
-	campaign := must(s.CreateCampaign(ctx, account, campaign.Input{Title: ptr("Coats")}))(t)
-	give := func(body string) store.GiftDocument {
-		t.Helper()
-		return must(s.CreateGift(ctx, number, giftInput(t, body, true, s.Now())))(t)
-	}
-	kept := give(fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":50,"method":"check","transacted_at":"2026-01-02","note":"Giftnotexyz","check_number":"retryxyz",
-			"dedication":{"type":"in_honor_of","name":"Honoree"}}`, person.ID, campaign.ID))
-	must(s.UpdateGift(ctx, number, kept.Code, giftInput(t, `{"note":"Giftnotexyz again"}`, false, s.Now())))(t)
-	moved := give(fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, person.ID))
-	must(s.UpdateGift(ctx, number, moved.Code, giftInput(t, fmt.Sprintf(`{"contact_id":%d}`, other.ID), false,
-		s.Now())))(t)
-	plan, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
-		`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person.ID)))
-	if err == nil {
-		err = plan.Validate(faults, true, "US", s.Now())
-	}
-	if err == nil {
-		_, err = s.CreatePlan(ctx, number, plan)
-	}
-	succeed(t, err)
-	attempt := &store.Attempt{Key: "k", Fingerprint: []byte("f"),
-		Answer: func(m store.Result) store.Answer { return store.Answer{Status: 200, Body: m.Append(nil)} }}
-	must(s.UpdateContact(store.Attempting(ctx, attempt), number, person.ID, input(t, `{"title":"Zookeeperess"}`)))(t)
-	succeed(t, s.UpdateAccount(ctx, number, func(t *store.Tx) error {
-		t.Insert(store.JobRowTable, number, int64(1), int64(1), "merged", person.ID, "Jobrowxyz")
+			"prefix":"Kwolfprefix","salutation":"Kwolfgreeting","external_ids":[{"source":"Kwolfsource","value":"Kwolf-ID-1"}],"do_not_mail":true}`).ID
+	other := s.create(`{"first_name":"Next","last_name":"Channel"}`).ID
+	s.update(person, `{"last_name":"Vanderkwolf"}`)
+	s.archive(person)
+	s.restore(person)
+	coats := s.campaignOf("Coats").ID
+	kept := s.give(fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":50,"method":"check","transacted_at":"2026-01-02","note":"Giftnotexyz","check_number":"retryxyz",
+			"dedication":{"type":"in_honor_of","name":"Honoree"}}`, person, coats))
+	s.edit(kept.Code, `{"note":"Giftnotexyz again"}`)
+	s.edit(s.gave(person, "2026-01-03", "").Code, fmt.Sprintf(`{"contact_id":%d}`, other))
+	newPlan(t, s.Book, s.Number, fmt.Sprintf(
+		`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2026-01-31"}`, person))
+	must(s.UpdateContact(attempting(t, "k", "f"), s.Number, person, input(t, `{"title":"Zookeeperess"}`)))(t)
+	succeed(t, s.UpdateAccount(ctx, s.Number, func(t *store.Tx) error {
+		t.Insert(store.JobRowTable, s.Number, int64(1), int64(1), "merged", person, "Jobrowxyz")
 		return nil
 	}))
-	if found := traces(t, o, texts[:16]); len(found) < 16 {
-		t.Fatalf("before: only %v", found)
-	}
-	before := must(s.Campaign(ctx, number, campaign.ID))(t)
+	before := traces(t, o, texts[:16])
+	equal(t, len(before) >= 16, true, "before: only %v", before)
+	given := func() int64 { return must(s.Campaign(ctx, s.Number, coats))(t).Campaign.Given.Amount }
+	equal(t, given(), 5000, "the campaign")
 
-	erase(t, s, store.By(ctx, history.ConsoleChannel, "owner@example.org"), number, person.ID)
+	erase(t, s.Book, store.By(ctx, history.ConsoleChannel, "owner@example.org"), s.Number, person)
 
-	if found := traces(t, o, texts); len(found) > 0 {
-		t.Errorf("after: %v", found)
-	}
-	after := must(s.Campaign(ctx, number, campaign.ID))(t)
-	equal(t, after.Campaign.Given, before.Campaign.Given, "the campaign")
-	equal(t, after.Campaign.Given.Amount, 5000, "the campaign")
-	record := must(s.ContactRecord(ctx, number, person.ID))(t)
-	if !record.Erased() || record.FirstName+" "+record.LastName != "Erased contact" ||
-		record.Stats.TotalContributions != 50 {
-		t.Errorf("what is left is %+v", record)
-	}
-	wantError(t, "restore", errOf(s.RestoreContact(ctx, number, person.ID)), crm.ErrArchived)
-	erase(t, s, ctx, number, person.ID)
-	changes, _ := must2(s.Timeline(ctx, number, history.ContactNoun, person.ID,
-		crm.PageRequest{Page: 1, PerPage: 1}))(t)
-	if len(changes) != 1 || changes[0].Kind != history.DidErase || changes[0].Data != "" ||
-		changes[0].Who != "owner@example.org" {
-		t.Errorf("the last change is %+v", changes)
-	}
-	checked(t, s)
-	wantError(t, "a contact that is not there", errOf(s.EraseContact(ctx, number, person.ID+1000)), crm.ErrNotFound)
+	wantNoTraces(t, o, texts...)
+	equal(t, given(), 5000, "the campaign")
+	record := s.record(person)
+	expect(t, "what is left", "true Erased contact 50", record.Erased(), record.FirstName, record.LastName,
+		record.Stats.TotalContributions)
+	refuses(t, "restore", crm.ErrArchived)(s.RestoreContact(ctx, s.Number, person))
+	s.erase(person)
+	last := s.timeline(person)[0]
+	expect(t, "the last change", fmt.Sprint(history.DidErase, "  owner@example.org"), last.Kind, last.Data, last.Who)
+	s.checked()
+	refuses(t, "a contact that is not there", crm.ErrNotFound)(s.EraseContact(ctx, s.Number, person+1000))
 }
 
 // TestARetryDoesNotBringAnErasedPersonBack: a client that sends an old request again gets neither what it was
 // answered then, nor a new contact.
 func TestARetryDoesNotBringAnErasedPersonBack(t *testing.T) {
-	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	attempt := func(key string) *store.Attempt {
-		return &store.Attempt{Key: key, Fingerprint: []byte(key), Answer: func(m store.Result) store.Answer {
-			return store.Answer{Status: 201, Header: "X: Quetzalina", Body: m.Append(nil)}
-		}}
-	}
+	s := folkOf(t, open(t, o))
 	make := func() (store.ContactDocument, error) {
-		return s.CreateContact(store.Attempting(ctx, attempt("create")), account,
+		return s.CreateContact(attempting(t, "create", "create"), s.Number,
 			input(t, `{"first_name":"Quetzalina","emails":[{"value":"q@example.org"}]}`), crm.Dedupe)
 	}
-	person, err := make()
-	succeed(t, err)
+	person := must(make())(t)
 	note := func() error {
-		return errOf(s.AddNote(store.Attempting(ctx, attempt("note")), account, person.ID,
+		return errOf(s.AddNote(attempting(t, "note", "note"), s.Number, person.ID,
 			history.NoteInput{Note: ptr("Secretnote")}))
 	}
 	succeed(t, note())
-	if err := s.UpdateAccount(ctx, account, func(t *store.Tx) error { // as an earlier version has left it
-		return t.Run(`UPDATE request_answer SET document = '?' WHERE account_id = $1 AND key = 'note'`, account)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	erase(t, s, ctx, account, person.ID)
-	if found := traces(t, o, []string{"quetzalina", "secretnote"}); len(found) > 0 {
-		t.Errorf("left: %v", found)
-	}
-	wantError(t, "the create again", errOf(make()), crm.ErrArchived)
-	wantError(t, "the note again", note(), crm.ErrArchived)
-	wantLists(t, s, account, nil, []int64{1})
+	// as an earlier version has left it
+	s.damage(`UPDATE request_answer SET document = '?' WHERE account_id = $1 AND key = 'note'`, s.Number)
+	s.erase(person.ID)
+	wantNoTraces(t, o, "quetzalina", "secretnote")
+	refuses(t, "the create again", crm.ErrArchived)(make())
+	refuses(t, "the note again", crm.ErrArchived)(note())
+	s.wantLists(nil, []int64{1})
 }
 
 // TestConcurrentWorkUnderWayLeavesAnErasedContactAlone: an undo that has read the changes of a contact before it was
 // erased gives nothing back.
 func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	person := create(t, s, account, `{"first_name":"Ana","tags":["kwolftag"]}`)
-	done := bulk(t, s, account, jobs.Selection{IDs: []int64{person.ID}}, crm.BulkUntag, "kwolftag")
-	j := must(s.Job(ctx, account, done.Job))(t)
-	changes, err := store.List(ctx, s.Store, store.ScanChange, jobs.SQLJobChanges, account, j.Last, j.First,
-		int64(jobs.UndoUnit))
-	if err != nil || len(changes) != 1 {
-		t.Fatal(changes, err)
-	}
-	erase(t, s, ctx, account, person.ID)
-	err = s.Update(ctx, account, store.MoveNeeds(person.ID), func(t *store.Tx) error {
-		unit, err := t.LockAccount(account)
+	s := newFolk(t)
+	person := s.person(`{"first_name":"Ana","tags":["kwolftag"]}`)
+	done := s.bulk(jobs.Selection{IDs: []int64{person}}, crm.BulkUntag, "kwolftag")
+	j := s.job(done.Job)
+	changes := must(store.List(ctx, s.Store, store.ScanChange, jobs.SQLJobChanges, s.Number, j.Last, j.First,
+		int64(jobs.UndoUnit)))(t)
+	equal(t, len(changes), 1)
+	s.erase(person)
+	succeed(t, s.Update(ctx, s.Number, store.MoveNeeds(person), func(t *store.Tx) error {
+		unit, err := t.LockAccount(s.Number)
 		if err != nil {
 			return err
 		}
@@ -228,118 +186,90 @@ func TestConcurrentWorkUnderWayLeavesAnErasedContactAlone(t *testing.T) {
 			return errors.New("the change was taken back")
 		}
 		return nil
-	})
-	succeed(t, err)
-	equal(t, undo(t, s, account, done.Job).Undone, 0, "undone")
-	record := must(s.ContactRecord(ctx, account, person.ID))(t)
-	if !record.Erased() {
-		t.Errorf("the contact is %+v", record)
+	}))
+	equal(t, s.undo(done.Job).Undone, 0, "undone")
+	record := s.record(person)
+	equal(t, record.Erased(), true, "the contact")
+}
+
+// says is how many changes say something of a contact, or of what it gave.
+func (s *folk) says(contact int64) (n int) {
+	s.Helper()
+	for _, c := range everyChange(s, s.Book, s.Number) {
+		if (c.Noun == history.ContactNoun || c.Noun == history.GiftNoun) && c.ID == contact && c.Data != "" {
+			n++
+		}
 	}
+	return n
 }
 
 // TestALongHistoryIsErasedAndWrittenInParts: neither has all that the history says in memory at once.
 func TestALongHistoryIsErasedAndWrittenInParts(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	person := create(t, s, account, `{"first_name":"Ana"}`)
+	s := newFolk(t)
+	person := s.person(`{"first_name":"Ana"}`)
 	const changes = 30
 	for i := range changes {
-		must(s.UpdateContact(ctx, account, person.ID, input(t, fmt.Sprintf(`{"company":"C%d"}`, i))))(t)
+		s.update(person, fmt.Sprintf(`{"company":"C%d"}`, i))
 	}
-	equal(t, len(must(s.ContactData(ctx, account, person.ID))(t).Found["history"]), changes+1,
+	equal(t, len(must(s.ContactData(t.Context(), s.Number, person))(t).Found["history"]), changes+1,
 		"the file will have changes")
-	erase(t, s, ctx, account, person.ID)
-	left := int64(-1)
-	succeed(t, s.Read(ctx, func(c db.Conn) (err error) {
-		left, err = c.Int(`SELECT count(*) FROM change WHERE account_id = $1 AND noun = 1 AND data <> ''`, account)
-		return err
-	}))
-	equal(t, left, 0)
+	s.erase(person)
+	equal(t, s.says(person), 0)
 }
 
 // TestAGiftThatWasMovedLongAgoForgetsItsGiver: a database of an earlier version did not tell a contact of gifts that
 // became those of another one.
 func TestAGiftThatWasMovedLongAgoForgetsItsGiver(t *testing.T) {
-	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	person, other := create(t, s, account, `{"first_name":"Ana"}`), create(t, s, account, `{"first_name":"Ben"}`)
-	gift := must(s.CreateGift(ctx, account, giftInput(t,
-		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03"}`, other.ID), true,
-		s.Now())))(t)
-	succeed(t, s.Update(ctx, account, store.Needs{}, func(t *store.Tx) error {
-		u, err := t.LockAccount(account)
+	s := folkOf(t, open(t, o))
+	person, other := s.person(`{"first_name":"Ana"}`), s.person(`{"first_name":"Ben"}`)
+	gift := s.gave(other, "2026-01-03", "")
+	succeed(t, s.Update(t.Context(), s.Number, store.Needs{}, func(t *store.Tx) error {
+		u, err := t.LockAccount(s.Number)
 		if err != nil {
 			return err
 		}
-		found, err := u.Gifts.Get(t, account, gift.ID)
+		found, err := u.Gifts.Get(t, s.Number, gift.ID)
 		if err != nil {
 			return err
 		}
-		t.Author.Channel = history.OtherChannel
-		data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person.ID, other.ID)
+		u.Author.Channel = history.OtherChannel
+		data := fmt.Sprintf(`{"contact_id":[%d,%d],"first_name":["Quetzalina","Ben"]}`, person, other)
 		return store.PutGift(u, &found.Gift, u.Record(history.GiftNoun, gift.ID, history.DidUpdate, data))
 	}))
-	erase(t, s, ctx, account, person.ID)
-	if found := traces(t, o, []string{"quetzalina"}); len(found) > 0 {
-		t.Errorf("left: %v", found)
-	}
-	checked(t, s)
+	s.erase(person)
+	wantNoTraces(t, o, "quetzalina")
+	s.checked()
 }
 
 // TestErasureHoldsTheDatabaseBriefly: each unit of work writes little, and looks for nothing while others wait.
 func TestErasureHoldsTheDatabaseBriefly(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	person := create(t, s, account, `{"first_name":"Quetzalina","last_name":"Rossi"}`)
+	s := newFolk(t)
+	person := s.person(`{"first_name":"Quetzalina","last_name":"Rossi"}`)
 	rig.AtOnce(450, func(i int) {
-		must(s.CreateGift(ctx, account, giftInput(t,
-			fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":"Quetzalina's %d"}`, person.ID, i), true, s.Now())))(t)
-		create(t, s, account, fmt.Sprintf(`{"first_name":"Other","last_name":"Person %d"}`, i))
+		s.gave(person, "2026-01-03", fmt.Sprintf(`,"note":"Quetzalina's %d"`, i))
+		s.create(fmt.Sprintf(`{"first_name":"Other","last_name":"Person %d"}`, i))
 	})
-	spy := spyOn(t, s)
-	var written, most atomic.Int64
-	spy.wrote = func(string) { written.Add(1) }
-	spy.committing = func() error {
-		most.Store(max(most.Load(), written.Swap(0)))
-		return nil
-	}
-	erase(t, s, ctx, account, person.ID)
-	if got := most.Load(); got > 600 {
-		t.Errorf("a unit of work has %d statements", got)
-	}
-	if got := spy.commits.Load(); got < 8 {
-		t.Errorf("all was done in %d units of work", got)
-	}
-	left := int64(-1)
-	succeed(t, s.Read(ctx, func(c db.Conn) (err error) {
-		left, err = c.Int(
-			`SELECT COUNT(*) FROM change WHERE account_id = $1 AND noun IN (1, 3) AND id = $2 AND data <> ''`, account,
-			person.ID)
-		return err
-	}))
-	equal(t, left, 0)
-	gifts := must(s.ContactData(ctx, account, person.ID))(t)
-	if len(gifts.Found["transactions"]) != 450 {
-		t.Fatal(len(gifts.Found["transactions"]))
-	}
-	var file strings.Builder
-	succeed(t, gifts.Write(ctx, &file))
-	equal(t, strings.Contains(file.String(), "Quetzalina"), false)
-	checked(t, s)
+	most, units := s.portions()
+	s.erase(person)
+	equal(t, most.Load() <= 600, true, "a unit of work has %d statements", most.Load())
+	equal(t, units() >= 8, true, "all was done in %d units of work", units())
+	equal(t, s.says(person), 0)
+	equal(t, len(must(s.ContactData(ctx, s.Number, person))(t).Found["transactions"]), 450)
+	equal(t, strings.Contains(s.own(person), "Quetzalina"), false)
+	s.checked()
 }
 
 // TestAContactIsNotErasedByItsName: an archived contact that is called as erased ones are comes back, and an erased
 // one does not.
 func TestAContactIsNotErasedByItsName(t *testing.T) {
-	s, account := newBookOf(t)
-	named := create(t, s, account, `{"first_name":"Erased","last_name":"contact"}`)
-	archive(t, s, account, named.ID)
-	restore(t, s, account, named.ID)
-	wantLists(t, s, account, []int64{1}, nil)
-	erase(t, s, t.Context(), account, named.ID)
-	wantError(t, "an erased contact was restored", errOf(s.RestoreContact(t.Context(), account, named.ID)),
-		crm.ErrArchived)
-	wantLists(t, s, account, nil, []int64{1})
+	s := newFolk(t)
+	named := s.person(`{"first_name":"Erased","last_name":"contact"}`)
+	s.archive(named)
+	s.restore(named)
+	s.wantLists([]int64{1}, nil)
+	s.erase(named)
+	refuses(t, "an erased contact", crm.ErrArchived)(s.RestoreContact(t.Context(), s.Number, named))
+	s.wantLists(nil, []int64{1})
 }

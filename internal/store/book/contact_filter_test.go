@@ -19,7 +19,6 @@ import (
 	"donorbook/internal/db"
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
-	"donorbook/internal/store/check"
 )
 
 // filtered is one page of a filtered list: the ids on it, and the total.
@@ -216,26 +215,27 @@ func modelGift(t *testing.T, s *Book, r *rand.Rand, account, contact, other int6
 func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 	ctx := t.Context()
 	const persons, days, filters = 300, 40, 250
-	s := newBook(t)
+	s := newFolk(t)
+	owner := s.Account
 	random := rand.New(rand.NewPCG(16, 1))
-	now := stopClock(s)
+	now := stopClock(s.Book)
 	begin := now.time()
-	owner, title := newAccount(t, s), "Gala"
-	account, other := owner.Number, newAccount(t, s).Number
+	title := "Gala"
+	account, other := s.Number, newAccount(t, s.Book).Number
 	campaigns := []int64{12345} // which does not exist
 	for range 2 {
 		made := must(s.CreateCampaign(ctx, owner, campaign.Input{Title: &title}))(t)
 		campaigns = append(campaigns, made.ID)
 	}
 	for i, title := range []string{"Color", "Member"} {
-		define(t, s, account, title, []custom.FieldType{custom.TextField, custom.BooleanField}[i])
+		define(t, s.Book, account, title, []custom.FieldType{custom.TextField, custom.BooleanField}[i])
 	}
-	giver := createAs(t, s, account, `{"first_name":"Giver"}`, crm.Force).ID
+	giver := createAs(t, s.Book, account, `{"first_name":"Giver"}`, crm.Force).ID
 	for n := range persons {
 		now.move(time.Duration(days) * 24 * time.Hour / persons)
-		createAs(t, s, account, modelPerson(random, n), crm.Force)
+		createAs(t, s.Book, account, modelPerson(random, n), crm.Force)
 		if n%3 == 0 {
-			createAs(t, s, other, modelPerson(random, n), crm.Force)
+			createAs(t, s.Book, other, modelPerson(random, n), crm.Force)
 		}
 	}
 	for range 2 * persons {
@@ -243,9 +243,9 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		id := doc.MakeID(account, random.Int64N(persons)+2)
 		switch _, archived := s.Contact(ctx, account, id, nil); {
 		case archived != nil:
-			restore(t, s, account, id)
+			restore(t, s.Book, account, id)
 		case random.IntN(2) == 0:
-			archive(t, s, account, id)
+			archive(t, s.Book, account, id)
 		case random.IntN(3) == 0:
 			custom := fmt.Sprintf(`{"custom_fields":{"field_1":%q,"field_2":%t}}`, oneOf(random, modelColor),
 				random.IntN(2) == 0)
@@ -253,10 +253,10 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 		case random.IntN(3) == 0:
 			must(s.SyncTags(ctx, account, id, []string{oneOf(random, modelTags)}))(t)
 		default:
-			modelGift(t, s, random, account, id, giver, campaigns)
+			modelGift(t, s.Book, random, account, id, giver, campaigns)
 		}
 	}
-	all, gifts := everyContact(t, s, account), giftsOfContacts(t, s, account)
+	all, gifts := everyContact(t, s.Book, account), giftsOfContacts(t, s.Book, account)
 	for _, costs := range []store.FilterCosts{store.UsualCosts, {Few: 0, Document: 1 << 40, Key: 1 << 40},
 		{Few: 20, Document: 1, Sorted: 20, Key: 1}, {Document: 1, Sorted: 1000}} {
 		s.Costs = costs
@@ -266,7 +266,7 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 			perPage := int64(1 + random.IntN(100))
 			want := naive(all, gifts, scope, f)
 			number := 1 + random.Int64N(crm.PageRequest{Page: 1, PerPage: perPage}.LastPage(int64(len(want)))+1)
-			got, total := filtered(t, s, account, scope, f, number, perPage)
+			got, total := filtered(t, s.Book, account, scope, f, number, perPage)
 			if page := cut(want, (number-1)*perPage, perPage); !slices.Equal(got, page) || total != int64(len(want)) {
 				t.Fatalf("%s of %s with %+v, page %d by %d: %d of %d contacts %v, want %d of %d %v",
 					query, scope, costs, number, perPage, len(got), total, got, len(page), len(want), page)
@@ -277,13 +277,13 @@ func TestFilteredListsAgreeWithANaiveList(t *testing.T) {
 
 // A walk through all pages shows each contact once, in every order.
 func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	random := rand.New(rand.NewPCG(16, 2))
 	for n := range 60 { // within a second or two, so that many are equal but for their ids
-		createAs(t, s, account, modelPerson(random, n), crm.Force)
+		s.createAs(modelPerson(random, n), crm.Force)
 	}
 	s.Costs = store.FilterCosts{Document: 1, Key: 1 << 40}
-	all := everyContact(t, s, account)
+	all := everyContact(t, s.Book, s.Number)
 	for _, query := range []string{"sort=-id", "sort=created_at", "sort=-updated_at", "sort=last_name",
 		"sort=-last_name", "tag=vip", "tag=vip&sort=-id", "q=ana&sort=last_name"} {
 		f := filterOf(t, query)
@@ -291,7 +291,7 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 		for _, perPage := range []int64{1, 7, 100} {
 			var seen []int64
 			for number := int64(1); ; number++ {
-				ids, total := filtered(t, s, account, crm.Active, f, number, perPage)
+				ids, total := s.filtered(crm.Active, f, number, perPage)
 				equal(t, total, int64(len(want)), "%s: in all, want %d", query, len(want))
 				if seen = append(seen, ids...); len(ids) == 0 {
 					break
@@ -302,43 +302,44 @@ func TestAWalkThroughAFilteredListShowsEachContactOnce(t *testing.T) {
 	}
 }
 
+// wantFiltered checks whom a filter finds.
+func (s *folk) wantFiltered(scope crm.ContactScope, query string, want ...int64) {
+	s.Helper()
+	got, total := s.filtered(scope, filterOf(s, query), 1, 20)
+	equal(s, got, want, "%s finds", query)
+	equal(s, total, int64(len(want)), "%s finds in all", query)
+}
+
 // A node holds the set of a tag in memory, and must notice every change of it, whichever node makes it.
 func TestConcurrentListOfATagFollowsChangesOfOtherNodes(t *testing.T) {
-	one, two := twoNodes(t)
-	account := newAccount(t, one).Number
-	ann := create(t, one, account, `{"first_name":"Ann","tags":["vip"]}`).ID
-	ben := create(t, one, account, `{"first_name":"Ben"}`).ID
-	tag := filterOf(t, "tag=vip")
-	want := func(what string, scope crm.ContactScope, ids ...int64) {
+	one, two := twoFolk(t)
+	ann, ben := one.create(`{"first_name":"Ann","tags":["vip"]}`).ID, one.create(`{"first_name":"Ben"}`).ID
+	want := func(scope crm.ContactScope, ids ...int64) {
 		t.Helper()
-		for _, node := range []*Book{one, two} {
-			if got, total := filtered(t, node, account, scope, tag, 1, 20); !slices.Equal(got, ids) ||
-				total != int64(len(ids)) {
-				t.Errorf("%s: %v, %d in all, want %v", what, got, total, ids)
-			}
-		}
+		one.wantFiltered(scope, "tag=vip", ids...)
+		two.wantFiltered(scope, "tag=vip", ids...)
 	}
-	want("at first", crm.Active, ann)
-	must(two.RemoveTags(t.Context(), account, ann, []string{"vip"}))(t)
-	want("after it was taken away", crm.Active)
-	must(two.AddTags(t.Context(), account, ben, []string{"vip"}))(t)
-	want("after another one got it", crm.Active, ben)
-	archive(t, two, account, ben)
-	want("after archiving", crm.Active)
-	want("in the archive", crm.Archived, ben)
-	cat := create(t, one, account, `{"first_name":"Cat","tags":["vip"]}`).ID
-	want("after a new one came", crm.All, ben, cat)
+	want(crm.Active, ann)
+	must(two.RemoveTags(t.Context(), two.Number, ann, []string{"vip"}))(t)
+	want(crm.Active)
+	two.addTags(ben, "vip")
+	want(crm.Active, ben)
+	two.archive(ben)
+	want(crm.Active)
+	want(crm.Archived, ben)
+	want(crm.All, ben, one.create(`{"first_name":"Cat","tags":["vip"]}`).ID)
 }
 
 // A client that reads a page slowly holds up no list of another account.
 func TestConcurrentSlowReaderHoldsUpNoOtherList(t *testing.T) {
-	s := newBook(t)
+	s := newFolk(t)
+	slow := s.Number
 	s.Light, s.Heavy = 0, store.NewGate(1)
-	slow, other := newAccount(t, s).Number, newAccount(t, s).Number
+	other := s.another()
 	note := strings.Repeat("x", 9000)
-	fillNamed(t, s, slow, 100,
+	s.fillNamed(100,
 		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","note":%q}`, i, note) })
-	create(t, s, other, `{"first_name":"Ann","last_name":"Lee"}`)
+	other.create(`{"first_name":"Ann","last_name":"Lee"}`)
 	list := func(account int64, flush store.Flush) (store.ListResult, error) {
 		_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, filterOf(t, "sort=-id"),
 			crm.PageRequest{Page: 1, PerPage: 100}, nil, flush)
@@ -357,100 +358,87 @@ func TestConcurrentSlowReaderHoldsUpNoOtherList(t *testing.T) {
 		ended <- err
 	}()
 	<-stuck
-	equal(t, must(list(other, nil))(t).Total, 1, "the list of another account")
+	equal(t, must(list(other.Number, nil))(t).Total, 1, "the list of another account")
 	close(release)
 	succeed(t, <-ended)
 }
 
 // A node that holds a set reads it again after a repair.
 func TestARepairedSetIsReadAgain(t *testing.T) {
-	s, account := newBookOf(t)
-	fillNamed(t, s, account, 10,
-		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
-	damage(t, s, `UPDATE contact_set SET size = 1, bits = $1 WHERE name = 't:x'`, []byte{1, 0})
-	if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 1 {
-		t.Fatalf("the damaged set finds %d contacts", n)
+	s := newFolk(t)
+	s.fillNamed(10, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
+	finds := func(want int64) {
+		t.Helper()
+		_, n := s.filtered(crm.Active, filterOf(t, "tag=x"), 1, 20)
+		equal(t, n, want, "contacts are found")
 	}
-	must(s.Check(t.Context(), check.CheckOptions{Repair: true, Found: func(check.Problem) {}}))(t)
-	if _, n := filtered(t, s, account, crm.Active, filterOf(t, "tag=x"), 1, 20); n != 10 {
-		t.Errorf("the repaired set finds %d contacts, want 10", n)
-	}
+	s.damage(`UPDATE contact_set SET size = 1, bits = $1 WHERE name = 't:x'`, []byte{1, 0})
+	finds(1)
+	s.checkAll(true)
+	finds(10)
 }
 
 // The last character of Unicode may be in a name.
 func TestNamesAfterAllOthersAreListed(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	for _, name := range []string{"A", "B", "\U0010FFFFz"} {
-		create(t, s, account, `{"first_name":"F","last_name":"`+name+`"}`)
+		s.create(`{"first_name":"F","last_name":"` + name + `"}`)
 	}
-	create(t, s, account, `{"first_name":"`+"\U0010FFFFq"+`","last_name":"B"}`)
+	s.create(`{"first_name":"` + "\U0010FFFFq" + `","last_name":"B"}`)
 	s.Costs.Few, s.Costs.Sorted = 0, 0
-	if ids, _ := filtered(t, s, account, crm.Active, filterOf(t, "sort=-last_name"), 1, 2); !slices.Equal(ids,
-		[]int64{doc.MakeID(account, 3), doc.MakeID(account, 4)}) {
-		t.Errorf("in descending order, %v come first", ids)
-	}
-	if ids, n := filtered(t, s, account, crm.Active, filterOf(t, "last_name=B"), 1, 20); n != 2 {
-		t.Errorf("the last name B is that of %v", ids)
-	}
+	ids, _ := s.filtered(crm.Active, filterOf(t, "sort=-last_name"), 1, 2)
+	equal(t, ids, store.IDsOf(s.Number, []int64{3, 4}), "in descending order, the first")
+	_, n := s.filtered(crm.Active, filterOf(t, "last_name=B"), 1, 20)
+	equal(t, n, 2, "the last name B")
 }
 
 // A contact that was lost does not make another one appear twice.
 func TestALostContactDoublesNoOther(t *testing.T) {
-	s, account := newBookOf(t)
-	fillNamed(t, s, account, 6,
-		func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
-	const move = `UPDATE contact SET id = $3 WHERE account_id = $1 AND id = $2`
-	damage(t, s, move, account, doc.MakeID(account, 3), doc.MakeID(account, 999))
-	dst, _, err := s.FilteredContacts(t.Context(), account, crm.Active, filterOf(t, "tag=x"),
-		crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
-	if n := strings.Count(string(dst), `{"id":`); err != nil || n != 5 {
-		t.Errorf("%d contacts are listed, %v", n, err)
+	s := newFolk(t)
+	s.fillNamed(6, func(i int) string { return fmt.Sprintf(`{"first_name":"F%d","last_name":"L","tags":["x"]}`, i) })
+	move := func(from, to int64) {
+		s.damage(`UPDATE contact SET id = $3 WHERE account_id = $1 AND id = $2`, s.Number, doc.MakeID(s.Number, from),
+			doc.MakeID(s.Number, to))
 	}
-	damage(t, s, move, account, doc.MakeID(account, 999), doc.MakeID(account, 3))
+	move(3, 999)
+	dst, _ := must2(s.FilteredContacts(t.Context(), s.Number, crm.Active, filterOf(t, "tag=x"),
+		crm.PageRequest{Page: 1, PerPage: 20}, nil, nil))(t)
+	equal(t, strings.Count(string(dst), `{"id":`), 5, "contacts are listed")
+	move(999, 3)
 }
 
 // Contacts are found by when they were added and by when they were changed last, to the second.
 func TestContactsAreFoundByTheirTimes(t *testing.T) {
-	s := newBook(t)
-	account, clock := newAccount(t, s).Number, stopClock(s) // on January 31
-	var ids []int64
-	for _, name := range []string{"Ann", "Bob", "Cid"} {
-		ids = append(ids, createAs(t, s, account, `{"first_name":"`+name+`","last_name":"Lee"}`, crm.Force).ID)
-	}
+	s := newFolk(t)
+	clock := stopClock(s.Book) // on January 31
+	ann, bob, cid := s.person(`{"first_name":"Ann"}`), s.person(`{"first_name":"Bob"}`), s.person(`{"first_name":"Cid"}`)
 	clock.move(24 * time.Hour)
-	must(s.UpdateContact(t.Context(), account, ids[1], input(t, `{"company":"New"}`)))(t)
-	archive(t, s, account, ids[2])
+	s.update(bob, `{"company":"New"}`)
+	s.archive(cid)
 	s.Costs.Few, s.Costs.Document = 0, 1<<40 // by sets and indexes alone
-	for query, want := range map[string]int64{
-		"updated_before=2026-02-01": 1, "updated_after=2026-02-01": 1, "updated_after=2026-02-01T12:00:01Z": 0,
-		"updated_after=2026-02-01T12:00:00Z":                 1,
-		"created_after=2026-01-31&created_before=2026-02-01": 2, "created_after=2026-02-01": 0,
-		"created_before=2026-01-31T12:00:00Z": 0, "created_before=2026-01-31T12:00:01Z": 2,
-	} {
-		if _, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); n != want {
-			t.Errorf("%s finds %d contacts, want %d", query, n, want)
-		}
-	}
+	s.wantFiltered(crm.Active, "updated_before=2026-02-01", ann)
+	s.wantFiltered(crm.Active, "updated_after=2026-02-01", bob)
+	s.wantFiltered(crm.Active, "updated_after=2026-02-01T12:00:01Z")
+	s.wantFiltered(crm.Active, "updated_after=2026-02-01T12:00:00Z", bob)
+	s.wantFiltered(crm.Active, "created_after=2026-01-31&created_before=2026-02-01", ann, bob)
+	s.wantFiltered(crm.Active, "created_after=2026-02-01")
+	s.wantFiltered(crm.Active, "created_before=2026-01-31T12:00:00Z")
+	s.wantFiltered(crm.Active, "created_before=2026-01-31T12:00:01Z", ann, bob)
 }
 
 // Contacts are numbered as they are made: where a clock is set back, a new contact is as old as the one before it.
 // Its document says so, too.
 func TestACreationIsNeverBeforeTheOneBefore(t *testing.T) {
-	s := newBook(t)
-	account, clock := newAccount(t, s).Number, stopClock(s)
+	s := newFolk(t)
+	clock := stopClock(s.Book)
 	var ids []int64
+	var made []string
 	for _, step := range []time.Duration{0, time.Hour, -2 * time.Hour, time.Minute, 3 * time.Hour} {
 		clock.move(step)
-		ids = append(ids, createAs(t, s, account, `{"first_name":"Ann"}`, crm.Force).ID)
+		id := s.person(`{"first_name":"Ann"}`)
+		ids, made = append(ids, id), append(made, s.record(id).CreatedAt.Format(time.TimeOnly))
 	}
-	var made []string
-	for _, id := range ids {
-		record := recordOf(t, s, account, id)
-		made = append(made, record.CreatedAt.Format(time.TimeOnly))
-	}
-	if want := []string{"12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:01:00"}; !slices.Equal(made, want) {
-		t.Errorf("they were made at %v, want %v", made, want)
-	}
+	equal(t, made, []string{"12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:01:00"})
 	for query, want := range map[string][]int64{
 		"created_after=2026-01-31T12:30:00Z&created_before=2026-01-31T14:00:00Z": ids[1:4],
 		"created_before=2026-01-31T13:00:00Z":                                    ids[:1],
@@ -458,9 +446,6 @@ func TestACreationIsNeverBeforeTheOneBefore(t *testing.T) {
 		"created_after=2026-01-31T13:00:00Z&sort=created_at":                     ids[1:],
 		"created_after=2026-01-31T14:00:00Z&created_before=2026-01-31T13:00:00Z": nil,
 	} {
-		if got, n := filtered(t, s, account, crm.Active, filterOf(t, query), 1, 20); !slices.Equal(got, want) ||
-			n != int64(len(want)) {
-			t.Errorf("%s finds %v, %d in all, want %v", query, got, n, want)
-		}
+		s.wantFiltered(crm.Active, query, want...)
 	}
 }

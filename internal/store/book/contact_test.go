@@ -25,176 +25,145 @@ func wantLists(t testing.TB, s *Book, account int64, active, archived []int64) {
 
 func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	own := create(t, s, account, `{"first_name":"Own","tags":["a"]}`).ID
-	archived := create(t, s, account, `{"first_name":"Archived","tags":["a"]}`).ID
-	archive(t, s, account, archived)
-	foreign := create(t, s, other, `{"first_name":"Foreign","tags":["a"]}`).ID
-	foreignArchived := create(t, s, other, `{"first_name":"Foreign","tags":["a"]}`).ID
-	archive(t, s, other, foreignArchived)
-	before, _ := listBytes(t, s, account, crm.All, 1, 100)
-	beforeOther, _ := listBytes(t, s, other, crm.All, 1, 100)
-
+	s := newFolk(t)
+	other := s.another()
+	own, archived := s.person(`{"first_name":"Own","tags":["a"]}`), s.person(`{"first_name":"Archived","tags":["a"]}`)
+	s.archive(archived)
+	foreign, gone := other.person(`{"first_name":"Foreign","tags":["a"]}`), other.person(`{"first_name":"F","tags":["a"]}`)
+	other.archive(gone)
+	state := func() string {
+		mine, _ := s.listBytes(crm.All, 1, 100)
+		theirs, _ := other.listBytes(crm.All, 1, 100)
+		return mine + theirs
+	}
+	before := state()
 	in, tags := input(t, `{"first_name":"X","tags":[]}`), []string{"x"}
-	use := func(account, id int64) map[string]error {
-		_, get := s.Contact(ctx, account, id, nil)
-		_, update := s.UpdateContact(ctx, account, id, in)
-		_, add := s.AddTags(ctx, account, id, tags)
-		_, sync := s.SyncTags(ctx, account, id, tags)
-		_, remove := s.RemoveTags(ctx, account, id, []string{"a"})
-		return map[string]error{"get": get, "check": s.CheckContact(ctx, account, id), "update": update,
-			"add tags":  add,
-			"sync tags": sync, "remove tags": remove, "archive": s.ArchiveContact(ctx, account, id)}
+	use := func(account, id int64, want error) {
+		t.Helper()
+		no := refuses(t, fmt.Sprint(id, " of ", account), want)
+		no(s.Contact(ctx, account, id, nil))
+		no(s.UpdateContact(ctx, account, id, in))
+		no(s.AddTags(ctx, account, id, tags))
+		no(s.SyncTags(ctx, account, id, tags))
+		no(s.RemoveTags(ctx, account, id, []string{"a"}))
+		no(s.CheckContact(ctx, account, id))
+		no(s.ArchiveContact(ctx, account, id))
 	}
 	for _, id := range []int64{
-		foreign, foreignArchived, archived, doc.MakeID(account, 3), doc.MakeID(account, 0),
-		doc.MakeID(account, doc.MaxSeq),
-		0, -1, -own, math.MaxInt64, math.MinInt64, doc.MakeID(account+1, 0), doc.MakeID(account+2, 1),
+		foreign, gone, doc.MakeID(s.Number, 3), doc.MakeID(s.Number, 0), doc.MakeID(s.Number, doc.MaxSeq),
+		0, -1, -own, math.MaxInt64, math.MinInt64, doc.MakeID(s.Number+1, 0), doc.MakeID(s.Number+2, 1),
 		doc.MakeID(1_000_000, 1), 999_999_000_000_001,
 	} {
-		for what, err := range use(account, id) {
-			want := crm.ErrNotFound
-			if id == archived {
-				want = crm.ErrArchived
-			}
-			wantError(t, fmt.Sprintf("%s %d", what, id), err, want)
-		}
-		if id != archived {
-			wantError(t, fmt.Sprintf("restore %d", id), errOf(s.RestoreContact(ctx, account, id)),
-				crm.ErrNotFound)
-		}
+		use(s.Number, id, crm.ErrNotFound)
+		refuses(t, "restore", crm.ErrNotFound)(s.RestoreContact(ctx, s.Number, id))
 	}
-	for what, err := range use(999_999, doc.MakeID(999_999, 1)) { // a key of an account that no longer exists
-		wantError(t, what+" in no account", err, crm.ErrNotFound)
-	}
-	wantError(t, "create in no account", errOf(s.CreateContact(ctx, 999_999, in, crm.Dedupe)),
-		crm.ErrNotFound)
-	wantError(t, "create in no account", errOf(s.CreateContact(ctx, 999_999, in, crm.Force)), crm.ErrNotFound)
-
-	if after, _ := listBytes(t, s, account, crm.All, 1, 100); after != before {
-		t.Errorf("the account has changed from\n%s\nto\n%s", before, after)
-	}
-	if after, _ := listBytes(t, s, other, crm.All, 1, 100); after != beforeOther {
-		t.Errorf("the other account has changed from\n%s\nto\n%s", beforeOther, after)
-	}
+	use(s.Number, archived, crm.ErrArchived)
+	use(999_999, doc.MakeID(999_999, 1), crm.ErrNotFound) // a key of an account that no longer exists
+	refuses(t, "create in no account", crm.ErrNotFound)(s.CreateContact(ctx, 999_999, in, crm.Dedupe))
+	refuses(t, "create in no account", crm.ErrNotFound)(s.CreateContact(ctx, 999_999, in, crm.Force))
+	equal(t, state(), before, "what is in both accounts")
 }
 
 // An answer reveals nothing about a foreign id, not even by the time it takes.
 func TestAForeignIDIsKnownBeforeAnyLookUp(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
-	spy := spyOn(t, s)
-	for _, id := range []int64{foreign, 0, -1, doc.MakeID(account, 0), doc.MakeID(other, 0), doc.MakeID(1_000_000, 1),
-		999_999_000_000_001, math.MaxInt64} {
-		wantError(t, fmt.Sprint("get ", id), errOf(s.Contact(ctx, account, id, nil)), crm.ErrNotFound)
-		wantError(t, fmt.Sprint("add tags ", id), errOf(s.AddTags(ctx, account, id, []string{"x"})),
-			crm.ErrNotFound)
-		wantError(t, fmt.Sprint("restore ", id), errOf(s.RestoreContact(ctx, account, id)), crm.ErrNotFound)
+	s := newFolk(t)
+	other := s.another()
+	foreign := other.person(`{"first_name":"Foreign"}`)
+	spy := spyOn(t, s.Book)
+	no := refuses(t, "an id that is not its own", crm.ErrNotFound)
+	for _, id := range []int64{foreign, 0, -1, doc.MakeID(s.Number, 0), doc.MakeID(other.Number, 0),
+		doc.MakeID(1_000_000, 1), 999_999_000_000_001, math.MaxInt64} {
+		no(s.Contact(ctx, s.Number, id, nil))
+		no(s.AddTags(ctx, s.Number, id, []string{"x"}))
+		no(s.RestoreContact(ctx, s.Number, id))
 	}
 	equal(t, spy.conns.Load(), 0, "the database was asked times")
 }
 
 func TestAChangeThatChangesNothingWritesNothing(t *testing.T) {
-	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	now := stopClock(s)
-	account := newAccount(t, s).Number
+	s := folkOf(t, open(t, o))
+	now := stopClock(s.Book)
 	body := `{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":["a"],"dob":"1/2/1980","addresses":[{"city":"Rome"}]}`
-	made := create(t, s, account, body)
-	spy := spyOn(t, s)
+	made := s.create(body)
+	spy := spyOn(t, s.Book)
 	now.move(time.Hour)
-	for what, change := range map[string]func() (store.ContactDocument, error){
-		"an empty update": func() (store.ContactDocument, error) {
-			return s.UpdateContact(ctx, account, made.ID, input(t, `{}`))
+	for what, change := range map[string]func() store.ContactDocument{
+		"an empty update": func() store.ContactDocument { return s.update(made.ID, `{}`) },
+		"its own values":  func() store.ContactDocument { return s.update(made.ID, body) },
+		"the same again":  func() store.ContactDocument { return s.create(body) },
+		"a tag it has":    func() store.ContactDocument { return s.addTags(made.ID, "a") },
+		"a tag it lacks": func() store.ContactDocument {
+			return must(s.RemoveTags(t.Context(), s.Number, made.ID, []string{"b"}))(t)
 		},
-		"its own values": func() (store.ContactDocument, error) {
-			return s.UpdateContact(ctx, account, made.ID, input(t, body))
+		"a restore": func() store.ContactDocument {
+			return must(s.RestoreContact(t.Context(), s.Number, made.ID))(t)
 		},
-		"the same again": func() (store.ContactDocument, error) {
-			return s.CreateContact(ctx, account, input(t, body), crm.Dedupe)
-		},
-		"a tag it has": func() (store.ContactDocument, error) {
-			return s.AddTags(ctx, account, made.ID,
-				[]string{"a"})
-		},
-		"a tag it lacks": func() (store.ContactDocument, error) {
-			return s.RemoveTags(ctx, account, made.ID,
-				[]string{"b"})
-		},
-		"a restore": func() (store.ContactDocument, error) { return s.RestoreContact(ctx, account, made.ID) },
 	} {
-		d := must(change())(t)
-		if d.ID != made.ID || string(d.Body) != string(made.Body) {
-			t.Errorf("%s: %s became %s", what, made.Body, d.Body)
-		}
+		d := change()
+		equal(t, d.ID, made.ID, "%s", what)
+		equal(t, string(d.Body), string(made.Body), "%s", what)
 		// If a commit waits for other servers, nothing is acknowledged without a commit: what was found must be there
 		// too.
-		if n, want := spy.commits.Swap(0), store.Flag(o.Database != ""); n != want {
-			t.Fatalf("%s: %d commits, want %d", what, n, want)
-		}
+		equal(t, spy.commits.Swap(0), store.Flag(o.Database != ""), "%s: commits", what)
 	}
+}
+
+// fullOfTags is a contact with as many tags as one may have.
+func fullOfTags(name string) string {
+	var tags []string
+	for i := range 500 {
+		tags = append(tags, fmt.Sprintf(`"t%03d"`, i))
+	}
+	return fmt.Sprintf(`{"first_name":%q,"emails":["%[1]s@x.org"],"tags":[%s]}`, name, strings.Join(tags, ","))
 }
 
 func TestARefusedChangeChangesNothing(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	var tags []string
-	for i := range 500 {
-		tags = append(tags, fmt.Sprintf(`"t%d"`, i))
-	}
-	made := create(t, s, account, `{"first_name":"A","emails":[{"value":"a@x.org"}],"tags":[`+strings.Join(tags,
-		",")+`]}`)
-	spy := spyOn(t, s)
-	_, merge := s.CreateContact(ctx, account, input(t,
-		`{"first_name":"B","emails":[{"value":"a@x.org"}],"tags":["one more"]}`), crm.Dedupe)
-	_, add := s.AddTags(ctx, account, made.ID, []string{"one more"})
-	for what, err := range map[string]error{"a merge": merge, "a tag": add} {
+	s := newFolk(t)
+	made := s.create(fullOfTags("full"))
+	spy := spyOn(t, s.Book)
+	for _, err := range []error{
+		errOf(s.CreateContact(ctx, s.Number, input(t,
+			`{"first_name":"B","emails":[{"value":"full@x.org"}],"tags":["one more"]}`), crm.Dedupe)),
+		errOf(s.AddTags(ctx, s.Number, made.ID, []string{"one more"})),
+	} {
 		var invalid *doc.Invalid
-		if !errors.As(err, &invalid) || invalid.Faults[0].Field != "tags" {
-			t.Errorf("%s: got the error %v, want a fault of tags", what, err)
-		}
+		equal(t, errors.As(err, &invalid) && invalid.Faults[0].Field == "tags", true, "the error is %v", err)
 	}
-	document := must(s.Contact(ctx, account, made.ID, nil))(t)
-	if string(document) != string(made.Append(nil)) || spy.commits.Load() != 0 {
-		t.Errorf("%s", document)
-	}
+	equal(t, string(s.document(made.ID)), string(made.Append(nil)))
+	equal(t, spy.commits.Load(), 0, "commits")
 }
 
 func TestARecordIsAContactInAnyState(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"A@x.org"}],"tags":["a"]}`).ID
-	foreign := create(t, s, other, `{"first_name":"Foreign"}`).ID
+	s := newFolk(t)
+	id := s.person(`{"first_name":"Ana","emails":[{"value":"A@x.org"}],"tags":["a"]}`)
+	foreign := s.another().person(`{"first_name":"Foreign"}`)
 	for _, archived := range []bool{false, true} {
-		c := must(s.ContactRecord(t.Context(), account, id))(t)
-		if c.ID != id || c.FirstName != "Ana" || c.Archived() != archived ||
-			!slices.Equal(c.MatchKeys, []string{"e:a@x.org"}) {
-			t.Errorf("%+v", c)
-		}
+		c := s.record(id)
+		expect(t, "the record", fmt.Sprint(id, " Ana ", archived, " [e:a@x.org]"), c.ID, c.FirstName, c.Archived(),
+			c.MatchKeys)
 		if !archived {
-			archive(t, s, account, id)
+			s.archive(id)
 		}
 	}
-	for _, id := range []int64{foreign, doc.MakeID(account, 2), doc.MakeID(account, 0), 0, -1} {
-		wantError(t, fmt.Sprint(id), errOf(s.ContactRecord(t.Context(), account, id)), crm.ErrNotFound)
+	for _, id := range []int64{foreign, doc.MakeID(s.Number, 2), doc.MakeID(s.Number, 0), 0, -1} {
+		refuses(t, fmt.Sprint(id), crm.ErrNotFound)(s.ContactRecord(t.Context(), s.Number, id))
 	}
 }
 
 // wantPages checks that the pages of a scope are the list of the API in reverse order.
-func wantPages(t *testing.T, s *Book, account int64, scope crm.ContactScope, perPage int64) {
-	t.Helper()
-	oldest, wantTotal := page(t, s, account, scope, 1, 100)
+func (s *folk) wantPages(scope crm.ContactScope, perPage int64) {
+	s.Helper()
+	oldest, wantTotal := s.page(scope, 1, 100)
 	slices.Reverse(oldest)
 	var got []int64
 	for page := int64(1); ; page++ {
-		contacts, result := must2(s.ContactPage(t.Context(), account, scope,
-			crm.PageRequest{Page: page, PerPage: perPage}))(t)
+		contacts, result := must2(s.ContactPage(s.Context(), s.Number, scope,
+			crm.PageRequest{Page: page, PerPage: perPage}))(s)
 		if result.Total != wantTotal || result.Count != int64(len(contacts)) {
-			t.Fatalf("%s, page %d: %d contacts, %+v", scope, page, len(contacts), result)
+			s.Fatalf("%s, page %d: %d contacts, %+v", scope, page, len(contacts), result)
 		}
 		if len(contacts) == 0 {
 			break
@@ -203,27 +172,28 @@ func wantPages(t *testing.T, s *Book, account int64, scope crm.ContactScope, per
 			got = append(got, contact.ID)
 		}
 	}
-	equal(t, got, oldest, "%s, %d a page", scope, perPage)
+	equal(s, got, oldest, "%s, %d a page", scope, perPage)
 }
 
 func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	for n := range 23 {
-		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d"}`, n))
+		s.create(fmt.Sprintf(`{"first_name":"P%d"}`, n))
 		if n%3 == 1 {
-			archive(t, s, account, doc.MakeID(account, int64(n)))
+			s.archive(doc.MakeID(account, int64(n)))
 		}
 		if n%7 == 0 || n == 22 {
 			for _, scope := range []crm.ContactScope{crm.Active, crm.Archived, crm.All} {
 				for _, perPage := range []int64{1, 4, 23, 100} {
-					wantPages(t, s, account, scope, perPage)
+					s.wantPages(scope, perPage)
 				}
 			}
 		}
 	}
 	counts, err := s.Counts(ctx, account)
-	_, active := page(t, s, account, crm.Active, 1, 1)
+	_, active := s.page(crm.Active, 1, 1)
 	if want := (store.Counts{Active: active, Archived: 23 - active}); err != nil || counts != want ||
 		counts.Archived == 0 {
 		t.Errorf("%v: the counts are %+v, want %+v", err, counts, want)
@@ -235,17 +205,18 @@ func TestPagesOfContactsBeginWithTheNewest(t *testing.T) {
 
 func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, empty := newAccount(t, s).Number, newAccount(t, s).Number
-	now := stopClock(s)
+	s := newFolk(t)
+	account := s.Number
+	empty := s.another()
+	now := stopClock(s.Book)
 	start, random := now.time(), rand.New(rand.NewPCG(1, 2))
 	var made []time.Time
 	for range 37 {
 		now.move(time.Duration(random.IntN(3)) * time.Hour)
 		made = append(made, now.time())
-		create(t, s, account, `{"first_name":"A"}`)
+		s.create(`{"first_name":"A"}`)
 	}
-	archive(t, s, account, doc.MakeID(account, 5)) // it is no contact that the list shows
+	s.archive(doc.MakeID(account, 5)) // it is no contact that the list shows
 	var moments []time.Time
 	var want []int64
 	for hour := -2; hour < 120; hour++ {
@@ -259,140 +230,115 @@ func TestGrowthCountsWhatWasMadeBeforeEachMoment(t *testing.T) {
 		}
 		moments, want = append(moments, moment), append(want, int64(before))
 	}
-	spy := spyOn(t, s)
+	spy := spyOn(t, s.Book)
 	equal(t, must(s.Growth(ctx, account, moments))(t), want)
 	// the tally, the archive, and a contact at most once, no matter how many moments are after it
 	if rows := spy.rows.Load(); rows > 2+int64(len(made)) {
 		t.Errorf("%d rows were read", rows)
 	}
-	equal(t, must(s.Growth(ctx, empty, moments[:3]))(t), []int64{0, 0, 0}, "an empty account has grown like")
+	equal(t, must(s.Growth(ctx, empty.Number, moments[:3]))(t), []int64{0, 0, 0}, "an empty account has grown like")
 	equal(t, len(must(s.Growth(ctx, account, nil))(t)), 0, "no moments")
 }
 
 func atOnce(n int, do func(i int)) { rig.AtOnce(n, do) }
 
 // wantOne checks that the account has one contact, with n different tags, and that all but one create was merged.
-func wantOne(t *testing.T, s *Book, account int64, documents []store.ContactDocument, n int) person {
-	t.Helper()
+func (s *folk) wantOne(documents []store.ContactDocument, n int) person {
+	s.Helper()
 	merged := 0
 	for _, d := range documents {
-		equal(t, d.ID, doc.MakeID(account, 1), "a create was answered with contact")
+		equal(s, d.ID, doc.MakeID(s.Number, 1), "a create was answered with contact")
 		if d.Merged {
 			merged++
 		}
 	}
-	wantLists(t, s, account, []int64{1}, nil)
-	p := get(t, s, account, doc.MakeID(account, 1))
-	equal(t, len(slices.Compact(slices.Sorted(slices.Values(p.Tags)))), n)
-	equal(t, len(p.Tags), n)
-	equal(t, merged, len(documents)-1)
+	s.wantLists([]int64{1}, nil)
+	p := s.get(doc.MakeID(s.Number, 1))
+	equal(s, len(slices.Compact(slices.Sorted(slices.Values(p.Tags)))), n)
+	equal(s, len(p.Tags), n)
+	equal(s, merged, len(documents)-1)
 	return p
 }
 
 func TestConcurrentTheSameEmailAtOnceIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) {
-		value := "ana@x.org"
-		if i%2 == 1 {
-			value = strings.ToUpper(value)
-		}
-		documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":%q}],"tags":["t%d"]}`,
-			value, i))
+		value := []string{"ana@x.org", "ANA@X.ORG"}[i%2]
+		documents[i] = s.create(fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":%q}],"tags":["t%d"]}`, value, i))
 	})
-	equal(t, len(wantOne(t, s, account, documents, 64).Emails), 1, "the contact has the emails")
+	equal(t, len(s.wantOne(documents, 64).Emails), 1, "the contact has the emails")
 }
 
 func TestConcurrentTheSamePhoneInAnySpellingIsOneContact(t *testing.T) {
-	s, account := newBookOf(t)
-	spellings := []string{"2125550100", "212-555-0100", "(212) 555-0100", "+12125550100", "+1 212 555 0100",
-		"1-212-555-0100", "212.555.0100", "tel:+1-212-555-0100"}
+	s := newFolk(t)
+	spellings := strings.Split(
+		`2125550100,212-555-0100,(212) 555-0100,+12125550100,+1 212 555 0100,1-212-555-0100,212.555.0100,tel:+1-212-555-0100`, ",")
 	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) {
-		documents[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","phones":[{"value":%q}],"tags":["t%d"]}`,
+		documents[i] = s.create(fmt.Sprintf(`{"first_name":"Ana","phones":[{"value":%q}],"tags":["t%d"]}`,
 			spellings[i%len(spellings)], i))
 	})
-	if p := wantOne(t, s, account, documents, 64); len(p.Phones) != 1 ||
-		!slices.Contains(spellings, p.Phones[0].Value) {
-		t.Errorf("the contact has the phones %v", p.Phones)
-	}
+	phones := s.wantOne(documents, 64).Phones
+	equal(t, len(phones), 1, "the phones")
+	equal(t, slices.Contains(spellings, phones[0].Value), true, "the phones %v", phones)
 }
 
 func TestConcurrentForceNeverMerges(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	body := `{"first_name":"Ana","emails":[{"value":"a@x.org"}],"phones":[{"value":"212-555-0100"}]}`
-	create(t, s, account, body)
-	atOnce(16, func(int) {
-		if d := createAs(t, s, account, body, crm.Force); d.Merged {
-			t.Error("a forced create was merged")
-		}
-	})
-	if ids, total := page(t, s, account, crm.Active, 1, 100); total != 17 || len(ids) != 17 {
-		t.Errorf("%d contacts, %d in all", len(ids), total)
-	}
-	d := create(t, s, account, body)
-	equal(t, d.Merged, true, "of many that match")
-	equal(t, doc.IDSeq(d.ID), 1, "of many that match")
+	s.create(body)
+	atOnce(16, func(int) { equal(t, s.createAs(body, crm.Force).Merged, false, "a forced create was merged") })
+	ids, total := s.page(crm.Active, 1, 100)
+	expect(t, "contacts, and in all", "17 17", len(ids), total)
+	d := s.create(body)
+	expect(t, "of many that match", fmt.Sprint("true ", ids[0]), d.Merged, d.ID)
 }
 
 // The look-up takes a few keys per statement; every key counts, whichever statement it is in.
 func TestCreateFindsWhoItIsAbout(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
 	email := `"emails":[{"value":"a@x.org"}]`
 	phone := `"phones":[{"value":"212-555-0100"}]`
-	first := create(t, s, account, `{"first_name":"Ana","last_name":"Diaz",`+phone+`}`).ID
-	second := createAs(t, s, account, `{"first_name":"Bo","last_name":"Ek",`+email+`}`, crm.Force).ID
-	third := createAs(t, s, account, `{"first_name":"Cy","last_name":"Fox",`+email+`}`, crm.Force).ID
-
-	match := func(what, body string, account, want int64) {
+	first := s.create(`{"first_name":"Ana","last_name":"Diaz",` + phone + `}`).ID
+	second := s.person(`{"first_name":"Bo","last_name":"Ek",` + email + `}`)
+	third := s.person(`{"first_name":"Cy","last_name":"Fox",` + email + `}`)
+	match := func(s *folk, body string, want int64) { // 0 is none
 		t.Helper()
-		in := input(t, body)
-		d, err := s.CreateContact(t.Context(), account, in, crm.Dedupe)
-		if err != nil || (want != 0) != d.Merged || want != 0 && d.ID != want {
-			t.Errorf("%s: got %d, merged is %v, %v; want %d", what, d.ID, d.Merged, err, want)
-		}
+		d := s.create(body)
+		equal(t, d.Merged, want != 0, body)
+		equal(t, want == 0 || d.ID == want, true, "%s is of contact %d", body, d.ID)
 	}
-	match("an email before a phone and a name", `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`,
-		account, second)
-	archive(t, s, account, second) // it has the phone by now as well
-	match("never an archived one", `{"title":"Dr",`+email+`}`, account, third)
-	restore(t, s, account, second)
-	match("the same name among emails", `{"first_name":"CY","last_name":"fox",`+email+`}`, account, third)
-	match("the lowest id among emails", `{"first_name":"Dee",`+email+`}`, account, second)
-	match("never a name alone", `{"first_name":"Dee","last_name":"Diaz"}`, account, 0)
-	match("never in another account", `{"first_name":"Ana",`+email+`,`+phone+`}`, other, 0)
-
-	must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[{"value":"+44 20 7946 0958"}]}`)))(t)
-	match("by the new phone", `{"phones":[{"value":"+442079460958"}]}`, account, first)
-	must(s.UpdateContact(t.Context(), account, first, input(t, `{"phones":[]}`)))(t)
-	match("not by a phone it no longer has", `{"phones":[{"value":"+442079460958"}]}`, account, 0)
+	match(s, `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`, second) // an email before a phone and a name
+	s.archive(second)                                                               // it has the phone by now as well
+	match(s, `{"title":"Dr",`+email+`}`, third)                                     // never an archived one
+	s.restore(second)
+	match(s, `{"first_name":"CY","last_name":"fox",`+email+`}`, third) // the same name among emails
+	match(s, `{"first_name":"Dee",`+email+`}`, second)                 // the lowest id among emails
+	match(s, `{"first_name":"Dee","last_name":"Diaz"}`, 0)             // never a name alone
+	match(s.another(), `{"first_name":"Ana",`+email+`,`+phone+`}`, 0)  // never in another account
+	s.update(first, `{"phones":[{"value":"+44 20 7946 0958"}]}`)
+	match(s, `{"phones":[{"value":"+442079460958"}]}`, first) // by the new phone
+	s.update(first, `{"phones":[]}`)
+	match(s, `{"phones":[{"value":"+442079460958"}]}`, 0) // not by a phone it no longer has
 }
 
 func TestEveryEmailAndPhoneOfACreateCounts(t *testing.T) {
-	s, account := newBookOf(t)
-	known := create(t, s, account,
-		`{"first_name":"Ana","emails":[{"value":"known@x.org"}],"phones":[{"value":"212-555-9999"}]}`).ID
+	s := newFolk(t)
+	known := s.person(`{"first_name":"Ana","emails":[{"value":"known@x.org"}],"phones":[{"value":"212-555-9999"}]}`)
 	for _, n := range []int{1, 7, 8, 9, 16, 17, 100} {
-		var emails, phones []string
-		for i := range n {
-			emails = append(emails, fmt.Sprintf(`{"value":"n%di%d@x.org"}`, n, i))
-			phones = append(phones, fmt.Sprintf(`{"value":"+1212555%04d"}`, i))
-		}
-		emails[n-1], phones[n-1] = `{"value":"KNOWN@x.org"}`, `{"value":"+12125559999"}`
-		for _, body := range []string{`{"emails":[` + strings.Join(emails, ",") + `]}`,
-			`{"phones":[` + strings.Join(phones, ",") + `]}`} {
-			id := int64(0)
-			err := s.Update(t.Context(), account, store.Needs{}, func(tx *store.Tx) error {
-				in := input(t, body)
-				found, err := store.Match(tx, account, &in, in.MatchKeys())
-				if found != nil {
-					id = found.ID
-				}
+		for kind, value := range map[string][2]string{"emails": {"n%di%d@x.org", "KNOWN@x.org"},
+			"phones": {"+12125%d5%04d", "+12125559999"}} {
+			var all []string
+			for i := range n - 1 {
+				all = append(all, fmt.Sprintf(`{"value":"`+value[0]+`"}`, n%10, i))
+			}
+			in := input(t, `{"`+kind+`":[`+strings.Join(append(all, `{"value":"`+value[1]+`"}`), ",")+`]}`)
+			succeed(t, s.Update(t.Context(), s.Number, store.Needs{}, func(tx *store.Tx) error {
+				found, err := store.Match(tx, s.Number, &in, in.MatchKeys())
+				equal(t, found != nil && found.ID == known, true, "%d %s: found %v", n, kind, found)
 				return err
-			})
-			succeed(t, err)
-			equal(t, id, known, "the last of %d: found", n)
+			}))
 		}
 	}
 }
@@ -416,89 +362,79 @@ func wantMatched(t *testing.T, what string, err error, id int64) (snapshot strin
 }
 
 func TestAPersonDecidesAboutTheMatchOfACreate(t *testing.T) {
-	s, account := newBookOf(t)
-	marta := create(t, s, account, `{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`).ID
-	const typed = `{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"M@x.org"}],"tags":["new"]}`
+	s := newFolk(t)
+	marta := s.person(`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}]}`)
 	add := func(seen string, mode crm.CreateMode) (store.ContactDocument, error) {
-		return s.CreateContact(t.Context(), account, decide(t, typed, seen), mode)
+		return s.CreateContact(t.Context(), s.Number, decide(t,
+			`{"first_name":"Ana","last_name":"Diaz","emails":[{"value":"M@x.org"}],"tags":["new"]}`, seen), mode)
 	}
-	_, err := add("", crm.KeepSeen)
-	seen := wantMatched(t, "nothing was decided", err, marta)
-	_, err = add("", crm.MergeSeen)
-	wantMatched(t, "nothing was seen", err, marta)
-	must(s.AddTags(t.Context(), account, marta, []string{"vip"}))(t)
+	asked := func(what, seen string, mode crm.CreateMode, id int64) string {
+		t.Helper()
+		return wantMatched(t, what, errOf(add(seen, mode)), id)
+	}
+	seen := asked("nothing was decided", "", crm.KeepSeen, marta)
+	asked("nothing was seen", "", crm.MergeSeen, marta)
+	s.addTags(marta, "vip")
 	for _, mode := range []crm.CreateMode{crm.MergeSeen, crm.KeepSeen} {
-		_, err = add(seen, mode)
-		wantMatched(t, "the match has changed", err, marta)
+		asked("the match has changed", seen, mode, marta)
 	}
-	if p := get(t, s, account, marta); p.FirstName != "Marta" || len(p.Tags) != 1 {
-		t.Errorf("a question changed %+v", p)
-	}
-	wantLists(t, s, account, []int64{1}, nil)
+	p := s.get(marta)
+	expect(t, "what a question has left", "Marta [vip]", p.FirstName, p.Tags)
+	s.wantLists([]int64{1}, nil)
 
-	_, err = add("", crm.KeepSeen)
-	seen = wantMatched(t, "once more", err, marta)
+	seen = asked("once more", "", crm.KeepSeen, marta)
 	kept := must(add(seen, crm.KeepSeen))(t)
-	if kept.Merged || kept.ID == marta {
-		t.Fatalf("keeping both: %+v", kept)
-	}
-	_, err = add(seen, crm.KeepSeen) // as a form that is sent twice does
-	seen = wantMatched(t, "the new contact matches better", err, kept.ID)
+	expect(t, "keeping both", "false true", kept.Merged, kept.ID != marta)
+	// as a form that is sent twice does
+	seen = asked("the new contact matches better", seen, crm.KeepSeen, kept.ID)
 	merged := must(add(seen, crm.MergeSeen))(t)
-	if !merged.Merged || merged.ID != kept.ID {
-		t.Fatalf("merging: %+v", merged)
-	}
-	archive(t, s, account, marta)
-	archive(t, s, account, kept.ID)
-	wantError(t, "nobody matches any more", errOf(add(seen, crm.MergeSeen)), crm.ErrChanged)
-	if again := must(add(seen, crm.KeepSeen))(t); again.Merged {
-		t.Errorf("a new contact where nobody matches: %+v", again)
-	}
+	expect(t, "merging", fmt.Sprint("true ", kept.ID), merged.Merged, merged.ID)
+	s.archive(marta)
+	s.archive(kept.ID)
+	refuses(t, "nobody matches any more", crm.ErrChanged)(add(seen, crm.MergeSeen))
+	equal(t, must(add(seen, crm.KeepSeen))(t).Merged, false, "a new contact where nobody matches")
 }
 
 func TestAPersonIsToldWhoElseHasAnEmailOrPhone(t *testing.T) {
-	s, account := newBookOf(t)
-	marta := create(t, s, account,
-		`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
-	bo := create(t, s, account, `{"first_name":"Bo","last_name":"Ek","emails":[{"value":"b@x.org"}]}`).ID
+	s := newFolk(t)
+	marta := s.person(
+		`{"first_name":"Marta","last_name":"Lopez","emails":[{"value":"m@x.org"}],"phones":[{"value":"212-555-0100"}]}`)
+	bo := s.person(`{"first_name":"Bo","last_name":"Ek","emails":[{"value":"b@x.org"}]}`)
 	edit := func(body, seen string) error {
-		return errOf(s.EditContact(t.Context(), account, bo, decide(t, body, seen)))
+		return errOf(s.EditContact(t.Context(), s.Number, bo, decide(t, body, seen)))
 	}
-	for what, body := range map[string]string{"an email": `{"emails":[{"value":"b@x.org"},{"value":"M@X.org"}]}`,
-		"a phone": `{"phones":[{"value":"+1 (212) 555-0100"}]}`} {
-		wantMatched(t, what, edit(body, ""), marta)
-		wantMatched(t, what, edit(body, "1-nonsense"), marta)
+	for _, body := range []string{`{"emails":[{"value":"b@x.org"},{"value":"M@X.org"}]}`,
+		`{"phones":[{"value":"+1 (212) 555-0100"}]}`} {
+		wantMatched(t, body, edit(body, ""), marta)
+		wantMatched(t, body, edit(body, "1-nonsense"), marta)
 	}
-	if p := get(t, s, account, bo); len(p.Emails) != 1 || len(p.Phones) != 0 {
-		t.Errorf("a question changed %+v", p)
-	}
+	p := s.get(bo)
+	expect(t, "emails and phones after questions", "1 0", len(p.Emails), len(p.Phones))
 	const both = `{"title":"Dr","emails":[{"value":"b@x.org"},{"value":"m@x.org"}]}`
-	seen := wantMatched(t, "an email", edit(both, ""), marta)
-	succeed(t, edit(both, seen))
+	succeed(t, edit(both, wantMatched(t, "an email", edit(both, ""), marta)))
 	succeed(t, edit(both, ""))
-	archive(t, s, account, marta)
+	s.archive(marta)
 	succeed(t, edit(`{"phones":[{"value":"212-555-0100"}]}`, ""))
-	archive(t, s, account, bo)
-	wantError(t, "an archived contact", edit(`{"title":"X"}`, ""), crm.ErrArchived)
-	wantError(t, "a foreign contact", errOf(s.EditContact(t.Context(), account+1, bo, decide(t, `{"title":"X"}`,
-		""))), crm.ErrNotFound)
+	s.archive(bo)
+	refuses(t, "an archived contact", crm.ErrArchived)(edit(`{"title":"X"}`, ""))
+	refuses(t, "a foreign contact", crm.ErrNotFound)(s.EditContact(t.Context(), s.Number+1, bo,
+		decide(t, `{"title":"X"}`, "")))
 }
 
 // If several people add the same person at once, one succeeds, and all others are asked.
 func TestConcurrentPeopleWhoAddTheSamePersonAtOnceAreAsked(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
+	a, b := twoFolk(t)
 	made, asked := make([]error, 16), 0
 	atOnce(16, func(i int) {
 		in := input(t, `{"first_name":"Ana","emails":[{"value":"ana@x.org"}]}`)
-		_, made[i] = []*Book{a, b}[i%2].CreateContact(t.Context(), account, in, crm.KeepSeen)
+		_, made[i] = []*folk{a, b}[i%2].CreateContact(t.Context(), a.Number, in, crm.KeepSeen)
 	})
 	for _, err := range made {
 		if err != nil {
-			wantMatched(t, "the same person", err, doc.MakeID(account, 1))
+			wantMatched(t, "the same person", err, doc.MakeID(a.Number, 1))
 			asked++
 		}
 	}
-	wantLists(t, a, account, []int64{1}, nil)
+	a.wantLists([]int64{1}, nil)
 	equal(t, asked, 15, "were asked")
 }

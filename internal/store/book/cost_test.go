@@ -18,7 +18,8 @@ import (
 
 // Gates on what a request costs, in things that can be counted: CONTRIBUTING.md lists them.
 
-// costs are the statements that a store has run, beside those that begin and end transactions, and the rows that it has read.
+// costs are the statements that a store has run, beside those that begin and end transactions, and the rows that it has
+// read.
 type costs struct{ reads, writes, rows atomic.Int64 }
 
 // countCosts counts from now on. Nothing may be in progress.
@@ -84,8 +85,8 @@ func TestStatementsOfARequest(t *testing.T) {
 		{"page 1", list(1), 1, 0},
 		{"page 2", list(2), 1, 0},
 		{"page 3", list(3), 1, 0},
-		{"a change", update("Dr."), 2, 3},               // the account's row and the contact, each read and written; the history
-		{"a new tag", tag(id + 1), 3, 7},                // also the tag's set, and the words; a count that finds no row, then the tag
+		{"a change", update("Dr."), 2, 3},               // the account and the contact, read and written; the history
+		{"a new tag", tag(id + 1), 3, 7},                // also the tag's set and words; a count that finds no row
 		{"a tag that others have", tag(id), 3, 6},       // the same, and the tag's count
 		{"a page after a tag was added", list(1), 4, 0}, // it is known how many contacts there are
 		{"another change", update("Prof."), 2, 3},
@@ -103,7 +104,8 @@ func TestStatementsOfARequest(t *testing.T) {
 		reads, writes, _ := cost.of(test.do)
 		if reads > test.reads || writes > test.writes {
 			t.Errorf("%s ran %d statements that read and %d that write, want at most %d and %d: "+
-				"look at what the request asks one by one; if it must, change this gate", test.what, reads, writes, test.reads, test.writes)
+				"look at what the request asks one by one; if it must, change this gate", test.what, reads, writes,
+				test.reads, test.writes)
 		}
 	}
 }
@@ -118,11 +120,12 @@ func manyKeys(t *testing.T, emails, phones, tags int) crm.ContactInput {
 		return strings.Join(all, ",")
 	}
 	return input(t, fmt.Sprintf(`{"first_name":"Ana","emails":[%s],"phones":[%s],"tags":[%s]}`,
-		list(emails, `{"value":"p%d-%d@x.org"}`, emails), list(phones, `{"value":"+1212555%02d%02d"}`, phones), list(tags, `"t%d%d"`, 0)))
+		list(emails, `{"value":"p%d-%d@x.org"}`, emails), list(phones, `{"value":"+1212555%02d%02d"}`, phones),
+		list(tags, `"t%d%d"`, 0)))
 }
 
-// A page costs its contacts, the last one as the first. A filter by a tag whose set is known costs the account's row, too; one by an
-// email also the email's.
+// A page costs its contacts, the last one as the first. A filter by a tag whose set is known costs the account's row,
+// too; one by an email also the email's.
 func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 	s := newBook(t)
 	account := newAccount(t, s).Number
@@ -138,7 +141,8 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 	all := func(n int64) int { ids, _ := page(t, s, account, crm.Active, n, 20); return len(ids) }
 	filtered := func(f find.Filter) func(int64) int {
 		return func(n int64) int {
-			_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, f, crm.PageRequest{Page: n, PerPage: 20}, nil, nil)
+			_, found, err := s.FilteredContacts(t.Context(), account, crm.Active, f, crm.PageRequest{Page: n,
+				PerPage: 20}, nil, nil)
 			succeed(t, err)
 			return int(found.Count)
 		}
@@ -162,7 +166,8 @@ func TestTheLastPageReadsAsManyRowsAsTheFirst(t *testing.T) {
 			count := 0
 			_, _, rows := cost.of(func() { count = test.page(n + 1) })
 			if rows != test.rows || count != test.count {
-				t.Errorf("%s: page %d read %d rows for %d contacts, want %d for %d: look at set_cache.go and contact_filter.go",
+				t.Errorf("%s: page %d read %d rows for %d contacts, want %d for %d: "+
+					"look at set_cache.go and contact_filter.go",
 					test.what, n+1, rows, count, test.rows, test.count)
 			}
 		}
@@ -181,8 +186,10 @@ func TestConcurrentCreateWritesFewPages(t *testing.T) {
 		changes := make([]func() error, size)
 		for i := range changes {
 			n := first + i
-			in := input(t, fmt.Sprintf(`{"first_name":"N%d","last_name":"Okafor","company":"Harbor","emails":[{"value":"n%d@x.org"}],
-				"phones":[{"value":"212-555-%04d"}],"tags":["vip"],"addresses":[{"city":"Boston","zipcode":"02110"}]}`, n, n, n))
+			in := input(t, fmt.Sprintf(`{"first_name":"N%d","last_name":"Okafor","company":"Harbor",
+				"emails":[{"value":"n%d@x.org"}],
+				"phones":[{"value":"212-555-%04d"}],"tags":["vip"],"addresses":[{"city":"Boston",
+					"zipcode":"02110"}]}`, n, n, n))
 			changes[i] = func() error {
 				_, err := s.CreateContact(t.Context(), account, in, crm.Force)
 				return err
@@ -196,7 +203,8 @@ func TestConcurrentCreateWritesFewPages(t *testing.T) {
 		batch((n + 1) * size)
 	}
 	if pages := float64(length()-before) / frame / batches / size; pages > maxPages {
-		t.Errorf("a create writes %.2f pages of the log, want %.2f at most: look at which tables and indexes it touches; "+
+		t.Errorf("a create writes %.2f pages of the log, want %.2f at most: "+
+			"look at which tables and indexes it touches; "+
 			"if it must, change this gate", pages, maxPages)
 	}
 }

@@ -88,18 +88,19 @@ func shownIn(t testing.TB, s *Book, account, id int64) map[string][]byte {
 // A contact is shown with what the definitions say now, wherever it is read, and on every node.
 func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
 	ctx := t.Context()
-	s, other := twoNodes(t)
-	account := newAccount(t, s).Number
-	create(t, s, account, `{"first_name":"Without"}`)
-	size, since := define(t, s, account, "Shirt size", custom.SelectField, "S", "M"),
-		define(t, s, account, "Member since", custom.DateField)
+	s, other := twoFolk(t)
+	account := s.Number
+
+	s.create(`{"first_name":"Without"}`)
+	size, since := s.define("Shirt size", custom.SelectField, "S", "M"),
+		s.define("Member since", custom.DateField)
 	body := fmt.Sprintf(
 		`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"tags":["t"],"custom_fields":[{"field_id":%d,"value":"2020-01-31"},{"field_id":%d,"value":"M"}]}`, since.ID, size.ID)
-	made := create(t, s, account, body)
-	create(t, s, account, `{"first_name":"Later"}`)
+	made := s.create(body)
+	s.create(`{"first_name":"Later"}`)
 	want := func(what string) {
 		t.Helper()
-		for _, node := range []*Book{s, other} {
+		for _, node := range []*Book{s.Book, other.Book} {
 			for name, document := range shownIn(t, node, account, made.ID) {
 				equal(t, customOf(t, document), what, "%s", name)
 			}
@@ -108,7 +109,7 @@ func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
 		if got := customOf(t, tagged.Append(nil)); err != nil || got != what {
 			t.Errorf("the answer to a change: %s, %v", got, err)
 		}
-		equal(t, len(recordOf(t, s, account, made.ID).Custom), 2, "the record")
+		equal(t, len(s.record(made.ID).Custom), 2, "the record")
 	}
 	equal(t, customOf(t, made.Append(nil)), "Shirt size=M Member since=2020-01-31", "the answer to the create")
 	want("Shirt size=M Member since=2020-01-31")
@@ -124,16 +125,15 @@ func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
 	want("T-shirt=M")
 	must(s.ResumeField(ctx, account, since.ID))
 	want("Member since=2020-01-31 T-shirt=M")
-	archive(t, s, account, made.ID)
-	equal(t, customOf(t, restore(t, s, account, made.ID).Append(nil)), "Member since=2020-01-31 T-shirt=M", "restored")
-	again := create(t, s, account,
-		fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"custom_fields":{"field_%d":"XL","field_%d":null}}`, size.ID, since.ID))
+	s.archive(made.ID)
+	equal(t, customOf(t, s.restore(made.ID).Append(nil)), "Member since=2020-01-31 T-shirt=M", "restored")
+	again := s.create(fmt.Sprintf(`{"first_name":"Ada","emails":[{"value":"ada@x.org"}],"custom_fields":{"field_%d":"XL","field_%d":null}}`, size.ID, since.ID))
 	if got := customOf(t, again.Append(nil)); !again.Merged || got != "Member since=2020-01-31 T-shirt=XL" {
 		t.Errorf("merged: %s", got)
 	}
 	wantError(t, "no such field", s.EndField(ctx, account, 99), crm.ErrNotFound)
 	wantError(t, "no such field to move", s.MoveField(ctx, account, 99, 1), crm.ErrNotFound)
-	stranger := newAccount(t, s).Number
+	stranger := newAccount(t, s.Book).Number
 	wantError(t, "another account's field", s.EndField(ctx, stranger, size.ID), crm.ErrNotFound)
 	_, err := s.CreateContact(ctx, stranger, input(t,
 		fmt.Sprintf(`{"first_name":"A","custom_fields":{"field_%d":"XL"}}`, size.ID)), crm.Dedupe)
@@ -146,15 +146,15 @@ func TestConcurrentContactsAreShownWithTheirCustomFields(t *testing.T) {
 
 // A contact without custom fields costs one statement, and one with them no more once the definitions are known.
 func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
-	s, account := newBookOf(t)
-	without := create(t, s, account, `{"first_name":"Without"}`).ID
-	field := define(t, s, account, "Color", custom.TextField)
-	with := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
+	s := newFolk(t)
+	without := s.create(`{"first_name":"Without"}`).ID
+	field := s.define("Color", custom.TextField)
+	with := s.create(fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"red"}}`, field.ID)).ID
 	statements := func(id int64) (n int) {
 		var mu sync.Mutex
 		s.Db.Observe(&db.Observer{Read: func(string) { mu.Lock(); n++; mu.Unlock() }})
 		defer s.Db.Observe(new(db.Observer))
-		must(s.Contact(t.Context(), account, id, nil))(t)
+		s.document(id)
 		return n
 	}
 	equal(t, statements(without), 1, "a contact without custom fields: statements")
@@ -166,8 +166,9 @@ func TestReadingCustomFieldsCostsNoStatements(t *testing.T) {
 // What a client has sent is checked by the definitions as they are when it is saved.
 func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	field := define(t, s, account, "Color", custom.SelectField, "red", "blue")
+	s := newFolk(t)
+	account := s.Number
+	field := s.define("Color", custom.SelectField, "red", "blue")
 	old := must(s.CustomFields(ctx, account))(t)
 	sent := func(value string) crm.ContactInput {
 		in := input(t, fmt.Sprintf(`{"first_name":"A","last_name":"B","custom_fields":{"field_%d":"%s"}}`, field.ID,
@@ -197,9 +198,10 @@ func TestDefinitionsThatChangeMeanwhileCount(t *testing.T) {
 // Changes of definitions and of values are in the history, and definitions that change nothing leave nothing there.
 func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	field := define(t, s, account, "Color", custom.SelectField, "red")
-	made := create(t, s, account, `{"first_name":"A"}`)
+	s := newFolk(t)
+	account := s.Number
+	field := s.define("Color", custom.SelectField, "red")
+	made := s.create(`{"first_name":"A"}`)
 	in := input(t, fmt.Sprintf(`{"custom_fields":{"field_%d":"red"}}`, field.ID))
 	must(s.UpdateContact(ctx, account, made.ID, in))(t)
 	succeed(t, errors.Join(
@@ -231,19 +233,18 @@ func TestTheHistoryTellsOfCustomFields(t *testing.T) {
 
 // The words of texts in custom fields find their contact, and no longer once they are gone.
 func TestCustomFieldsAreSearched(t *testing.T) {
-	s, account := newBookOf(t)
-	field := define(t, s, account, "Allergies", custom.LongTextField)
-	made := create(t, s, account, fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`,
+	s := newFolk(t)
+	field := s.define("Allergies", custom.LongTextField)
+	made := s.create(fmt.Sprintf(`{"first_name":"Ada","custom_fields":{"field_%d":"Nuts, and Größe"}}`,
 		field.ID))
 	found := func(text string) bool {
-		found, _ := must2(searchPage(t, s, account, crm.Active, typed(text), 1, 10))(t)
+		found, _ := must2(s.searchPage(crm.Active, typed(text), 1, 10))(t)
 		return len(found) == 1 && found[0].CustomValue(field.ID).Text() == "Nuts, and Größe"
 	}
 	if !found("nuts") || !found("grosse ada") || found("shrimp") {
 		t.Error("the words of a custom field do not find it")
 	}
-	must(s.UpdateContact(t.Context(), account, made.ID, input(t,
-		fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))))(t)
+	s.update(made.ID, fmt.Sprintf(`{"custom_fields":{"field_%d":null}}`, field.ID))
 	if found("nuts") {
 		t.Error("words that are gone still find it")
 	}
@@ -251,16 +252,17 @@ func TestCustomFieldsAreSearched(t *testing.T) {
 
 // Many people define fields at once: each gets an id of its own, and no two get the same title.
 func TestConcurrentFieldsAreDefinedAtOnce(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
+	a, b := twoFolk(t)
+	account := a.Number
+
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	made := 0
 	for i := range 20 {
 		wait.Go(func() {
-			s := a
+			s := a.Book
 			if i%2 == 1 {
-				s = b
+				s = b.Book
 			}
 			_, err := s.DefineField(context.Background(), account,
 				custom.FieldInput{Title: fmt.Sprint("Field ", i%10), Type: custom.TextField})

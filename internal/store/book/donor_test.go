@@ -101,91 +101,71 @@ func donorsOf(gifts []giving.Gift, f giving.DonorFilter) (ids []int64) {
 }
 
 func TestDonorsAreThoseOfTheLedger(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, campaigns, ledger := generous(t, s)
-		filters := []giving.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
-		for year := int64(2024); year <= 2026; year++ {
-			for _, kind := range giving.DonorKinds {
-				filters = append(filters, giving.DonorFilter{Year: year, Kind: kind})
-			}
+	s := newBook(t)
+	account, campaigns, ledger := generous(t, s)
+	filters := []giving.DonorFilter{{Campaign: campaigns[0].ID}, {Campaign: campaigns[2].ID}, {Year: 2020}}
+	for year := int64(2024); year <= 2026; year++ {
+		for _, kind := range giving.DonorKinds {
+			filters = append(filters, giving.DonorFilter{Year: year, Kind: kind})
 		}
-		for _, f := range filters {
-			in := f.Year // lapsed donors gave in the year before
-			if f.Kind == giving.LapsedDonors {
-				in--
-			}
-			want, given, euros := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, in), gave(ledger, "EUR",
-				f.Campaign, in)
-			var got []int64
-			var at, last store.DonorPlace
-			for {
-				page := must(s.Donors(t.Context(), account.Number, f, at, 7))(t)
-				if page.Totals[f.Kind] != int64(len(want)) || page.Currency != "USD" {
-					t.Errorf("%+v: a total of %d, want %d", f, page.Totals[f.Kind], len(want))
-				}
-				if at.After != 0 && page.Prev == (store.DonorPlace{}) {
-					t.Errorf("%+v: no page before %+v", f, at)
-				}
-				for _, d := range page.Donors {
-					got = append(got, d.Contact.ID)
-					if d.Sums["USD"] != given[d.Contact.ID] || f.Year != 0 && d.Sums["EUR"] != euros[d.Contact.ID] {
-						t.Errorf("%+v: contact %d gave %v, want %d USD, %d EUR", f, d.Contact.ID, d.Sums,
-							given[d.Contact.ID], euros[d.Contact.ID])
-					}
-				}
-				if last = page.Prev; page.Next == (store.DonorPlace{}) {
-					break
-				}
-				at = page.Next
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%+v: %v, want %v", f, got, want)
-			}
-			if len(want) <= 7 {
-				continue
-			}
-			back, err := s.Donors(t.Context(), account.Number, f, last, 7)
-			if err != nil || len(back.Donors) != 7 || back.Donors[6].Contact.ID != want[(len(want)-1)/7*7-1] ||
-				back.Next == (store.DonorPlace{}) {
-				t.Errorf("%+v: back from the last page: %v, %d donors", f, err, len(back.Donors))
-			}
+	}
+	for _, f := range filters {
+		in := f.Year // lapsed donors gave in the year before
+		if f.Kind == giving.LapsedDonors {
+			in--
 		}
-	})
+		want, dollars := donorsOf(ledger, f), gave(ledger, "USD", f.Campaign, in)
+		euros := gave(ledger, "EUR", f.Campaign, in)
+		var got []int64
+		var at, last store.DonorPlace
+		for more := true; more; more = at != (store.DonorPlace{}) {
+			page := must(s.Donors(t.Context(), account.Number, f, at, 7))(t)
+			equal(t, page.Totals[f.Kind], int64(len(want)), "%+v: a total", f)
+			equal(t, page.Currency, "USD")
+			equal(t, at.After != 0 && page.Prev == (store.DonorPlace{}), false, "%+v: no page before %+v", f, at)
+			for _, d := range page.Donors {
+				got = append(got, d.Contact.ID)
+				equal(t, d.Sums["USD"], dollars[d.Contact.ID], "%+v: dollars", f)
+				equal(t, f.Year != 0 && d.Sums["EUR"] != euros[d.Contact.ID], false, "%+v: not their euros", f)
+			}
+			at, last = page.Next, page.Prev
+		}
+		equal(t, got, want, "%+v", f)
+		if len(want) > 7 {
+			back := must(s.Donors(t.Context(), account.Number, f, last, 7))(t)
+			expect(t, "back from the last page", fmt.Sprint(7, want[(len(want)-1)/7*7-1], false), len(back.Donors),
+				back.Donors[6].Contact.ID, back.Next == (store.DonorPlace{}))
+		}
+	}
 }
 
 // Pages of statements have every giver of a year once, in the order of their ids, forward and back, whatever the
 // currency.
 func TestStatementsHaveEveryGiverOnce(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, _, ledger := generous(t, s)
-		for _, year := range []int64{2020, 2024, 2025, 2026} {
-			want := slices.Sorted(maps.Keys(gave(ledger, "", 0, year)))
-			for _, back := range []bool{false, true} {
-				var got []int64
-				at, pages := store.DonorPlace{}, 0
-				if back {
-					at.Before = doc.MakeID(account.Number, doc.MaxSeq)
-				}
-				for more := true; more; pages++ {
-					people, page := must2(statementPageOf(s, account.Number, giving.DonorFilter{Year: year}, at, 3))(t)
-					ids := store.Collect(people, func(c crm.Contact) int64 { return c.ID })
-					if at = page.Next; back {
-						at = page.Prev
-						got = append(ids, got...)
-					} else {
-						got = append(got, ids...)
-					}
-					more = at != (store.DonorPlace{})
-				}
-				if !slices.Equal(got, want) {
-					t.Errorf("%d, back %v: %v on %d pages, want %v", year, back, got, pages, want)
-				}
+	s := newBook(t)
+	account, _, ledger := generous(t, s)
+	for _, year := range []int64{2020, 2024, 2025, 2026} {
+		want := slices.Sorted(maps.Keys(gave(ledger, "", 0, year)))
+		for _, back := range []bool{false, true} {
+			var got []int64
+			at := store.DonorPlace{}
+			if back {
+				at.Before = doc.MakeID(account.Number, doc.MaxSeq)
 			}
-			for _, id := range want {
-				checkCountedGifts(t, s, account, id, year, ledger)
+			for more := true; more; more = at != (store.DonorPlace{}) {
+				people, page := must2(statementPageOf(s, account.Number, giving.DonorFilter{Year: year}, at, 3))(t)
+				ids := store.Collect(people, func(c crm.Contact) int64 { return c.ID })
+				if at = page.Next; back {
+					at, ids, got = page.Prev, got, ids
+				}
+				got = append(got, ids...)
 			}
+			equal(t, got, want, "%d, back: %v", year, back)
 		}
-	})
+		for _, id := range want {
+			checkCountedGifts(t, s, account, id, year, ledger)
+		}
+	}
 }
 
 func statementPageOf(s *Book, account int64, f giving.DonorFilter, at store.DonorPlace,
@@ -199,129 +179,100 @@ func statementPageOf(s *Book, account int64, f giving.DonorFilter, at store.Dono
 
 func checkCountedGifts(t *testing.T, s *Book, account access.Account, contact, year int64, gifts []giving.Gift) {
 	t.Helper()
-	var got, want []int64
+	var got []int64
 	for record, err := range s.CountedGifts(t.Context(), account.Number, contact, year) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeed(t, err)
 		got = append(got, record.ID)
 	}
-	gifts = slices.Clone(gifts)
+	gifts = slices.DeleteFunc(slices.Clone(gifts), func(g giving.Gift) bool {
+		return g.Contact != contact || giving.Year(g.At) != year || g.Net() <= 0
+	})
 	slices.SortFunc(gifts, func(a, b giving.Gift) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
-	for i := range gifts {
-		if g := &gifts[i]; g.Contact == contact && giving.Year(g.At) == year && g.Net() > 0 {
-			want = append(want, g.ID)
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("contact %d in %d: gifts %v, want %v", contact, year, got, want)
-	}
+	equal(t, got, store.Collect(gifts, func(g giving.Gift) int64 { return g.ID }), "contact %d in %d", contact, year)
 }
 
 // More gifts than are read at once, many of them at the same moment.
 func TestManyGiftsOfOneContactComeInOrder(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account := newAccount(t, s)
-		contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-		var found []giving.Gift
-		for i := range store.GiftsAtOnce + 5 {
-			body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2025-%02d-01"}`,
-				contact, 1+i%2)
-			made := must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
-			found = append(found, made.Gift)
-		}
-		checkCountedGifts(t, s, account, contact, 2025, found)
-	})
+	s := newOrg(t, newBook(t))
+	contact := s.person(`{"first_name":"A","last_name":"B"}`)
+	var found []giving.Gift
+	for i := range store.GiftsAtOnce + 5 {
+		found = append(found, s.gave(contact, fmt.Sprintf("2025-%02d-01", 1+i%2), ""))
+	}
+	checkCountedGifts(t, s.Book, s.Account, contact, 2025, found)
 }
 
 func TestAnOverviewIsThatOfTheLedger(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		account, _, found := generous(t, s)
-		sums := sumsOf(found)
-		donors := func(year int64, kind giving.DonorKind) int64 {
-			return int64(len(donorsOf(found, giving.DonorFilter{Year: year, Kind: kind})))
-		}
-		for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
-			time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
-			time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
-			year, toDate := int64(now.Year()), int64(0)
-			for i := range found {
-				if g := &found[i]; g.Currency == "USD" && giving.Year(g.At) == year-1 &&
-					giving.Day(g.At) <= giving.Day(now)-10000 {
-					toDate += g.Net()
-				}
-			}
-			o, err := s.GivingOverview(t.Context(), account.Number, now)
-			if err != nil || !o.Any || o.Currency != "USD" || o.LastYearToDate != toDate ||
-				o.ThisYear != yearOf(found, year, 0) || o.LastYearDonors != donors(year-1, giving.AllDonors) {
-				t.Errorf("%v: %v: %+v, want %d to date", now, err, o, toDate)
-			}
-			for _, kind := range giving.DonorKinds {
-				equal(t, o.Donors[kind], donors(year, kind), "%v (%v)", now, kind)
-			}
-			for i := range store.OverviewMonths + 1 {
-				month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
-				want := sums[giving.Cell(0, month, "USD", 0)]
-				if i == store.OverviewMonths {
-					want = giving.Sums{} // not shown
-				}
-				equal(t, o.Months[month], want, "%v: the month %d", now, month)
+	s := newBook(t)
+	account, _, found := generous(t, s)
+	sums := sumsOf(found)
+	donors := func(year int64, kind giving.DonorKind) int64 {
+		return int64(len(donorsOf(found, giving.DonorFilter{Year: year, Kind: kind})))
+	}
+	for _, now := range []time.Time{donorsNow, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(2025, time.December, 31, 23, 59, 0, 0, time.UTC),
+		time.Date(2025, time.February, 28, 8, 0, 0, 0, time.UTC)} {
+		year, toDate := int64(now.Year()), int64(0)
+		for i := range found {
+			if g := &found[i]; g.Currency == "USD" && giving.Year(g.At) == year-1 &&
+				giving.Day(g.At) <= giving.Day(now)-10000 {
+				toDate += g.Net()
 			}
 		}
-		top, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5)
-		if err != nil || len(top) != 2 || top[0].Giving.Amount < top[1].Giving.Amount {
-			t.Fatalf("%v: top campaigns: %+v", err, top)
+		o := must(s.GivingOverview(t.Context(), account.Number, now))(t)
+		expect(t, now.String(), fmt.Sprint("true USD ", toDate, donors(year-1, giving.AllDonors)), o.Any, o.Currency,
+			o.LastYearToDate, o.LastYearDonors)
+		equal(t, o.ThisYear, yearOf(found, year, 0), "%v", now)
+		for _, kind := range giving.DonorKinds {
+			equal(t, o.Donors[kind], donors(year, kind), "%v (%v)", now, kind)
 		}
-		for _, c := range top {
-			if want := yearOf(found, 2026, c.Campaign.ID); c.Giving.Gifts != want.Gifts ||
-				c.Giving.Amount != want.Amount || c.Campaign.Title == "" {
-				t.Errorf("%s was given %+v", c.Campaign.Title, c.Giving)
+		for i := range store.OverviewMonths + 1 {
+			month := giving.Month(time.Date(now.Year(), now.Month()-time.Month(i), 1, 0, 0, 0, 0, time.UTC))
+			want := sums[giving.Cell(0, month, "USD", 0)]
+			if i == store.OverviewMonths {
+				want = giving.Sums{} // not shown
 			}
+			equal(t, o.Months[month], want, "%v: the month %d", now, month)
 		}
-		o := must(s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow))(t)
-		equal(t, o.Any, false)
-		equal(t, o.ThisYear, (giving.Sums{}))
-	})
+	}
+	top := must(s.TopCampaigns(t.Context(), account.Number, 2026, 5))(t)
+	expect(t, "top campaigns", "2 true", len(top), top[0].Giving.Amount >= top[1].Giving.Amount)
+	for _, c := range top {
+		want := yearOf(found, 2026, c.Campaign.ID)
+		expect(t, "it was given", fmt.Sprint(want.Gifts, want.Amount, false), c.Giving.Gifts, c.Giving.Amount,
+			c.Campaign.Title == "")
+	}
+	o := must(s.GivingOverview(t.Context(), newAccount(t, s).Number, donorsNow))(t)
+	equal(t, o.Any, false)
+	equal(t, o.ThisYear, giving.Sums{})
 }
 
 // The home page and the lists of gifts and donors read the same amount, no matter how many contacts gave. Donors are
 // counted by their gifts.
 func TestManyDonorsCostNoMoreThanOne(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		var costs [2][]int64
-		for i := range costs {
-			account := newAccount(t, s)
-			contact := create(t, s, account.Number, `{"first_name":"A","last_name":"B"}`).ID
-			for n := range 40 {
-				if i == 1 && n > 0 {
-					contact = create(t, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, n)).ID
-				}
-				body := fmt.Sprintf(`{"contact_id":%d,"amount":1,"method":"cash","transacted_at":"2026-11-01"}`,
-					contact)
-				must(s.CreateGift(t.Context(), account.Number, giftInput(t, body, true, donorsNow)))(t)
+	b := newBook(t)
+	var costs [2][]int64
+	for i := range costs {
+		s := newOrg(t, b)
+		contact := s.person(`{"first_name":"A","last_name":"B"}`)
+		for n := range 40 {
+			if i == 1 && n > 0 {
+				contact = s.person(fmt.Sprintf(`{"first_name":"A%d","last_name":"B"}`, n))
 			}
-			spy := spyOn(t, s)
-			for _, read := range []func() error{
-				func() error { _, err := s.GivingOverview(t.Context(), account.Number, donorsNow); return err },
-				func() error { _, err := s.TopCampaigns(t.Context(), account.Number, 2026, 5); return err },
-				func() error {
-					_, _, err := s.GiftPage(t.Context(), account.Number, giving.GiftFilter{},
-						crm.PageRequest{Page: 1, PerPage: 5})
-					return err
-				},
-			} {
-				before := spy.rows.Load()
-				succeed(t, read())
-				costs[i] = append(costs[i], spy.rows.Load()-before)
-			}
-			before := spy.rows.Load()
-			if _, err := s.Donors(t.Context(), account.Number, giving.DonorFilter{Year: 2026}, store.DonorPlace{},
-				5); err != nil || spy.rows.Load()-before > 40+30 {
-				t.Errorf("%v: five donors take %d rows", err, spy.rows.Load()-before)
-			}
+			s.gave(contact, "2026-11-01", "")
 		}
-		if !slices.Equal(costs[0], costs[1]) {
-			t.Errorf("40 donors take %d rows, one %d", costs[1], costs[0])
+		spy := spyOn(t, b)
+		rows := func(err error) int64 {
+			succeed(t, err)
+			return spy.rows.Swap(0)
 		}
-	})
+		costs[i] = []int64{rows(errOf(s.GivingOverview(t.Context(), s.Number, donorsNow))),
+			rows(errOf(s.TopCampaigns(t.Context(), s.Number, 2026, 5))),
+			rows(errOf2(s.GiftPage(t.Context(), s.Number, giving.GiftFilter{}, crm.PageRequest{Page: 1, PerPage: 5})))}
+		if n := rows(errOf(s.Donors(t.Context(), s.Number, giving.DonorFilter{Year: 2026}, store.DonorPlace{},
+			5))); n > 40+30 {
+			t.Errorf("five donors take %d rows", n)
+		}
+	}
+	equal(t, costs[0], costs[1], "rows of one donor, and of 40")
 }

@@ -278,7 +278,7 @@ func TestAReadThatFailsLeavesNoWrongBelief(t *testing.T) {
 				times)
 		}
 	}
-	wantChecked(t, s)
+	checked(t, s)
 }
 
 // TestADecisionThatIsMadeAgainBeginsWithWhatWasRead: a database may take a unit of work back, and what is so may have
@@ -323,7 +323,7 @@ func TestADecisionThatIsMadeAgainBeginsWithWhatWasRead(t *testing.T) {
 			t.Error("the payment is not of the pledge that is open")
 		}
 	}
-	wantChecked(t, s)
+	checked(t, s)
 }
 
 func TestErrorsOfTheDatabaseHaveTheNamesThatCallersKnow(t *testing.T) {

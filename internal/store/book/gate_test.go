@@ -165,13 +165,14 @@ func heavyReads(t *testing.T, s *Book, account, contact int64) map[string]func()
 // some wait, and the others are refused at once.
 func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	contact := giverOf(t, s, account)
-	small := giverOf(t, s, other)
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
+	contact := s.giver()
+	small := other.giver()
 	s.Light, s.Costs.Few = 0, 0
-	spy, release, busy, most := spyOn(t, s), make(chan bool), atomic.Int64{}, atomic.Int64{}
-	reads := heavyReads(t, s, account, contact)
+	spy, release, busy, most := spyOn(t, s.Book), make(chan bool), atomic.Int64{}, atomic.Int64{}
+	reads := heavyReads(t, s.Book, account, contact)
 	spy.read = func(sql string) {
 		for text := range reads {
 			if strings.Contains(sql, text) {
@@ -199,8 +200,8 @@ func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 		}
 	}
 	waitFor(t, s.Heavy, store.AccountWaits)
-	_, err := s.Contact(ctx, other, small, nil)
-	_, found, listErr := s.Contacts(ctx, other, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
+	_, err := s.Contact(ctx, other.Number, small, nil)
+	_, found, listErr := s.Contacts(ctx, other.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
 	succeed(t, errors.Join(err, listErr, s.Ready(ctx)))
 	equal(t, found.Total, 1, "another account meanwhile (%v)", found)
 	_, found = must2(s.Contacts(ctx, account, crm.Active, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil))(t)
@@ -213,24 +214,25 @@ func TestConcurrentManyHeavyReadsOfOneAccountHoldUpNoOther(t *testing.T) {
 }
 
 // giverOf makes a contact with some gifts.
-func giverOf(t *testing.T, s *Book, account int64) int64 {
-	t.Helper()
-	contact := create(t, s, account, `{"first_name":"F","last_name":"L"}`).ID
+func (s *folk) giver() int64 {
+	s.Helper()
+	contact := s.create(`{"first_name":"F","last_name":"L"}`).ID
 	for i := range 3 {
-		in := giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-0%d"}`,
+		in := giftInput(s, fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2025-03-0%d"}`,
 			contact, i+1), true, time.Now())
-		must(s.CreateGift(t.Context(), account, in))(t)
+		must(s.CreateGift(s.Context(), s.Number, in))(s)
 	}
 	return contact
 }
 
 // A light read does not wait, not even where its own account has a heavy one in work.
 func TestConcurrentLightReadDoesNotWaitForItsTurn(t *testing.T) {
-	s, account := newBookOf(t)
-	contact := giverOf(t, s, account)
+	s := newFolk(t)
+	account := s.Number
+	contact := s.giver()
 	letGo := occupied(t, s.Heavy, account)
 	defer letGo()
-	for text, read := range heavyReads(t, s, account, contact) {
+	for text, read := range heavyReads(t, s.Book, account, contact) {
 		if err := read(); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -241,10 +243,11 @@ func TestConcurrentLightReadDoesNotWaitForItsTurn(t *testing.T) {
 // A search among a few archived contacts costs as much as these few, however many active ones it would find: it does
 // not wait.
 func TestConcurrentSearchInASmallArchiveDoesNotWaitForItsTurn(t *testing.T) {
-	s, account := newBookOf(t)
-	fillNamed(t, s, account, 40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
-	archive(t, s, account, doc.MakeID(account, 7))
-	archive(t, s, account, doc.MakeID(account, 9))
+	s := newFolk(t)
+	account := s.Number
+	s.fillNamed(40, func(i int) string { return fmt.Sprintf(`{"first_name":"Ana","last_name":"L%d"}`, i) })
+	s.archive(doc.MakeID(account, 7))
+	s.archive(doc.MakeID(account, 9))
 	s.Light = 0
 	letGo := occupied(t, s.Heavy, account)
 	defer letGo()
@@ -307,9 +310,9 @@ func TestConcurrentFilesOfSeveralAccountsAreWrittenAtOnce(t *testing.T) {
 // One organization has many emails to a server that does not answer. The emails of another one, and the link for a new
 // password, leave all the same.
 func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
-	s := newBook(t)
-	crowded, other := newAccount(t, s), newAccount(t, s)
-	newUser(t, s, other, access.Owner, "Ada")
+	s := newFolk(t)
+	other := newAccount(t, s.Book)
+	newUser(t, s.Book, other, access.Owner, "Ada")
 	hanging, answer, sent := make(chan string, 100), make(chan struct{}), make(chan string, 100)
 	s.UseRelay(relayFunc(func(_ context.Context, l *mail.Letter) error {
 		if strings.HasPrefix(l.To.String(), "hang") {
@@ -337,7 +340,7 @@ func TestConcurrentEmailsThatHangHoldUpNobodyElse(t *testing.T) {
 		}
 	}
 	for i := range 40 {
-		queue(crowded.Number, fmt.Sprintf("hang%d@example.org", i))
+		queue(s.Number, fmt.Sprintf("hang%d@example.org", i))
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -401,16 +404,17 @@ func TestConcurrentThanksLeaveAtOnce(t *testing.T) {
 
 // The giver is erased while their thank-you is on its way: when it is refused, nobody has to thank them.
 func TestARefusedEmailToSomebodyErasedAsksNobodyToThank(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	s.UseRelay(new(postOffice))
-	gift := giveNow(t, s, account, ofAda+`,"send_receipt":true`)
+	gift := s.given(ofAda + `,"send_receipt":true`)
 	s.UseRelay(relayFunc(func(context.Context, *mail.Letter) error {
-		erase(t, s, context.Background(), account, gift.Contact)
+		erase(t, s.Book, context.Background(), account, gift.Contact)
 		return &mail.Refused{Final: true, Err: errors.New("550")}
 	}))
 	succeed(t, s.SendDue(t.Context(), "", func(err error) { t.Error(err) }))
 	if is, err := s.GiftRecord(t.Context(), account, gift.Code); err != nil || is.Awaits() ||
-		is.Thanks.How != giving.ThankedMail || waiting(t, s, account) != 0 {
+		is.Thanks.How != giving.ThankedMail || waiting(t, s.Book, account) != 0 {
 		t.Errorf("%v %+v", err, is.Thanks)
 	}
 }
@@ -418,22 +422,24 @@ func TestARefusedEmailToSomebodyErasedAsksNobodyToThank(t *testing.T) {
 // However many contacts share an email: each says that it bounced.
 func TestABouncedEmailIsNotedWithEverybodyWhoHasIt(t *testing.T) {
 	const sharing = 130
-	s := open(t, testEngines[0].empty(t))
-	account := newAccount(t, s).Number
+	s := folkOf(t, open(t, testEngines[0].empty(t)))
+	account := s.Number
+
 	for i := range sharing {
 		in := input(t,
 			fmt.Sprintf(`{"first_name":"Pat","last_name":"Smith%d","emails":[{"value":"office@example.org"}]}`, i))
 		must(s.CreateContact(t.Context(), account, in, crm.Force))(t)
 	}
 	succeed(t, s.MarkBounced(t.Context(), account, "office@example.org"))
-	for _, c := range everyContact(t, s, account) {
+	for _, c := range everyContact(t, s.Book, s.Number) {
 		equal(t, c.BouncedEmail, "office@example.org", "%s %s", c.FirstName, c.LastName)
 	}
 }
 
 // What follows a change finds what it wrote, and follows nothing that was refused.
 func TestWhatFollowsAChangeFindsWhatItWrote(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	s.UseRelay(new(postOffice))
 	refusal, found := errors.New("refused"), []int{}
 	for _, refused := range []error{nil, refusal} {

@@ -22,7 +22,8 @@ func BenchmarkGift(b *testing.B) {
 	title, now := "Gala", time.Now()
 	campaign := must(s.CreateCampaign(b.Context(), account, campaign.Input{Title: &title}))(b)
 	for i := range 2000 {
-		create(b, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],"phones":[{"value":"+1212555%04d"}],"tags":["a","b"]}`, i, i, i))
+		create(b, s, account.Number, fmt.Sprintf(`{"first_name":"A%d","last_name":"B",
+			"emails":[{"value":"a%d@example.org"}],"phones":[{"value":"+1212555%04d"}],"tags":["a","b"]}`, i, i, i))
 	}
 	clients(b, func(n int64) error {
 		body := fmt.Sprintf(`{"amount":%d.5,"method":"card","transacted_at":"%s","contact_id":%d,"campaign_id":%d}`,
@@ -38,7 +39,8 @@ func BenchmarkGiftContact(b *testing.B) {
 	s := openTest(b)
 	account := newAccount(b, s)
 	clients(b, func(n int64) error {
-		in := input(b, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],"phones":[{"value":"+1212%07d"}],"tags":["a","b"]}`, n, n, 2000000+n))
+		in := input(b, fmt.Sprintf(`{"first_name":"A%d","last_name":"B","emails":[{"value":"a%d@example.org"}],
+			"phones":[{"value":"+1212%07d"}],"tags":["a","b"]}`, n, n, 2000000+n))
 		_, err := s.CreateContact(b.Context(), account.Number, in, crm.Dedupe)
 		return err
 	})
@@ -88,7 +90,9 @@ func BenchmarkImport(b *testing.B) {
 			var text strings.Builder
 			text.WriteString("First Name,Last Name,Email,Street,City,State,Zip,Country,Tags,Company\n")
 			for i := range b.N {
-				fmt.Fprintf(&text, "Ann%d,Person%d,p%d@example.org,%d Main St,Boston,MA,0%d,USA,\"t%d, all\",Acme %d\n", i%5000, i, i, i, 2000+i%900, i%40, i%300)
+				fmt.Fprintf(&text,
+					"Ann%d,Person%d,p%d@example.org,%d Main St,Boston,MA,0%d,USA,\"t%d, all\",Acme %d\n", i%5000, i,
+					i, i, 2000+i%900, i%40, i%300)
 			}
 			b.ResetTimer()
 			importFile(b, s, account, text.String(), jobs.MergeExisting)

@@ -93,8 +93,10 @@ func (m *giftModel) step() (what string, err error) {
 		body := pick(m, []string{
 			fmt.Sprintf(`{"contact_id":%d}`, pick(m, m.contacts)), fmt.Sprintf(`{"campaign_id":%d}`,
 				pick(m, m.campaigns).ID), `{"campaign_id":null}`,
-			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`, `{"note":"x"}`, `{"plan_id":null}`,
-			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,"method":"cash","fee":0,"fee_covered":0}`,
+			`{"transacted_at":"` + m.day() + `"}`, `{"status":"succeeded"}`, `{"status":"failed"}`, `{"fee":1.25}`,
+			`{"note":"x"}`, `{"plan_id":null}`,
+			`{"correction":true,"amount":` + m.money() + `}`, `{"correction":true,"amount":` + m.money() + `,
+				"method":"cash","fee":0,"fee_covered":0}`,
 			fmt.Sprintf(`{"correction":true,"amount":%s,"contact_id":%d,"transacted_at":"%s"}`, m.money(),
 				pick(m, m.contacts), m.day()),
 			// only a promise can be due then
@@ -105,15 +107,10 @@ func (m *giftModel) step() (what string, err error) {
 		_, err := m.node().UpdateGift(ctx, m.account.Number, pick(m, m.gifts), giftInput(m, body, false, m.now))
 		return "change " + body, err
 	case n < 85:
-		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
+		in, faults := must2(giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
 			`{"contact_id":%d,"amount":10,"method":"card","frequency":"monthly","start_at":"2025-01-31"}`, pick(m,
-				m.contacts))))
-		if err == nil {
-			err = in.Validate(faults, true, "US", m.now)
-		}
-		if err != nil {
-			m.Fatal(err)
-		}
+				m.contacts)))))(m)
+		succeed(m, in.Validate(faults, true, "US", m.now))
 		plan, err := m.node().CreatePlan(ctx, m.account.Number, in)
 		if err == nil {
 			m.plans = append(m.plans, plan.Plan)

@@ -1,8 +1,8 @@
 package book
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,88 +13,81 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/db"
+	"donorbook/internal/rig/rows"
 	"donorbook/internal/store"
-	"donorbook/internal/store/jobs"
 )
 
 // A history whose changes are large waits for its turn, shows little of each, and as JSON loses nothing.
 func TestConcurrentLongHistoriesTakeTurns(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
+	s := newFolk(t)
 	const rounds = 12
-	account := newAccount(t, s).Number
-	id := create(t, s, account, `{"first_name":"Ada","last_name":"Lovelace"}`).ID
+	id := s.create(`{"first_name":"Ada","last_name":"Lovelace"}`).ID
 	for round := range rounds {
 		var emails, tags []string
-		for i := range 100 {
-			emails = append(emails, fmt.Sprintf(`{"value":"somebody.with.a.long.name.%d.%d@example.org"}`, round, i))
-		}
 		for i := range 400 {
 			tags = append(tags, fmt.Sprintf(`"a tag of round %d with number %d"`, round, i))
+			emails = append(emails, fmt.Sprintf(`"somebody.with.a.long.name.%d.%d@example.org"`, round, i))
 		}
-		in := input(t, `{"emails":[`+strings.Join(emails, ",")+`],"tags":[`+strings.Join(tags, ",")+`]}`)
-		must(s.UpdateContact(ctx, account, id, in))(t)
+		s.update(id, `{"emails":[`+strings.Join(emails[:100], ",")+`],"tags":[`+strings.Join(tags, ",")+`]}`)
 	}
 	all := crm.PageRequest{Page: 1, PerPage: 100}
-	for name, read := range map[string]func() error{
-		"a page of a contact": func() error {
-			changes, result, err := s.Timeline(ctx, account, history.ContactNoun, id, all)
-			for _, change := range changes[:min(rounds, len(changes))] {
-				if len(change.Data) > 4<<10 || change.Left < 400 || len(change.Changes()) == 0 {
-					t.Errorf("%d bytes of a change are read, which lack %d values", len(change.Data), change.Left)
-				}
+	for name, read := range map[string]func(){
+		"a page of a contact": func() {
+			changes := s.timeline(id)
+			equal(t, len(changes), rounds+1, "changes")
+			for _, change := range changes[:rounds] {
+				expect(t, "a change is short, lacks values, shows some", "true true true", len(change.Data) <= 4<<10,
+					change.Left >= 400, len(change.Changes()) > 0)
 			}
-			equal(t, result.Total, rounds+1, "changes")
-			return err
 		},
-		"a page of an organization": func() error {
-			part, err := s.History(ctx, account, store.HistoryPlace{}, 40)
-			if err == nil && (len(part.Entries) == 0 || len(part.Entries[0].Changes[0].Data) > 4<<10) {
-				t.Errorf("%d entries", len(part.Entries))
-			}
-			return err
+		"a page of an organization": func() {
+			entries := s.history(store.HistoryPlace{}, 40).Entries
+			equal(t, len(entries[0].Changes[0].Data) <= 4<<10, true, "%d entries", len(entries))
 		},
-		"the list of the API": func() error {
-			var text strings.Builder
-			rest, _, err := s.Activities(ctx, account, id, all, true, nil,
+		"the list of the API": func() {
+			text := ""
+			rest, _ := must2(s.Activities(ctx, s.Number, id, all, true, nil,
 				func(piece []byte, _ store.ListResult) ([]byte, error) {
-					if len(piece) > 2*store.PieceSize {
-						t.Errorf("a piece of %d bytes", len(piece))
-					}
-					text.Write(piece)
+					equal(t, len(piece) <= 2*store.PieceSize, true, "a piece of %d bytes", len(piece))
+					text += string(piece)
 					return piece[:0], nil
-				})
-			text.Write(rest)
+				}))(t)
+			text += string(rest)
 			var found []any
-			if err == nil {
-				err = json.Unmarshal([]byte("["+text.String()+"]"), &found)
-			}
+			succeed(t, json.Unmarshal([]byte("["+text+"]"), &found))
+			equal(t, len(found), rounds+1)
+			contains(t, text, "number 399")
 			for round := range rounds {
-				equal(t, len(found), rounds+1)
-				contains(t, text.String(), "number 399")
-				contains(t, text.String(), fmt.Sprintf(".name.%d.99@", round))
+				contains(t, text, fmt.Sprintf(".name.%d.99@", round))
 			}
-			return err
 		},
 	} {
-		letGo, done := occupied(t, s.Heavy, account), make(chan error, 1)
-		go func() { done <- read() }()
-		waitFor(t, s.Heavy, 1)
-		letGo()
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			letGo, done := occupied(t, s.Heavy, s.Number), make(chan bool)
+			go func() {
+				defer close(done)
+				read()
+			}()
+			waitFor(t, s.Heavy, 1)
+			letGo()
+			<-done
+		})
 	}
+}
+
+// history is a part of the history of an organization.
+func (s *folk) history(place store.HistoryPlace, most int) store.HistoryPart {
+	s.Helper()
+	return must(s.History(s.Context(), s.Number, place, most))(s)
 }
 
 // The first user and the owner of a chapter are in the histories of what they own.
 func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 	ctx := t.Context()
 	s := newBook(t)
-	token := must(s.SetupToken(ctx))(t)
-	user, account := must2(s.Setup(ctx, token, access.SetupInput{UserInput: access.UserInput{Name: "Ada",
-		Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"}))(t)
+	user, account := must2(s.Setup(ctx, must(s.SetupToken(ctx))(t), access.SetupInput{UserInput: access.UserInput{
+		Name: "Ada", Email: "ada@x.org", Password: "a long password"}, Organization: "Harbor"}))(t)
 	chapter := must(s.CreateChapter(store.By(ctx, history.ConsoleChannel, "ada@x.org"), account, user.ID,
 		account.ID, "Pier"))(t)
 	for _, number := range []int64{account.Number, chapter.Number} {
@@ -105,23 +98,17 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 
 // Work that goes on in the background is by the person who has asked for it.
 func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	fillTagged(t, s, account, 600, "old")
-	if changed := must(s.RenameTag(store.By(ctx, history.APIChannel, "API key X"), account, "old",
-		"new"))(t); !changed.Unfinished() {
-		t.Fatalf("%+v", changed)
-	}
-	workRound(t, jobs.NewJobWorker(s.JobStore))
-	part, err := s.History(ctx, account, store.HistoryPlace{}, 1)
-	if err != nil || len(part.Entries) != 1 || part.Entries[0].Count < 2 {
-		t.Fatalf("%+v, %v", part, err)
-	}
-	if all := part.Entries[0].Changes; all[0].Who != "API key X" || all[0].Channel != history.APIChannel ||
-		all[0].Noun != history.ContactNoun {
-		t.Errorf("%+v, %v", part, err)
-	}
-	finishJobs(t, s)
+	s := newFolk(t)
+	s.fillTagged(600, "old")
+	changed := must(s.RenameTag(store.By(t.Context(), history.APIChannel, "API key X"), s.Number, "old", "new"))(t)
+	equal(t, changed.Unfinished(), true)
+	s.step()
+	entry := s.history(store.HistoryPlace{}, 1).Entries[0]
+	change := entry.Changes[0]
+	equal(t, entry.Count > 1, true)
+	expect(t, "the last changes", fmt.Sprint("API key X ", history.APIChannel, " ", history.ContactNoun), change.Who,
+		change.Channel, change.Noun)
+	s.finishJobs()
 }
 
 // note is a note of a person.
@@ -133,36 +120,35 @@ func note(t testing.TB, text, at string) history.NoteInput {
 }
 
 // kindsOf are the ids and kinds of a page of a contact's history.
-func kindsOf(t testing.TB, s *Book, account, contact, page, perPage int64, newest bool) (kinds string,
+func (s *folk) kinds(contact, page, perPage int64, newest bool) (kinds string,
 	result store.ListResult) {
-	t.Helper()
-	body, result := must2(s.Activities(t.Context(), account, contact, crm.PageRequest{Page: page, PerPage: perPage},
-		newest, nil, nil))(t)
+	s.Helper()
+	body, result := must2(s.Activities(s.Context(), s.Number, contact, crm.PageRequest{Page: page, PerPage: perPage},
+		newest, nil, nil))(s)
 	var found []struct{ Type string }
-	succeed(t, json.Unmarshal([]byte("["+string(body)+"]"), &found))
+	succeed(s, json.Unmarshal([]byte("["+string(body)+"]"), &found))
 	for _, a := range found {
 		kinds += a.Type + " "
 	}
 	return strings.TrimSpace(kinds), result
 }
 
+func (s *folk) addNote(ctx context.Context, contact int64, text, at string) store.NoteDocument {
+	s.Helper()
+	return must(s.AddNote(ctx, s.Number, contact, note(s, text, at)))(s)
+}
+
 // The history of a contact has its gifts and notes, page by page in both orders, beside those of others.
 func TestTheHistoryOfAContact(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	id := create(t, s, account, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID
-	other := create(t, s, account, `{"first_name":"Bea"}`).ID
-	create(t, s, account, `{"first_name":"Ana","company":"Acme","emails":[{"value":"a@x.org"}]}`)
-	made := must(s.AddNote(store.By(ctx, history.APIChannel, "API key X"), account, id,
-		note(t, "Called.", "2026-01-31")))(t)
-	if made.Who != "API key X" || made.OccurredAt().Format(time.RFC3339) != "2026-01-31T12:00:00Z" {
-		t.Errorf("%+v", made)
-	}
-	gift := must(s.CreateGift(ctx, account, giftInput(t,
-		fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true,
-		time.Now())))(t)
-	must(s.RefundGift(ctx, account, gift.Code, nil, ""))(t)
-	must(s.AddNote(ctx, account, other, note(t, "Other.", "")))(t)
+	s := newFolk(t)
+	id := s.create(`{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID
+	other := s.create(`{"first_name":"Bea"}`).ID
+	s.create(`{"first_name":"Ana","company":"Acme","emails":[{"value":"a@x.org"}]}`)
+	made := s.addNote(store.By(ctx, history.APIChannel, "API key X"), id, "Called.", "2026-01-31")
+	expect(t, "the note", "API key X 2026-01-31T12:00:00Z", made.Who, made.OccurredAt().Format(time.RFC3339))
+	s.refund(s.gave(id, "2026-01-31", "").Code)
+	s.addNote(ctx, other, "Other.", "")
 	for _, c := range []struct {
 		page, perPage int64
 		newest        bool
@@ -176,223 +162,169 @@ func TestTheHistoryOfAContact(t *testing.T) {
 		{3, 2, true, "created"},
 		{9, 9, true, ""},
 	} {
-		got, result := kindsOf(t, s, account, id, c.page, c.perPage, c.newest)
-		if got != c.want || result.Total != 5 || int(result.Count) != len(strings.Fields(c.want)) {
-			t.Errorf("page %d of %d, newest %v: %q, %+v", c.page, c.perPage, c.newest, got, result)
-		}
+		got, result := s.kinds(id, c.page, c.perPage, c.newest)
+		equal(t, got, c.want, "page %d of %d, newest %v", c.page, c.perPage, c.newest)
+		expect(t, "in all, on the page", fmt.Sprint(5, len(strings.Fields(c.want))), result.Total, result.Count)
 	}
-	archive(t, s, account, id)
-	wantError(t, "archived", errOf2(s.Activities(ctx, account, id, crm.PageRequest{Page: 1, PerPage: 1}, false, nil,
-		nil)), crm.ErrArchived)
-	wantError(t, "archived", errOf(s.AddNote(ctx, account, id, note(t, "x", ""))), crm.ErrArchived)
-	if found, _ := must2(s.Timeline(ctx, account, history.ContactNoun, id,
-		crm.PageRequest{Page: 1, PerPage: 1}))(t); len(found) != 1 || found[0].Kind != history.DidArchive {
-		t.Errorf("archived: %+v", found)
-	}
-	wantError(t, "foreign", errOf2(s.Activities(ctx, newAccount(t, s).Number, id, crm.PageRequest{Page: 1, PerPage: 1},
-		false,
-		nil, nil)), crm.ErrNotFound)
+	one := crm.PageRequest{Page: 1, PerPage: 1}
+	s.archive(id)
+	refuses(t, "archived", crm.ErrArchived)(s.Activities(ctx, s.Number, id, one, false, nil, nil))
+	refuses(t, "archived", crm.ErrArchived)(s.AddNote(ctx, s.Number, id, note(t, "x", "")))
+	equal(t, s.timeline(id)[0].Kind, history.DidArchive)
+	refuses(t, "foreign", crm.ErrNotFound)(s.Activities(ctx, s.another().Number, id, one, false, nil, nil))
 }
 
 // A change is undone by another one, which says so and can be undone itself.
 func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
-	s, account := newBookOf(t)
-	id := create(t, s, account,
+	s := newFolk(t)
+	id := s.create(
 		`{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}],"tags":["a"],"external_ids":[{"source":"crm","value":"1"}],"do_not_mail":true}`).ID
-	before := get(t, s, account, id)
-	patched := must(s.UpdateContact(t.Context(), account, id,
-		input(t, `{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`)))(t)
+	before := s.get(id)
+	patched := s.update(id,
+		`{"last_name":"Jones","emails":[{"value":"b@x.org"}],"tags":["b"],"type":"company","company":"Acme","external_ids":[{"source":"crm","value":"2"}],"do_not_mail":false,"deceased":true}`).Tag.Revision
 	ctx := store.By(t.Context(), history.ConsoleChannel, "ana@x.org")
-	undone, left := must2(s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"))(t)
-	if len(left) > 0 {
-		t.Fatalf("%v", left)
+	undo := func(revision int64) int64 {
+		t.Helper()
+		undone, left := must2(s.UndoChange(ctx, s.Number, id, revision, "US"))(t)
+		equal(t, len(left), 0)
+		return undone.Tag.Revision
 	}
-	is := get(t, s, account, id)
+	no := func(what, words string, revision int64) {
+		t.Helper()
+		says(t, what, words)(s.UndoChange(ctx, s.Number, id, revision, "US"))
+	}
+	undone := undo(patched)
+	is := s.get(id)
 	is.Updated = before.Updated
 	equal(t, is, before)
-	var matched *crm.Matched
-	if _, err := s.CreateContact(ctx, account, input(t,
-		`{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`), crm.MergeSeen); !errors.As(err,
-		&matched) || matched.Contact.ID != id {
-		t.Errorf("its email does not lead to it any more: %v", err)
-	}
-	record, err := s.ContactRecord(t.Context(), account, id)
-	if ids := []crm.ExternalID{{Source: "crm", Value: "1"}}; err != nil || record.IsCompany || !record.DoNotMail ||
-		record.Deceased || !slices.Equal(record.ExternalIDs, ids) {
-		t.Errorf("%v: it is %+v", err, record)
-	}
-	found, _ := must2(s.Timeline(t.Context(), account, history.ContactNoun, id,
-		crm.PageRequest{Page: 1, PerPage: 9}))(t)
-	if len(found) != 3 || found[0].Revision != undone.Tag.Revision || found[0].Undoes != patched.Tag.Revision ||
-		found[0].Who != "ana@x.org" ||
-		!found[1].Undone || found[0].Undone || found[2].Undone {
-		t.Errorf("%+v", found)
-	}
-	if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil ||
-		err.Error() != string(doc.NothingToUndo) {
-		t.Errorf("undone again: %v", err)
-	}
-	must2(s.UndoChange(ctx, account, id, undone.Tag.Revision, "US"))(t)
-	if found, _ := must2(s.Timeline(t.Context(), account, history.ContactNoun, id,
-		crm.PageRequest{Page: 1, PerPage: 9}))(t); found[2].Undone || !found[1].Undone {
-		t.Errorf("%+v", found)
-	}
-	added := must(s.AddNote(ctx, account, id, note(t, "Secret.", "")))(t)
+	_, err := s.CreateContact(ctx, s.Number, input(t,
+		`{"first_name":"Ana","last_name":"Smith","emails":[{"value":"a@x.org"}]}`), crm.MergeSeen)
+	wantMatched(t, "its email", err, id)
+	record := s.record(id)
+	expect(t, "the contact", "false true false [{crm 1}]", record.IsCompany, record.DoNotMail, record.Deceased,
+		record.ExternalIDs)
+	found := s.timeline(id)
+	expect(t, "the history", fmt.Sprint("3 ", undone, patched, " ana@x.org false true false"), len(found),
+		found[0].Revision, found[0].Undoes, found[0].Who, found[0].Undone, found[1].Undone, found[2].Undone)
+	no("undone again", string(doc.NothingToUndo), patched)
+	undo(undone)
+	found = s.timeline(id)
+	expect(t, "undone", "true false", found[1].Undone, found[2].Undone)
+	added := s.addNote(ctx, id, "Secret.", "").Revision
 	shown := func() string {
-		found, _ := must2(s.Timeline(t.Context(), account, history.ContactNoun, id,
-			crm.PageRequest{Page: 1, PerPage: 9}))(t)
-		i := slices.IndexFunc(found, func(a history.Activity) bool { return a.Revision == added.Revision })
-		return found[i].Note()
+		found := s.timeline(id)
+		return found[slices.IndexFunc(found, func(a history.Activity) bool { return a.Revision == added })].Note()
 	}
-	if _, _ = must2(s.UndoChange(ctx, account, id, added.Revision, "US"))(t); shown() != "" {
-		t.Errorf("the note is not hidden: %q", shown())
-	}
-	if _, _, err := s.UndoChange(ctx, account, id, added.Revision, "US"); err == nil {
-		t.Error("the note was hidden again")
-	}
-	if _, _ = must2(s.UndoChange(ctx, account, id, added.Revision+1, "US"))(t); shown() != "Secret." {
-		t.Errorf("the note is not shown again: %q", shown())
-	}
-	other := create(t, s, account, `{"first_name":"Bea"}`)
-	wantError(t, "a change of another contact was undone", errOf2(s.UndoChange(ctx, account, id, other.Tag.Revision,
-		"US")), crm.ErrNotFound)
-	must2(s.UndoChange(ctx, account, other.ID, other.Tag.Revision, "US"))(t)
-	wantError(t, "a create was undone, and the contact is not archived",
-		s.CheckContact(t.Context(), account, other.ID), crm.ErrArchived)
-	archive(t, s, account, id)
-	if _, _, err := s.UndoChange(ctx, account, id, patched.Tag.Revision, "US"); err == nil ||
-		err.Error() != string(doc.ArchivedFirst) {
-		t.Errorf("undone on an archived contact: %v", err)
-	}
+	undo(added)
+	equal(t, shown(), "", "the note is hidden")
+	no("the note was hidden again", "", added)
+	undo(added + 1)
+	equal(t, shown(), "Secret.", "the note is shown again")
+	other := s.create(`{"first_name":"Bea"}`)
+	refuses(t, "a change of another contact", crm.ErrNotFound)(s.UndoChange(ctx, s.Number, id, other.Tag.Revision, "US"))
+	must2(s.UndoChange(ctx, s.Number, other.ID, other.Tag.Revision, "US"))(t)
+	refuses(t, "a contact whose create was undone", crm.ErrArchived)(s.CheckContact(ctx, s.Number, other.ID))
+	s.archive(id)
+	no("undone on an archived contact", string(doc.ArchivedFirst), patched)
 }
 
 // A setting says for how many days changes are kept. Older ones are forgotten, and what is left is numbered on.
 func TestOldChangesAreForgotten(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	clock := stopClock(s)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	id := create(t, s, account, `{"first_name":"Ana"}`).ID
-	create(t, s, other, `{"first_name":"Kept"}`)
+	s := newFolk(t)
+	clock, other := stopClock(s.Book), s.another()
+	id := s.create(`{"first_name":"Ana"}`).ID
+	other.create(`{"first_name":"Kept"}`)
 	for i := range store.SweepUnit + 5 {
-		must(s.SyncTags(ctx, account, id, []string{fmt.Sprint(i)}))(t)
+		s.syncTags(id, fmt.Sprint(i))
 	}
-	days := "30"
-	succeed(t, s.SetAccountSettings(ctx, account, access.AccountSettingsInput{HistoryDays: &days}))
-	clock.move(31 * 24 * time.Hour)
-	must(s.AddTags(ctx, account, id, []string{"new"}))(t)
-	succeed(t, s.SweepHistory(ctx))
-	if got := told(t, s, account); len(got) != 1 || !strings.HasPrefix(got[0], "contact tagged") {
-		t.Errorf("kept is %q", got)
-	}
-	if got, result := kindsOf(t, s, account, id, 1, 10, false); got != "tagged" || result.Total != 1 {
-		t.Errorf("kept of the contact is %q, %+v", got, result)
-	}
-	equal(t, len(told(t, s, other)), 1, "another account has lost its history")
-	must(s.AddTags(ctx, account, id, []string{"newer"}))(t)
-	if got, result := kindsOf(t, s, account, id, 1, 1, true); got != "tagged" || result.Total != 2 {
-		t.Errorf("kept of the contact is %q, %+v", got, result)
+	s.settings(access.AccountSettingsInput{HistoryDays: ptr("30")})
+	keeps := func(page int64, newest bool, kinds string, total, all int) {
+		t.Helper()
+		got, result := s.kinds(id, 1, page, newest)
+		expect(t, "kept", fmt.Sprint(kinds, " ", total, all), got, result.Total, len(told(t, s.Book, s.Number)))
 	}
 	clock.move(31 * 24 * time.Hour)
+	s.addTags(id, "new")
 	succeed(t, s.SweepHistory(ctx))
-	if got, result := kindsOf(t, s, account, id, 1, 10, true); got != "" || result.Total != 0 ||
-		len(told(t, s, account)) > 0 {
-		t.Errorf("kept is %q, %+v", got, result)
-	}
+	keeps(10, false, "tagged", 1, 1)
+	equal(t, len(told(t, s.Book, other.Number)), 1, "another account has lost its history")
+	s.addTags(id, "newer")
+	keeps(1, true, "tagged", 2, 2)
+	clock.move(31 * 24 * time.Hour)
+	succeed(t, s.SweepHistory(ctx))
+	keeps(10, true, "", 0, 0)
 }
 
 // A check finds what is wrong with the history, and a repair makes it one again.
 func TestACheckKnowsTheHistory(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account := newAccount(t, s)
-	number := account.Number
-	id := create(t, s, number, `{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID // 1
-	create(t, s, number, `{"first_name":"Bea"}`)                                         // 2
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala"}]`)                        // 3
-	mustImport(t, s, account, `[{"title":"Gala","slug":"gala","goal":5}]`)               // 4
-	create(t, s, number, `{"company":"Acme","emails":[{"value":"a@x.org"}]}`)            // 5
-	_, err := s.CreateGift(ctx, number, giftInput(t,
-		fmt.Sprintf(`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":%d}`, id), true, time.Now()))
-	if err != nil { // 6 and 7
-		t.Fatal(err)
+	s := newFolk(t)
+	id := s.create(`{"first_name":"Ana","emails":[{"value":"a@x.org"}]}`).ID      // 1
+	s.create(`{"first_name":"Bea"}`)                                              // 2
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala"}]`)          // 3
+	mustImport(t, s.Book, s.Account, `[{"title":"Gala","slug":"gala","goal":5}]`) // 4
+	s.create(`{"company":"Acme","emails":[{"value":"a@x.org"}]}`)                 // 5
+	s.gave(id, "2026-01-31", "")                                                  // 6 and 7
+	s.addNote(ctx, id, "x", "")                                                   // 8
+	for _, c := range rows.Of[struct{ Says, SQL string }](strings.ReplaceAll(`
+		the changes 4 to 4 are missing                   DELETE FROM change WHERE account_id = $1 AND revision = 4
+		the changes 8 to 8 are missing                   DELETE FROM change WHERE account_id = $1 AND revision = 8
+		revision is 7, and should be 8                   UPDATE account_tally SET revision = 7 WHERE account_id = $1
+		the changes 9 to 10 are missing                  UPDATE account_tally SET revision = 10 WHERE account_id = $1
+		oldest is 3, and should be 1                     UPDATE account_tally SET oldest = 3 WHERE account_id = $1
+		contact ID: revision is 1, and should be 7       UPDATE contact SET revision = 1 WHERE account_id = $1 AND id = ID
+		contact ID: revision is 2, and should be 7       UPDATE contact SET revision = 2 WHERE account_id = $1 AND id = ID
+		revision is 0, and should be 3                   UPDATE campaign SET revision = 0 WHERE account_id = $1
+		gift 0000000001: revision is 1, and should be 6  UPDATE gift SET revision = 1 WHERE account_id = $1
+		revision is 2, and should be 5                   UPDATE change SET id = id + 1 WHERE account_id = $1 AND revision = 5
+		oldest is 1, and should be 2                     DELETE FROM change WHERE account_id = $1 AND revision = 1
+		oldest is 2, and should be 11                    DELETE FROM change WHERE account_id = $1
+	`, "ID", fmt.Sprint(id))) {
+		s.damage(c.SQL, s.Number)
+		found, _ := s.checkAll(false)
+		contains(t, strings.Join(found, "\n"), c.Says, "%s: found", c.SQL)
+		found, report := s.checkAll(true)
+		equal(t, len(found) > 0, true, c.SQL)
+		equal(t, report.Repaired, report.Problems, c.SQL)
+		s.checked()
 	}
-	if _, err := s.AddNote(ctx, number, id, note(t, "x", "")); err != nil { // 8
-		t.Fatal(err)
-	}
-	contact := fmt.Sprintf("contact %d: ", id)
-	for _, c := range []struct {
-		says, sql string
-		args      []any
-	}{
-		{"the changes 4 to 4 are missing", `DELETE FROM change WHERE account_id = $1 AND revision = 4`, nil},
-		{"the changes 8 to 8 are missing", `DELETE FROM change WHERE account_id = $1 AND revision = 8`, nil},
-		{"revision is 7, and should be 8", `UPDATE account_tally SET revision = 7 WHERE account_id = $1`, nil},
-		{"the changes 9 to 10 are missing", `UPDATE account_tally SET revision = 10 WHERE account_id = $1`, nil},
-		{"oldest is 3, and should be 1", `UPDATE account_tally SET oldest = 3 WHERE account_id = $1`, nil},
-		{contact + "revision is 1, and should be 7",
-			`UPDATE contact SET revision = 1 WHERE account_id = $1 AND id = $2`, []any{id}},
-		{contact + "revision is 2, and should be 7",
-			`UPDATE contact SET revision = 2 WHERE account_id = $1 AND id = $2`, []any{id}},
-		{"revision is 0, and should be 3", `UPDATE campaign SET revision = 0 WHERE account_id = $1`, nil},
-		{"gift 0000000001: revision is 1, and should be 6", `UPDATE gift SET revision = 1 WHERE account_id = $1`, nil},
-		{"revision is 2, and should be 5", `UPDATE change SET id = id + 1 WHERE account_id = $1 AND revision = 5`, nil},
-		{"oldest is 1, and should be 2", `DELETE FROM change WHERE account_id = $1 AND revision = 1`, nil},
-		{"oldest is 2, and should be 11", `DELETE FROM change WHERE account_id = $1`, nil},
-	} {
-		damage(t, s, c.sql, append([]any{number}, c.args...)...)
-		found, _ := checkAll(t, s, false)
-		contains(t, strings.Join(found, "\n"), c.says, "%s: found %q", c.sql, found)
-		if found, report := checkAll(t, s, true); len(found) == 0 || report.Repaired != report.Problems {
-			t.Errorf("%s: %+v, %q", c.sql, report, found)
-		}
-		if found, _ := checkAll(t, s, false); len(found) > 0 {
-			t.Errorf("%s: after the repair %q", c.sql, found)
-		}
-	}
-	must(s.AddNote(ctx, number, id, note(t, "y", "")))(t)
-	if got := told(t, s, number); len(got) != 1 || !strings.HasPrefix(got[0], "contact note") {
-		t.Errorf("after all that, the history is %q", got)
-	}
-	last := func() (n int64) {
-		succeed(t, s.Read(ctx, func(c db.Conn) error {
-			row, err := store.ReadTally(c, number)
-			n = row.Revision
-			return err
-		}))
-		return n
-	}
-	equal(t, last(), 11, "a number was given out again: the last one")
+	s.addNote(ctx, id, "y", "")
+	got := told(t, s.Book, s.Number)
+	equal(t, len(got), 1, "the history after all that")
+	contains(t, got[0], "contact note")
+	equal(t, s.timeline(id)[0].Revision, 11, "no number was given out again: the last one")
 }
 
 // The history of an organization tells each change of a gift once, whatever it does to contacts and plans.
 func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
-	s, account := newBookOf(t)
-	ana, bob := create(t, s, account, `{"first_name":"Ana"}`).ID, create(t, s, account, `{"first_name":"Bob"}`).ID
-	plan := newPlan(t, s, account,
-		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-01"}`, ana))
-	ctx, last := store.By(t.Context(), history.APIChannel, "API key X"), everyChange(t, s, account)
+	s := newFolk(t)
+	ana, bob := s.create(`{"first_name":"Ana"}`).ID, s.create(`{"first_name":"Bob"}`).ID
+	plan := newPlan(t, s.Book, s.Number, fmt.Sprintf(
+		`{"contact_id":%d,"amount":5,"method":"card","frequency":"monthly","start_at":"2026-01-01"}`, ana))
+	ctx := store.By(t.Context(), history.APIChannel, "API key X")
+	last := func() int64 {
+		all := everyChange(t, s.Book, s.Number)
+		return all[len(all)-1].Revision
+	}
+	before := last()
 	tells := func(want string) {
 		t.Helper()
 		var got []string
-		part := must(s.History(ctx, account, store.HistoryPlace{After: last[len(last)-1].Revision}, 10))(t)
-		for _, e := range part.Entries {
-			if a := e.Changes[0]; a.Revision > last[len(last)-1].Revision {
+		for _, e := range s.history(store.HistoryPlace{After: before}, 10).Entries {
+			if a := e.Changes[0]; a.Revision > before {
 				got = append(got, a.Noun.String()+" "+a.Kind.String())
 			}
 		}
-		if last = everyChange(t, s, account); strings.Join(got, ", ") != want {
-			t.Errorf("the history tells %q, want %q", got, want)
-		}
+		before = last()
+		equal(t, strings.Join(got, ", "), want, "the history tells")
 	}
-	record := func(body string) string {
-		made := must(s.CreateGift(ctx, account, giftInput(t,
-			fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, body),
-			true, time.Now())))(t)
-		return made.Code
+	record := func(more string) string {
+		body := fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-02"%s}`, ana, more)
+		return must(s.CreateGift(ctx, s.Number, giftInput(t, body, true, time.Now())))(t).Code
 	}
 	change := func(code, body string) {
-		must(s.UpdateGift(ctx, account, code, giftInput(t, body, false, time.Now())))(t)
+		must(s.UpdateGift(ctx, s.Number, code, giftInput(t, body, false, time.Now())))(t)
 	}
 	gift := record("")
 	tells("contact gift")
@@ -403,72 +335,54 @@ func TestTheHistoryOfAnOrganizationTellsAChangeOfAGiftOnce(t *testing.T) {
 	tells("contact gift, transaction updated")
 	change(gift, fmt.Sprintf(`{"contact_id":%d}`, bob))
 	tells("transaction updated")
-	must(s.RefundGift(ctx, account, gift, nil, ""))(t)
+	must(s.RefundGift(ctx, s.Number, gift, nil, ""))(t)
 	tells("contact refund")
 	promised := record(`,"status":"pending","plan_id":"` + plan.Code + `"`)
 	tells("contact gift")
 	change(promised, `{"status":"succeeded"}`)
 	tells("plan updated, transaction updated")
-	if kinds, _ := kindsOf(t, s, account, ana, 1, 20, false); kinds != "created plan gift gift gift gift gift gift" {
-		t.Errorf("the history of the contact is %q", kinds)
-	}
+	kinds, _ := s.kinds(ana, 1, 20, false)
+	equal(t, kinds, "created plan gift gift gift gift gift gift", "the history of the contact")
 }
 
 // The history of an organization tells of a job, or of a program that does the same again and again, once, can be
 // asked for a part of it, and finds days without reading what lies between.
 func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	key := store.By(ctx, history.APIChannel, "API key X")
+	s := newFolk(t)
 	var id int64
 	for i := range 12 {
-		in, faults, err := crm.DecodeContact(doc.NewBody(fmt.Appendf(nil, `{"first_name":"A%d"}`, i)))
-		if err == nil {
-			err = in.Validate(faults, false, "US", time.Now())
-		}
-		succeed(t, err)
-		made, err := s.CreateContact(key, account, in, crm.Dedupe)
-		if id = made.ID; err != nil {
-			t.Fatal(err)
-		}
+		in := input(t, fmt.Sprintf(`{"first_name":"A%d"}`, i))
+		id = must(s.CreateContact(store.By(ctx, history.APIChannel, "API key X"), s.Number, in, crm.Dedupe))(t).ID
 	}
-	fillTagged(t, s, account, 1100, "old")
-	must(s.AddNote(store.By(ctx, history.ConsoleChannel, "ana@example.org"), account, id,
-		note(t, "Called", "")))(t)
-	must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, "old", "new"))(t)
-	finishJobs(t, s)
-	tells := func(place store.HistoryPlace, most int, want ...string) (part store.HistoryPart) {
+	s.fillTagged(1100, "old")
+	s.addNote(store.By(ctx, history.ConsoleChannel, "ana@example.org"), id, "Called", "")
+	must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "bob@example.org"), s.Number, "old", "new"))(t)
+	s.finishJobs()
+	tells := func(place store.HistoryPlace, most int, want ...string) store.HistoryPart {
 		t.Helper()
-		part, err := s.History(ctx, account, place, most)
+		part := s.history(place, most)
 		var got []string
 		for _, e := range part.Entries {
 			got = append(got, fmt.Sprintf("%s %d of %d, shows %d", e.Changes[0].Noun, e.Count, e.Things(),
 				len(e.Changes)))
 		}
-		succeed(t, err)
-		equal(t, slices.Equal(got, want), true, "%+v: the history tells", place)
+		equal(t, got, want, "%+v: the history tells", place)
 		return part
 	}
-	added, noted := "contact 12 of 12, shows 5", "contact 1 of 1, shows 1"
-	if part := must(s.History(ctx, account, store.HistoryPlace{}, 50))(t); !part.Older ||
-		part.Last-part.First >= 1000 {
-		t.Errorf("a page looks at changes %d to %d", part.First, part.Last)
-	}
-	tells(store.HistoryPlace{Who: "API key X"}, 50, added)
+	noted := "contact 1 of 1, shows 1"
+	part := s.history(store.HistoryPlace{}, 50)
+	expect(t, "a page looks at so many changes, and there are more", "true true", part.Last-part.First < 1000, part.Older)
+	yesterday, tomorrow := time.Now().AddDate(0, 0, -1), time.Now().AddDate(0, 0, 1)
+	tells(store.HistoryPlace{Who: "API key X"}, 50, "contact 12 of 12, shows 5")
 	tells(store.HistoryPlace{Who: "ana@example.org"}, 50, noted)
 	tells(store.HistoryPlace{Who: "ana@example.org", About: "campaigns"}, 50)
-	tells(store.HistoryPlace{From: time.Now().AddDate(0, 0, 1)}, 50)
-	tells(store.HistoryPlace{To: time.Now().AddDate(0, 0, -1)}, 50)
-	tells(store.HistoryPlace{Who: "ana@example.org", From: time.Now().AddDate(0, 0, -1),
-		To: time.Now().AddDate(0, 0, 1)}, 50, noted)
-	renamed := tells(store.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5",
-		"tag 1 of 1, shows 1")
+	tells(store.HistoryPlace{From: tomorrow}, 50)
+	tells(store.HistoryPlace{To: yesterday}, 50)
+	tells(store.HistoryPlace{Who: "ana@example.org", From: yesterday, To: tomorrow}, 50, noted)
+	renamed := tells(store.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", "tag 1 of 1, shows 1")
 	older := tells(store.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
-	if !renamed.Older || renamed.Newer || !older.Newer || !older.Older {
-		t.Errorf("%+v, then %+v", renamed, older)
-	}
-	if back := must(s.History(ctx, account, store.HistoryPlace{After: older.First - 1},
-		1))(t); back.First != older.First || back.Last != older.Last || !back.Newer {
-		t.Errorf("the way back leads to %d to %d", back.First, back.Last)
-	}
+	expect(t, "older and newer ones", "true false true true", renamed.Older, renamed.Newer, older.Older, older.Newer)
+	back := s.history(store.HistoryPlace{After: older.First - 1}, 1)
+	expect(t, "the way back", fmt.Sprint(older.First, older.Last, true), back.First, back.Last, back.Newer)
 }

@@ -53,35 +53,34 @@ type importScript struct {
 // is tried before, and imported by a run that ends after each unit and is begun again, as a server that is killed
 // begins again: the dry run must say what the import does.
 func TestConcurrentImports(t *testing.T) {
-	eachEngine(t, func(t *testing.T, s *Book) {
-		s.Now = func() time.Time { return donorsNow }
-		names, _ := filepath.Glob("testdata/imports/*.txt")
-		for _, name := range names {
-			want := string(must(os.ReadFile(name))(t))
-			var got strings.Builder
-			for i, text := range strings.Split(want, "\n== ") {
-				title, _, _ := strings.Cut(text, "\n")
-				if i == 0 {
-					got.WriteString(text)
-					continue
+	s := newBook(t)
+	s.Now = func() time.Time { return donorsNow }
+	names, _ := filepath.Glob("testdata/imports/*.txt")
+	for _, name := range names {
+		want := string(must(os.ReadFile(name))(t))
+		var got strings.Builder
+		for i, text := range strings.Split(want, "\n== ") {
+			title, _, _ := strings.Cut(text, "\n")
+			if i == 0 {
+				got.WriteString(text)
+				continue
+			}
+			t.Run(title, func(t *testing.T) {
+				x := &importScript{T: t, Book: s, account: newAccount(t, s)}
+				ran := x.run(text)
+				got.WriteString("\n== " + ran)
+				if diff := gocmp.Diff(strings.Split(text, "\n"), strings.Split(ran, "\n")); diff != "" &&
+					!*updateScripts {
+					t.Errorf("%s: want (-), got (+):\n%s", name, diff)
 				}
-				t.Run(title, func(t *testing.T) {
-					x := &importScript{T: t, Book: s, account: newAccount(t, s)}
-					ran := x.run(text)
-					got.WriteString("\n== " + ran)
-					if diff := gocmp.Diff(strings.Split(text, "\n"), strings.Split(ran, "\n")); diff != "" &&
-						!*updateScripts {
-						t.Errorf("%s: want (-), got (+):\n%s", name, diff)
-					}
-					checkGiving(t, s, x.account, nil)
-				})
-			}
-			if *updateScripts {
-				succeed(t, os.WriteFile(name, []byte(got.String()), 0o600))
-			}
+				checkGiving(t, s, x.account, nil)
+			})
 		}
-		checked(t, s)
-	})
+		if *updateScripts {
+			succeed(t, os.WriteFile(name, []byte(got.String()), 0o600))
+		}
+	}
+	checked(t, s)
 }
 
 // run runs a script, and returns it with what it tells now.

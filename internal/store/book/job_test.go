@@ -136,38 +136,24 @@ func withTag(t testing.TB, s *Book, account int64, name string) int64 {
 
 // A server that is killed between any two units of work goes on where it was, and no contact is changed twice.
 func TestConcurrentJobGoesOnWhereItWas(t *testing.T) {
-	ctx := t.Context()
 	s := newBook(t)
 	account, j := startJob(t, s, 3*tagJobUnit+1)
-	for units := 0; ; units++ {
-		w := jobs.NewJobWorker(s.JobStore) // which knows nothing of what was done before
-		busy, err := w.Round(ctx, func(err error) { t.Error(err) })
-		if err != nil || units > 5 {
-			t.Fatal(units, err)
-		}
-		if !busy {
-			break
-		}
+	units := 0
+	for workRound(t, jobs.NewJobWorker(s.JobStore)) { // each knows nothing of what was done before
+		units++
 	}
+	equal(t, units <= 5, true, "%d units", units)
 	j = wantJob(t, s, account, j.ID, jobs.JobDone, 8)
-	if j.Actor != "ana@example.org" || j.Channel != history.ConsoleChannel {
-		t.Errorf("the job is %+v", j)
-	}
+	expect(t, "who began it", fmt.Sprint("ana@example.org ", history.ConsoleChannel), j.Actor, j.Channel)
 	equal(t, withTag(t, s, account, "seen"), 13, "contacts have the tag")
-	succeed(t, s.Read(ctx, func(c db.Conn) error {
-		n, err := c.Int(`SELECT count(*) FROM job_part WHERE account_id = $1`, account)
-		equal(t, n, 0, "parts are left")
-		return err
-	}))
+	equal(t, keptParts(t, s, j.Of()), 0, "parts are left")
 
-	undo, err := s.UndoJob(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false)
-	succeed(t, err)
-	wantError(t, "undoing twice", errOf(s.UndoJob(ctx, account, j.ID, "US", false)), crm.ErrChanged)
+	undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false))(t)
+	changedSince(t)(s.UndoJob(t.Context(), account, j.ID, "US", false))
 	finishJobs(t, s)
 	wantJob(t, s, account, undo.ID, jobs.JobDone, 8)
 	equal(t, withTag(t, s, account, "seen"), 5, "contacts have the tag after it was undone")
-	wantError(t, "undoing what was undone", errOf(s.UndoJob(ctx, account, undo.ID, "US", false)),
-		crm.ErrChanged)
+	changedSince(t)(s.UndoJob(t.Context(), account, undo.ID, "US", false))
 }
 
 // Organizations share the time of the worker, however many jobs one of them has and however long its units of work
@@ -188,20 +174,15 @@ func TestJobsOfOrganizationsTakeTurns(t *testing.T) {
 		return nil
 	}}, move.EraseAll, s.LookOnce)
 	begin := func(account int64, n int) {
-		succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
-			for range n {
-				jobs.SaveJob(t, jobs.NewJob(t.Account(account), jobs.SureJob, jobs.JobWaiting, struct{}{}))
-			}
-			return nil
-		}))
+		for range n {
+			newJob(t, s, account, jobs.SureJob, jobs.JobWaiting)
+		}
 	}
 	w := jobs.NewJobWorker(s.JobStore)
 	rounds := func(n int) {
 		clear(steps)
 		for range n {
-			if busy := workRound(t, w); !busy {
-				t.Fatal(busy)
-			}
+			equal(t, workRound(t, w), true)
 		}
 	}
 	takes[many], takes[one] = 20*time.Millisecond, 20*time.Millisecond
@@ -246,27 +227,14 @@ func TestConcurrentJobIsCanceledAndUndone(t *testing.T) {
 	for range 2 {
 		workRound(t, w)
 	}
-	wantError(t, "undoing a job that runs", errOf(s.UndoJob(ctx, account, j.ID, "US", false)), crm.ErrChanged)
+	changedSince(t)(s.UndoJob(ctx, account, j.ID, "US", false))
 	must(s.CancelJob(ctx, account, j.ID))(t)
-	_, err := s.CancelJob(ctx, account, j.ID)
-	wantError(t, "canceling twice", err, crm.ErrChanged)
-	if busy, err := w.Round(ctx, func(err error) { t.Error(err) }); busy || err != nil {
-		t.Error(busy, err)
-	}
+	changedSince(t)(s.CancelJob(ctx, account, j.ID))
+	equal(t, workRound(t, w), false, "it goes on")
 	j = wantJob(t, s, account, j.ID, jobs.JobCanceled, 5)
 	changed := doc.MakeID(account, 2)
 	must(s.AddTags(ctx, account, changed, []string{"later"}))(t)
-	undo := must(s.UndoJob(ctx, account, j.ID, "US", false))(t)
-	finishJobs(t, s)
-	undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 4)
-	var at jobs.UndoProgress
-	if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 4 || at.Kept != 1 {
-		t.Errorf("%v: undone: %s", err, undo.Progress)
-	}
-	rows := must(s.JobRows(ctx, account, undo.ID, 0, 10))(t)
-	if len(rows) != 1 || rows[0].Contact != changed || rows[0].Outcome != jobs.ChangedSince {
-		t.Errorf("kept: %+v", rows)
-	}
+	wantUndone(t, s, must(s.UndoJob(ctx, account, j.ID, "US", false))(t), 4, 4, changed)
 	equal(t, get(t, s, account, changed).Tags, []string{"seen", "later"}, "the contact that was changed since")
 	equal(t, len(get(t, s, account, doc.MakeID(account, 3)).Tags), 0, "a contact still")
 }
@@ -276,45 +244,31 @@ func TestJobsAreListedNewestFirst(t *testing.T) {
 	s := newBook(t)
 	account, other := newAccount(t, s).Number, newAccount(t, s).Number
 	for range 5 {
-		succeed(t, s.UpdateAccount(ctx, account, func(tx *store.Tx) error {
-			jobs.SaveJob(tx, jobs.NewJob(tx.Account(account), jobs.BulkJob, jobs.JobDone, struct{}{}))
-			return nil
-		}))
+		newJob(t, s, account, jobs.BulkJob, jobs.JobDone)
 	}
-	for page, want := range [][]int64{1: {5, 4}, 2: {3, 2}, 3: {1}, 4: nil} {
-		if page == 0 {
-			continue
-		}
-		found, result, err := s.Jobs(ctx, account, crm.PageRequest{Page: int64(page), PerPage: 2})
-		if ids := store.Collect(found, func(j jobs.Job) int64 { return j.ID }); err != nil || result.Total != 5 ||
-			!slices.Equal(ids, want) {
-			t.Errorf("%v: page %d has %v of %d", err, page, ids, result.Total)
-		}
+	for page, want := range [][]int64{{5, 4}, {3, 2}, {1}, nil} {
+		found, result := must2(s.Jobs(ctx, account, crm.PageRequest{Page: int64(page) + 1, PerPage: 2}))(t)
+		equal(t, store.Collect(found, func(j jobs.Job) int64 { return j.ID }), want)
+		equal(t, result.Total, 5)
 	}
-	wantError(t, "a job of another account", errOf(s.Job(ctx, other, 1)), crm.ErrNotFound)
+	notFound(t)(s.Job(ctx, other, 1))
 }
 
 // Files that no one goes on with are dropped.
 func TestAnUploadThatIsLeftAloneIsDropped(t *testing.T) {
-	s := newBook(t)
+	s, account := newBookOf(t)
 	clock := stopClock(s)
-	account := newAccount(t, s).Number
-	for _, state := range []jobs.JobState{jobs.JobUploading, jobs.JobMapping} {
-		succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
-			jobs.SaveJob(tx, jobs.NewJob(tx.Account(account), jobs.ImportJob, state, struct{}{}))
-			return nil
-		}))
-	}
+	newJob(t, s, account, jobs.ImportJob, jobs.JobUploading)
+	newJob(t, s, account, jobs.ImportJob, jobs.JobMapping)
 	for _, step := range []struct {
-		after time.Duration
-		want  [2]jobs.JobState
-	}{{0, [2]jobs.JobState{jobs.JobUploading, jobs.JobMapping}},
-		{2 * jobs.JobUpload, [2]jobs.JobState{jobs.JobCanceled, jobs.JobMapping}},
-		{jobs.JobLimbo, [2]jobs.JobState{jobs.JobCanceled, jobs.JobCanceled}}} {
+		after         time.Duration
+		first, second jobs.JobState
+	}{{0, jobs.JobUploading, jobs.JobMapping}, {2 * jobs.JobUpload, jobs.JobCanceled, jobs.JobMapping},
+		{jobs.JobLimbo, jobs.JobCanceled, jobs.JobCanceled}} {
 		clock.move(step.after)
 		workRound(t, jobs.NewJobWorker(s.JobStore))
-		wantJob(t, s, account, 1, step.want[0], 0)
-		wantJob(t, s, account, 2, step.want[1], 0)
+		wantJob(t, s, account, 1, step.first, 0)
+		wantJob(t, s, account, 2, step.second, 0)
 	}
 }
 
@@ -326,29 +280,21 @@ func TestUndoThatWasStoppedGoesOn(t *testing.T) {
 	account, j := startJob(t, s, 160)
 	finishJobs(t, s)
 	wantJob(t, s, account, j.ID, jobs.JobDone, 106) // more than one unit of work takes back
-	undo, err := s.UndoJob(store.By(ctx, history.ConsoleChannel, "ana@example.org"), account, j.ID, "US", false)
-	succeed(t, err)
+	undoes := func(who string, id int64) jobs.Job {
+		return must(s.UndoJob(store.By(ctx, history.ConsoleChannel, who), account, id, "US", false))(t)
+	}
+	undo := undoes("ana@example.org", j.ID)
 	must(jobs.NewJobWorker(s.JobStore).Step(ctx, &undo))(t)
-	_, err = s.UndoJob(ctx, account, undo.ID, "US", false)
-	wantError(t, "continuing an undo that runs", err, crm.ErrChanged)
+	changedSince(t)(s.UndoJob(ctx, account, undo.ID, "US", false))
 	must(s.CancelJob(ctx, account, undo.ID))(t)
 	wantJob(t, s, account, undo.ID, jobs.JobCanceled, jobs.FirstUnit)
 	changed := doc.MakeID(account, 2)
 	must(s.AddTags(ctx, account, changed, []string{"later"}))(t)
-	if undo, err = s.UndoJob(store.By(ctx, history.ConsoleChannel, "bob@example.org"), account, undo.ID, "US",
-		false); err != nil {
-		t.Fatal(err)
-	}
-	finishJobs(t, s)
-	undo = wantJob(t, s, account, undo.ID, jobs.JobDone, 105)
-	var at jobs.UndoProgress
-	if err := json.Unmarshal(undo.Progress, &at); err != nil || at.Undone != 105 || at.Kept != 1 ||
-		undo.Actor != "bob@example.org" {
-		t.Errorf("%v: undone: %s by %s", err, undo.Progress, undo.Actor)
-	}
+	undo = undoes("bob@example.org", undo.ID)
+	wantUndone(t, s, undo, 105, 105, changed)
+	equal(t, must(s.Job(ctx, account, undo.ID))(t).Actor, "bob@example.org")
 	equal(t, withTag(t, s, account, "seen"), 54+1, "contacts have the tag")
-	wantError(t, "continuing an undo that has ended", errOf(s.UndoJob(ctx, account, undo.ID, "US", false)),
-		crm.ErrChanged)
+	changedSince(t)(s.UndoJob(ctx, account, undo.ID, "US", false))
 }
 
 // workUntil works on jobs as a server does, one round after the other.
@@ -376,19 +322,20 @@ func rowsOf(t testing.TB, s *Book, im jobs.Import) int64 {
 }
 
 // TestAnImportThatAPersonThoughtAboutGoesOnAtOnce: the worker has seen it before it was begun, and has other work all
-// the time.
+// the time. One that waits for it follows at once.
 func TestAnImportThatAPersonThoughtAboutGoesOnAtOnce(t *testing.T) {
 	s := newBook(t)
 	account, other := newAccount(t, s).Number, newAccount(t, s).Number
 	long := upload(t, s, account, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*jobs.UnitRows))
-	small := upload(t, s, other, "first_name,last_name\nEva,Meyer\n")
+	small, next := upload(t, s, other, "first_name,last_name\nEva,Meyer\n"), upload(t, s, other, "first_name,last_name\nJo,Doe\n")
 	begin(t, s, long, false)
 	w := jobs.NewJobWorker(s.JobStore)
 	defer w.Forget(nil)
 	workUntil(t, w, func() bool { return stateOf(t, s, long) == jobs.JobRunning })
 	begin(t, s, small, false)
-	workUntil(t, w, func() bool { return stateOf(t, s, small) == jobs.JobDone })
-	equal(t, stateOf(t, s, long), jobs.JobRunning, "the long import is when the small one is done")
+	begin(t, s, next, false)
+	workUntil(t, w, func() bool { return stateOf(t, s, small) == jobs.JobDone && stateOf(t, s, next) == jobs.JobDone })
+	equal(t, stateOf(t, s, long), jobs.JobRunning, "the long import is when the small ones are done")
 }
 
 // TestConcurrentNodeThatWasOvertakenImportsNothingTwice: it has read the first rows while another node has imported
@@ -420,30 +367,23 @@ func TestConcurrentNodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 func TestConcurrentImportFollowsOneThatFailed(t *testing.T) {
 	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", jobs.PreviewRows)+"<Jo,Doe")
 	s, account := newBookOf(t)
-	broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
-		bytes.NewReader(file)))(t)
+	broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file)))(t)
 	next := upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
 	begin(t, s, broken, false)
 	begin(t, s, next, false)
 	stopClock(s) // the worker will not look again by itself
-	w := jobs.NewJobWorker(s.JobStore)
-	workUntil(t, w, func() bool { return stateOf(t, s, next) == jobs.JobDone })
-	if first, second := stateOf(t, s, broken), stateOf(t, s, next); first != jobs.JobFailed ||
-		second != jobs.JobDone || rowsOf(t, s, broken) != 0 {
-		t.Errorf("the broken import is %s, the next one %s", first, second)
-	}
+	workUntil(t, jobs.NewJobWorker(s.JobStore), func() bool { return stateOf(t, s, next) == jobs.JobDone })
+	expect(t, "the broken import", "failed 0", stateOf(t, s, broken), rowsOf(t, s, broken))
 }
 
 // TestRowsOfOldJobsAreForgotten: what an import has rejected is there for 30 days, and then nowhere. Jobs and newer
 // rows stay.
 func TestRowsOfOldJobsAreForgotten(t *testing.T) {
-	ctx := t.Context()
-	o := newDatabase(t)
-	s := open(t, o)
+	s := newBook(t)
 	clock := stopClock(s)
 	account, other := newAccount(t, s).Number, newAccount(t, s).Number
 	old := importFile(t, s, account, "First name,Email\nQuetzalina,q at secretxyz\n", jobs.MergeExisting)
-	succeed(t, s.UpdateAccount(ctx, account, func(t *store.Tx) error {
+	succeed(t, s.UpdateAccount(t.Context(), account, func(t *store.Tx) error {
 		for i := range store.SweepUnit {
 			jobs.NoteRow(t, &old.Job, jobs.JobRow{Number: int64(i + 10), Outcome: jobs.RowRejected,
 				Data: jobs.JSONOf(jobs.RejectedRow{Reason: "why", Cells: []string{"Quetzalina", "q at secretxyz"}})})
@@ -451,23 +391,39 @@ func TestRowsOfOldJobsAreForgotten(t *testing.T) {
 		return nil
 	}))
 	clock.move(20 * 24 * time.Hour)
-	newer := importFile(t, s, other, "First name,Email\nDan,dan at keptxyz\n", jobs.MergeExisting)
-	rejected := func(im jobs.Import) string {
+	newer := importFile(t, s, other, "First name,Email\nDan,dan at secretxyz\n", jobs.MergeExisting)
+	rejected := func(days time.Duration, im jobs.Import) int {
 		t.Helper()
+		clock.move(days * 24 * time.Hour)
+		succeed(t, s.SweepJobs(t.Context()))
 		var file bytes.Buffer
-		succeed(t, s.WriteRejected(ctx, &im, &file))
-		return file.String()
+		succeed(t, s.WriteRejected(t.Context(), &im, &file))
+		return strings.Count(file.String(), "secretxyz")
 	}
-	clock.move(9 * 24 * time.Hour)
-	succeed(t, s.SweepJobs(ctx))
-	equal(t, strings.Count(rejected(old), "secretxyz"), store.SweepUnit+1, "after 29 days")
-	clock.move(2 * 24 * time.Hour)
-	succeed(t, s.SweepJobs(ctx))
-	if text := rejected(old); strings.Contains(text, "secretxyz") {
-		t.Errorf("after 31 days: %.200s", text)
-	}
-	contains(t, rejected(newer), "keptxyz", "of the newer import")
-	if im := must(s.Import(ctx, account, old.ID))(t); im.Progress.Rejected != 1 || im.State != jobs.JobDone {
-		t.Errorf("the old import is %+v", im.Progress)
-	}
+	equal(t, rejected(9, old), store.SweepUnit+1, "after 29 days")
+	equal(t, rejected(2, old), 0, "after 31 days")
+	equal(t, rejected(0, newer), 1, "of the newer import")
+	im := must(s.Import(t.Context(), account, old.ID))(t)
+	expect(t, "the old import", "1 done", im.Progress.Rejected, im.State)
+}
+
+// wantUndone checks what came of an undo: how many changes it has made and taken back, and the contact that it has left
+// alone.
+func wantUndone(t *testing.T, s *Book, undo jobs.Job, changes, undone, kept int64) {
+	t.Helper()
+	finishJobs(t, s)
+	var at jobs.UndoProgress
+	succeed(t, json.Unmarshal(wantJob(t, s, undo.Account, undo.ID, jobs.JobDone, changes).Progress, &at))
+	rows := must(s.JobRows(t.Context(), undo.Account, undo.ID, 0, 10))(t)
+	expect(t, "undone and kept", fmt.Sprintln(undone, 1, 1, kept, jobs.ChangedSince), fmt.Sprintln(at.Undone, at.Kept,
+		len(rows), rows[0].Contact, rows[0].Outcome))
+}
+
+// newJob makes a job that stands where it never comes from by itself.
+func newJob(t *testing.T, s *Book, account int64, kind jobs.JobKind, state jobs.JobState) {
+	t.Helper()
+	succeed(t, s.UpdateAccount(t.Context(), account, func(tx *store.Tx) error {
+		jobs.SaveJob(tx, jobs.NewJob(tx.Account(account), kind, state, struct{}{}))
+		return nil
+	}))
 }

@@ -55,32 +55,34 @@ func wantRoomFor(t *testing.T, room int, limit doc.Limit, stores []*Book, add fu
 }
 
 func TestConcurrentAccountHasSoManyActiveKeys(t *testing.T) {
-	a, b := twoNodes(t)
-	now := stopClock(a)
+	a, b := twoFolk(t)
+	account := a.Number
+	now := stopClock(a.Book)
 	b.Now = now.time
-	account := newAccount(t, a).Number
+
 	expiry := now.time().Add(time.Hour)
 	add := func(s *Book, _ int) error {
 		return errOf2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "x", ExpiresAt: expiry}))
 	}
-	wantRoomFor(t, 200, access.KeyLimit, []*Book{a, b}, add)
+	wantRoomFor(t, 200, access.KeyLimit, []*Book{a.Book, b.Book}, add)
 	succeed(t, a.RevokeKey(t.Context(), doc.MakeID(account, 7)))
-	wantRoomFor(t, 1, access.KeyLimit, []*Book{a, b}, add)
+	wantRoomFor(t, 1, access.KeyLimit, []*Book{a.Book, b.Book}, add)
 	now.move(time.Hour) // all of them have expired
 	expiry = now.time().Add(time.Hour)
-	succeed(t, add(a, 0))
+	succeed(t, add(a.Book, 0))
 }
 
 // The list of keys does not grow without limit, and an active key stays in it no matter how old it is.
 func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	now := stopClock(s)
-	account := newAccount(t, s).Number
-	revoked, _ := newKey(t, s, account, access.KeyInput{})
-	expired, _ := newKey(t, s, account, access.KeyInput{ExpiresAt: now.time().Add(time.Hour)})
-	active, secret := newKey(t, s, account, access.KeyInput{})
-	late, _ := newKey(t, s, account, access.KeyInput{})
+	s := newFolk(t)
+	account := s.Number
+	now := stopClock(s.Book)
+
+	revoked, _ := newKey(t, s.Book, account, access.KeyInput{})
+	expired, _ := newKey(t, s.Book, account, access.KeyInput{ExpiresAt: now.time().Add(time.Hour)})
+	active, secret := newKey(t, s.Book, account, access.KeyInput{})
+	late, _ := newKey(t, s.Book, account, access.KeyInput{})
 	for _, key := range []access.Key{revoked, late} {
 		succeed(t, s.RevokeKey(ctx, key.ID))
 	}
@@ -95,10 +97,10 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 		succeed(t, err)
 		equal(t, fmt.Sprint(got), fmt.Sprint(want), "%s (%v) (%v)", what, got, want)
 	}
-	key, _ := newKey(t, s, account, access.KeyInput{})
+	key, _ := newKey(t, s.Book, account, access.KeyInput{})
 	wantKeys("at first", revoked.ID, expired.ID, active.ID, late.ID, key.ID)
-	run(t, s, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, access.KeptKeys+2, account))
-	newer, _ := newKey(t, s, account, access.KeyInput{})
+	run(t, s.Book, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, access.KeptKeys+2, account))
+	newer, _ := newKey(t, s.Book, account, access.KeyInput{})
 	wantKeys("after many others", active.ID, late.ID, key.ID, newer.ID)
 	must(s.Authenticate(ctx, secret))(t)
 	s.Touching.Wait()
@@ -106,39 +108,41 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 
 func TestConcurrentAccountHasSoManyOpenInvitations(t *testing.T) {
 	ctx := t.Context()
-	a, b := twoNodes(t)
-	now := stopClock(a)
+	a, b := twoFolk(t)
+	account := a.Account
+	now := stopClock(a.Book)
 	b.Now = now.time
-	account := newAccount(t, a)
-	ada := newUser(t, a, account, access.Owner, "ada")
+
+	ada := newUser(t, a.Book, account, access.Owner, "ada")
 	add := func(s *Book, _ int) error {
 		return errOf2(s.Invite(ctx, account, ada, access.Viewer, ""))
 	}
-	wantRoomFor(t, 100, access.InvitationLimit, []*Book{a, b}, add)
-	open := must(a.Invitations(ctx, account.Number))(t)
-	succeed(t, a.RevokeInvitation(ctx, account.Number, open[0].ID))
-	wantRoomFor(t, 1, access.InvitationLimit, []*Book{a, b}, add)
+	wantRoomFor(t, 100, access.InvitationLimit, []*Book{a.Book, b.Book}, add)
+	open := must(a.Invitations(ctx, a.Number))(t)
+	succeed(t, a.RevokeInvitation(ctx, a.Number, open[0].ID))
+	wantRoomFor(t, 1, access.InvitationLimit, []*Book{a.Book, b.Book}, add)
 	now.move(7 * 24 * time.Hour)
-	succeed(t, add(a, 0))
-	equal(t, count(t, a, `SELECT COUNT(*) FROM invitation`), 1, "invitations are kept")
+	succeed(t, add(a.Book, 0))
+	equal(t, count(t, a.Book, `SELECT COUNT(*) FROM invitation`), 1, "invitations are kept")
 }
 
 func TestConcurrentAccountHasSoManyMembers(t *testing.T) {
-	a, b := twoNodes(t)
-	account, other := newAccount(t, a), newAccount(t, a)
-	ada := newUser(t, a, account, access.Owner, "ada")
+	a, b := twoFolk(t)
+	account := a.Account
+	other := newAccount(t, a.Book)
+	ada := newUser(t, a.Book, account, access.Owner, "ada")
 	var tokens, emails []string
 	for i := range 8 {
-		_, token := invite(t, a, account, ada, access.Viewer)
+		_, token := invite(t, a.Book, a.Account, ada, access.Viewer)
 		tokens, emails = append(tokens, token), append(emails,
-			newUser(t, a, other, access.Viewer, fmt.Sprint("user", i)).Email)
+			newUser(t, a.Book, other, access.Viewer, fmt.Sprint("user", i)).Email)
 	}
 	filled := access.MemberLimit.Max - 4
-	fill(t, a, filled, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
+	fill(t, a.Book, filled, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
 		`i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
-	fill(t, a, filled, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`,
-		fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
-	wantRoomFor(t, 3, access.MemberLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
+	fill(t, a.Book, filled, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`,
+		fmt.Sprintf(`%d, i, 1, 0, 0`, a.Number))
+	wantRoomFor(t, 3, access.MemberLimit, []*Book{a.Book, b.Book}, func(s *Book, i int) (err error) {
 		if i%2 == 0 {
 			_, _, err = s.JoinByInvitation(t.Context(), tokens[i], joiner(fmt.Sprint("new", i)))
 		} else {
@@ -146,21 +150,22 @@ func TestConcurrentAccountHasSoManyMembers(t *testing.T) {
 		}
 		return err
 	})
-	equal(t, count(t, a, fmt.Sprintf(`SELECT COUNT(*) FROM member WHERE account_id = %d`, account.Number)),
+	equal(t, count(t, a.Book, fmt.Sprintf(`SELECT COUNT(*) FROM member WHERE account_id = %d`, a.Number)),
 		access.MemberLimit.Max, "there are members")
-	users, links := count(t, a, `SELECT COUNT(*) FROM app_user`), count(t, a, `SELECT COUNT(*) FROM invitation`)
+	users, links := count(t, a.Book, `SELECT COUNT(*) FROM app_user`), count(t, a.Book, `SELECT COUNT(*) FROM invitation`)
 	equal(t, users-9-filled, 8-links, "one who could not join left something behind: users, %d invitations", links)
 }
 
 func TestWhoCannotJoinWritesNothing(t *testing.T) {
-	s := newBook(t)
-	account := newAccount(t, s)
-	_, token := invite(t, s, account, newUser(t, s, account, access.Owner, "ada"), access.Viewer)
-	fill(t, s, access.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
+	s := newFolk(t)
+	account := s.Account
+
+	_, token := invite(t, s.Book, s.Account, newUser(t, s.Book, account, access.Owner, "ada"), access.Viewer)
+	fill(t, s.Book, access.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
 		`i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
-	fill(t, s, access.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`,
-		fmt.Sprintf(`%d, i, 1, 0, 0`, account.Number))
-	spy := spyOn(t, s)
+	fill(t, s.Book, access.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`,
+		fmt.Sprintf(`%d, i, 1, 0, 0`, s.Number))
+	spy := spyOn(t, s.Book)
 	spy.wrote = func(sql string) {
 		if strings.HasPrefix(sql, "INSERT") || strings.HasPrefix(sql, "DELETE") {
 			t.Errorf("a user who cannot join ran: %s", sql)
@@ -172,13 +177,14 @@ func TestWhoCannotJoinWritesNothing(t *testing.T) {
 
 func TestConcurrentOrganizationHasSoManyChapters(t *testing.T) {
 	ctx := t.Context()
-	a, b := twoNodes(t)
-	root := newAccount(t, a)
-	ada := newUser(t, a, root, access.Owner, "ada")
-	chapter := tree(t, a, root, ada, "East")["East"]
-	fill(t, a, access.ChapterLimit.Max-2, `INSERT INTO account (account_id, public_id, name, parent, created_at)`,
-		fmt.Sprintf(`1000000 + i, 'filler' || CAST(i AS TEXT), 'filler', %d, 0`, root.Number))
-	wantRoomFor(t, 1, access.ChapterLimit, []*Book{a, b}, func(s *Book, i int) (err error) {
+	a, b := twoFolk(t)
+	root := a.Account
+
+	ada := newUser(t, a.Book, root, access.Owner, "ada")
+	chapter := tree(t, a.Book, a.Account, ada, "East")["East"]
+	fill(t, a.Book, access.ChapterLimit.Max-2, `INSERT INTO account (account_id, public_id, name, parent, created_at)`,
+		fmt.Sprintf(`1000000 + i, 'filler' || CAST(i AS TEXT), 'filler', %d, 0`, a.Number))
+	wantRoomFor(t, 1, access.ChapterLimit, []*Book{a.Book, b.Book}, func(s *Book, i int) (err error) {
 		if i%3 == 0 {
 			_, err = s.CreateAccount(ctx, "New", chapter.ID)
 		} else {
@@ -187,14 +193,15 @@ func TestConcurrentOrganizationHasSoManyChapters(t *testing.T) {
 		return err
 	})
 	must(a.CreateAccount(ctx, "Another organization", ""))(t)
-	run(t, a, `DELETE FROM account WHERE name = 'filler'`)
+	run(t, a.Book, `DELETE FROM account WHERE name = 'filler'`)
 }
 
 func TestAChapterIsNotTooDeep(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	root := newAccount(t, s)
-	ada := newUser(t, s, root, access.Owner, "ada")
+	s := newFolk(t)
+	root := s.Account
+
+	ada := newUser(t, s.Book, root, access.Owner, "ada")
 	above := root
 	for range access.LevelLimit.Max {
 		var err error
@@ -208,23 +215,24 @@ func TestAChapterIsNotTooDeep(t *testing.T) {
 
 func TestConcurrentOrganizationHasSoManyCampaigns(t *testing.T) {
 	ctx := t.Context()
-	a, b := twoNodes(t)
-	root := newAccount(t, a)
-	chapter := tree(t, a, root, newUser(t, a, root, access.Owner, "ada"), "East")["East"]
+	a, b := twoFolk(t)
+	root := a.Account
+
+	chapter := tree(t, a.Book, a.Account, newUser(t, a.Book, root, access.Owner, "ada"), "East")["East"]
 	insert := `INSERT INTO campaign_reader (account_id, campaign_id, relation)`
-	fill(t, a, campaign.Limit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, root.Number, campaign.Chapter))
-	fill(t, a, 50, insert, fmt.Sprintf(`%d, -i, %d`, root.Number, campaign.Benefiting)) // of others
+	fill(t, a.Book, campaign.Limit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, a.Number, campaign.Chapter))
+	fill(t, a.Book, 50, insert, fmt.Sprintf(`%d, -i, %d`, a.Number, campaign.Benefiting)) // of others
 	title := "Gala"
 	in := campaign.Input{Title: &title}
 	owners := []access.Account{root, chapter}
 	_, err := a.ImportCampaigns(ctx, chapter, []campaign.Input{in, in, in, in})
 	wantRefused(t, "an import of four", err, "")
-	wantRoomFor(t, 3, campaign.Limit, []*Book{a, b}, func(s *Book, i int) error {
+	wantRoomFor(t, 3, campaign.Limit, []*Book{a.Book, b.Book}, func(s *Book, i int) error {
 		return errOf(s.CreateCampaign(ctx, owners[i%3%2], in))
 	})
-	equal(t, count(t, a, `SELECT COUNT(*) FROM campaign`), 3, "there are campaigns")
+	equal(t, count(t, a.Book, `SELECT COUNT(*) FROM campaign`), 3, "there are campaigns")
 	must(a.ImportCampaigns(ctx, root, nil))(t)
-	run(t, a, `DELETE FROM campaign_reader WHERE campaign_id < 0 OR campaign_id > 1000000000000000`)
+	run(t, a.Book, `DELETE FROM campaign_reader WHERE campaign_id < 0 OR campaign_id > 1000000000000000`)
 }
 
 // A user who signs in again and again, as a script does, does not fill the list: the browsers that have been unused

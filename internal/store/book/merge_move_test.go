@@ -1,7 +1,6 @@
 package book
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,47 +21,44 @@ import (
 )
 
 // manyGifts records gifts of 1, 2, 3 and so on of a contact.
-func manyGifts(t testing.TB, s *Book, account, contact int64, n int) {
-	t.Helper()
+func (s *folk) manyGifts(contact int64, n int) {
+	s.Helper()
 	in := make([]giving.GiftInput, n)
 	for i := range in {
-		in[i] = giftInput(t, fmt.Sprintf(`{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":%q}`, contact,
+		in[i] = giftInput(s, fmt.Sprintf(`{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":%q}`, contact,
 			i+1, time.Date(2020, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)), true, time.Now())
 	}
 	var recording sync.WaitGroup
 	for some := range slices.Chunk(in, (n+15)/16) {
 		recording.Go(func() {
 			for _, one := range some {
-				must(s.CreateGift(t.Context(), account, one))(t)
+				must(s.CreateGift(s.Context(), s.Number, one))(s)
 			}
 		})
 	}
 	recording.Wait()
 }
 
-// given is how much a contact has given by its own document, by its gifts, and how many gifts these are.
-func given(t testing.TB, s *Book, account, contact int64) (stats, sum, gifts int64) {
-	t.Helper()
-	c := recordOf(t, s, account, contact)
-	succeed(t, cmp.Or(one(t, s, &sum,
-		`SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2`, account,
-		contact),
-		one(t, s, &gifts, `SELECT COUNT(*) FROM gift WHERE account_id = $1 AND contact_id = $2`, account, contact)))
-	return c.Stats.TotalContributions, sum / 100, gifts
+// gifts are how many gifts a contact has. What its document says is what they say.
+func (s *folk) gifts(contact int64) (n int64) {
+	s.Helper()
+	row := must(store.List(s.Context(), s.Store, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} },
+		`SELECT COUNT(*), CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = $2`,
+		s.Number, contact))(s)[0]
+	equal(s, s.record(contact).Stats.TotalContributions, row[1]/100, "contact %d has given", contact)
+	return row[0]
 }
 
-func one(t testing.TB, s *Book, to *int64, sql string, args ...any) error {
-	found, err := store.List(t.Context(), s.Store, store.Number, sql, args...)
-	*to = found[0]
-	return err
+func (s *folk) wantGiven(contact, gifts int64) {
+	s.Helper()
+	equal(s, s.gifts(contact), gifts, "gifts of contact %d", contact)
 }
 
-// wantGiven checks whose gifts there are, and that what a contact says is what its gifts say.
-func wantGiven(t testing.TB, s *Book, account, contact, gifts int64) {
-	t.Helper()
-	stats, sum, n := given(t, s, account, contact)
-	equal(t, stats, sum, "contact %d", contact)
-	equal(t, n, gifts, "contact %d", contact)
+// codes are those of all gifts of a contact.
+func (s *folk) codes(contact int64) []string {
+	s.Helper()
+	return must(store.List(s.Context(), s.Store, func(r db.Row) string { return strings.Clone(r.Text(0)) },
+		`SELECT code FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY id`, s.Number, contact))(s)
 }
 
 // step lets a worker do some units of work of each job.
@@ -74,147 +70,120 @@ func step(t testing.TB, s *Book, rounds int) {
 	}
 }
 
-func wantChecked(t *testing.T, s *Book) {
-	t.Helper()
-	if found, _ := checkAll(t, s, false); len(found) > 0 {
-		t.Errorf("a check finds %q", found)
-	}
+func (s *folk) step() {
+	s.Helper()
+	step(s, s.Book, 1)
+}
+
+// moving are a survivor and another one with many gifts, of whom one unit of work has moved those that it could.
+type moving struct {
+	*folk
+	survivor, other, merge int64
+	before                 []string
+}
+
+// moves merges a contact with so many gifts more than one unit of work moves.
+func moves(s *folk, more int) *moving {
+	s.Helper()
+	x := &moving{folk: s}
+	x.survivor, x.other = s.two()
+	s.manyGifts(x.other, merges.MovedAtOnce+more)
+	x.before = s.everything()
+	x.merge = s.merge(x.survivor, x.other)
+	return x
+}
+
+// want checks how many gifts both have.
+func (x *moving) want(survivor, other int64) {
+	x.Helper()
+	x.wantGiven(x.survivor, survivor)
+	x.wantGiven(x.other, other)
+	x.checked()
 }
 
 // Gifts of a contact that has many follow a merge a few at a time, on any node, and sums are always those of the
 // gifts that a contact has.
 func TestAMergeOfManyGifts(t *testing.T) {
-	ctx := t.Context()
-	s, node := twoNodes(t)
-	account := newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
-	const many = merges.MovedAtOnce + 450
-	manyGifts(t, s, account, survivor, 3)
-	manyGifts(t, s, account, other, many)
-	before := everything(t, s, account)
-	id := mergeOf(t, s, account, survivor, other)
-	wantGiven(t, s, account, survivor, merges.MovedAtOnce+3)
-	wantGiven(t, s, account, other, many-merges.MovedAtOnce)
-	if row := must(s.MergeOf(ctx, account, id))(t); row.Moving == 0 ||
-		!strings.Contains(string(merges.Append(nil, &row)), `"moving":true`) {
-		t.Errorf("%+v", row)
-	}
-	step(t, node, 1) // a node that ends after a portion
-	_, _, left := given(t, s, account, other)
-	wantGiven(t, s, account, other, left)
-	wantGiven(t, s, account, survivor, many+3-left)
-	if left == 0 || left == many-merges.MovedAtOnce {
-		t.Errorf("%d gifts are left after one step", left)
-	}
-	wantChecked(t, s)
-	finishJobs(t, s, node)
-	wantGiven(t, s, account, survivor, many+3)
-	wantGiven(t, s, account, other, 0)
-	equal(t, must(s.MergeOf(ctx, account, id))(t).Moving, 0)
-	j := wantJob(t, s, account, 1, jobs.JobDone, many-merges.MovedAtOnce)
-	if j.Kind != jobs.MoveJob || j.Undoable() || j.Stoppable() {
-		t.Errorf("the job is %+v", j)
-	}
-	wantChecked(t, s)
-	must(s.UndoMerge(ctx, account, id, "US"))(t)
-	wantGiven(t, s, account, other, merges.MovedAtOnce)
-	wantChecked(t, s)
-	finishJobs(t, s, node)
-	wantGiven(t, s, account, survivor, 3)
-	wantGiven(t, s, account, other, many)
-	wantState(t, "the undo", everything(t, s, account), before)
-	wantChecked(t, s)
+	s, node := twoFolk(t)
+	const many, once = merges.MovedAtOnce + 450, merges.MovedAtOnce
+	x := moves(s, 450)
+	x.want(once, 450)
+	row := must(s.MergeOf(t.Context(), s.Number, x.merge))(t)
+	contains(t, string(merges.Append(nil, &row)), `"moving":true`)
+	node.step() // a node that ends after a portion
+	left := s.gifts(x.other)
+	x.want(many-left, left)
+	equal(t, left > 0 && left < 450, true, "%d gifts are left after one step", left)
+	finishJobs(t, s.Book, node.Book)
+	x.want(many, 0)
+	equal(t, must(s.MergeOf(t.Context(), s.Number, x.merge))(t).Moving, 0)
+	j := s.wantJob(1, jobs.JobDone, 450)
+	expect(t, "the job", fmt.Sprint(jobs.MoveJob, " false false"), j.Kind, j.Undoable(), j.Stoppable())
+	s.unmerge(x.merge)
+	x.want(450, once)
+	finishJobs(t, s.Book, node.Book)
+	x.want(0, many)
+	wantState(t, "the undo", s.everything(), x.before)
 }
 
 // A merge that is undone while its gifts still move turns around, and one that is merged again turns around once more.
 func TestAMergeOfManyGiftsIsUndoneMeanwhile(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	survivor, other := twoOf(t, s, account)
-	const many = merges.MovedAtOnce + 200
-	manyGifts(t, s, account, other, many)
-	before := everything(t, s, account)
-	id := mergeOf(t, s, account, survivor, other)
-	step(t, s, 1)
-	undone, err := s.UndoMerge(ctx, account, id, "US")
-	succeed(t, err)
-	wantChecked(t, s)
-	finishJobs(t, s)
-	wantGiven(t, s, account, survivor, 0)
-	wantState(t, "the undo", everything(t, s, account), before)
-	again, err := s.UndoMerge(ctx, account, undone.ID(), "US")
-	succeed(t, err)
-	step(t, s, 1)
-	if undone, err = s.UndoMerge(ctx, account, again.Survivor.Merge, "US"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = s.UndoMerge(ctx, account, undone.ID(), "US"); err != nil { // while gifts are on their way back
-		t.Fatal(err)
-	}
-	wantChecked(t, s)
-	finishJobs(t, s)
-	wantGiven(t, s, account, survivor, many)
-	wantGiven(t, s, account, other, 0)
-	wantChecked(t, s)
+	s := moves(newFolk(t), 200)
+	s.step()
+	undone := s.unmerge(s.merge)
+	s.checked()
+	s.finishJobs()
+	s.wantGiven(s.survivor, 0)
+	wantState(t, "the undo", s.everything(), s.before)
+	again := s.unmerge(undone.ID())
+	s.step()
+	undone = s.unmerge(again.Survivor.Merge)
+	s.unmerge(undone.ID()) // while gifts are on their way back
+	s.checked()
+	s.finishJobs()
+	s.want(merges.MovedAtOnce+200, 0)
 }
 
 // A contact that gifts still move to is merged itself: they come to the last survivor, and each undo leads them back
 // one contact.
 func TestAMergeMeetsGiftsThatStillMove(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	survivor, other := twoOf(t, s, account)
-	last := createAs(t, s, account, `{"first_name":"Thomas","last_name":"Reed","emails":["last@example.org"]}`,
-		crm.Force).ID
+	s := moves(newFolk(t), 200)
+	last := s.person(`{"first_name":"Thomas","last_name":"Reed","emails":["last@example.org"]}`)
 	const many = merges.MovedAtOnce + 200
-	manyGifts(t, s, account, other, many)
-	manyGifts(t, s, account, survivor, 5)
-	inner := mergeOf(t, s, account, survivor, other)
-	step(t, s, 1)
-	outer := mergeOf(t, s, account, last, survivor)
-	wantFault(t, "undo of the inner merge", errOf(s.UndoMerge(ctx, account, inner, "US")), "",
-		doc.MergedSince, survivor, last, outer)
-	finishJobs(t, s)
-	wantGiven(t, s, account, last, many+5)
-	wantChecked(t, s)
-	must(s.UndoMerge(ctx, account, outer, "US"))(t)
-	// while gifts of the outer one are on their way back
-	if _, err := s.UndoMerge(ctx, account, inner, "US"); err != nil {
-		t.Fatal(err)
-	}
-	finishJobs(t, s)
-	wantGiven(t, s, account, last, 0)
-	wantChecked(t, s)
-	_, _, own := given(t, s, account, survivor)
-	_, _, back := given(t, s, account, other)
-	equal(t, own, 5, "the survivor")
-	equal(t, back, many, "the survivor")
+	s.manyGifts(s.survivor, 5)
+	s.step()
+	outer := s.folk.merge(last, s.survivor)
+	wantFault(t, "undo of the inner merge", errOf(s.UndoMerge(t.Context(), s.Number, s.merge, "US")), "",
+		doc.MergedSince, s.survivor, last, outer)
+	s.finishJobs()
+	s.wantGiven(last, many+5)
+	s.checked()
+	s.unmerge(outer)
+	s.unmerge(s.merge) // while gifts of the outer one are on their way back
+	s.finishJobs()
+	s.wantGiven(last, 0)
+	s.want(5, many)
 }
 
 // A person is erased while gifts still move: none of the gifts keeps a trace of them.
 func TestErasingAPersonWhoseGiftsStillMove(t *testing.T) {
-	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
+	s := folkOf(t, open(t, o))
+	survivor, other := s.two()
 	const many = merges.MovedAtOnce + 200
-	manyGifts(t, s, account, other, many)
-	noted := must(store.List(ctx, s.Store, func(r db.Row) string { return strings.Clone(r.Text(0)) },
-		`SELECT code FROM gift WHERE account_id = $1 ORDER BY id`, account))(t)
-	for _, code := range []string{noted[0], noted[many/2], noted[many-1]} {
-		must(s.UpdateGift(ctx, account, code, giftInput(t, `{"note":"For Tomkwolf"}`, false, time.Now())))(t)
+	s.manyGifts(other, many)
+	codes := s.codes(other)
+	for _, i := range []int{0, many / 2, many - 1} {
+		s.edit(codes[i], `{"note":"For Tomkwolf"}`)
 	}
-	mergeOf(t, s, account, survivor, other)
-	step(t, s, 1)
-	erase(t, s, ctx, account, survivor)
-	finishJobs(t, s)
-	wantGiven(t, s, account, survivor, many)
-	wantChecked(t, s)
+	s.merge(survivor, other)
+	s.step()
+	s.erase(survivor)
+	s.finishJobs()
+	s.wantGiven(survivor, many)
+	s.checked()
 	succeed(t, s.Close())
-	if found := traces(t, o, []string{"tomkwolf", "thomas@example", "tom@example"}); len(found) > 0 {
-		t.Errorf("found %q", found)
-	}
+	wantNoTraces(t, o, "tomkwolf", "thomas@example", "tom@example")
 }
 
 // What is recorded while gifts still move goes to the survivor: a gift that a file names the merged contact for by
@@ -222,223 +191,171 @@ func TestErasingAPersonWhoseGiftsStillMove(t *testing.T) {
 // the merged contact and names the other one, as it always does.
 func TestGiftsRecordedWhileOthersMove(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
-	survivor, other := twoOf(t, s, account)
-	const many = merges.MovedAtOnce + 100
-	manyGifts(t, s, account, other, many)
-	mergeOf(t, s, account, survivor, other)
-	wantFault(t, "a gift of the merged contact", errOf(s.CreateGift(ctx, account, giftInput(t,
-		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true,
-		time.Now()))), "contact_id", doc.MergedID, survivor)
+	s := moves(newFolk(t), 100)
+	wantFault(t, "a gift of the merged contact", errOf(s.CreateGift(ctx, s.Number, giftInput(t,
+		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, s.other), true,
+		time.Now()))), "contact_id", doc.MergedID, s.survivor)
 	rows := openTable(t,
 		"amount,date,method,email,first_name,last_name\n7,2026-02-01,cash,tom@example.org,Thomas,Reed\n")
-	spec := giftImportOf(rows)
-	spec.SHA256 = "meanwhile"
-	if _, _, err := s.ImportFile(ctx, account, rows, spec, 1, true, func(jobs.ImportProgress) {}); err != nil {
-		t.Fatal(err)
-	}
-	wantGiven(t, s, account, survivor, merges.MovedAtOnce+1)
-	still := must(store.List(ctx, s.Store, func(r db.Row) string { return strings.Clone(r.Text(0)) },
-		`SELECT code FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY id`, account, other))(t)
-	if len(still) == 0 {
-		t.Fatal(still)
-	}
-	if _, err := s.RefundGift(ctx, account, still[0], nil, ""); err != nil { // one that has not moved yet
-		t.Fatal(err)
-	}
-	wantGiven(t, s, account, other, 100)
-	wantChecked(t, s)
-	finishJobs(t, s)
-	wantGiven(t, s, account, survivor, many+1)
-	wantChecked(t, s)
+	must2(s.ImportFile(ctx, s.Number, rows, giftImportOf(rows), 1, true, func(jobs.ImportProgress) {}))(t)
+	s.wantGiven(s.survivor, merges.MovedAtOnce+1)
+	s.refund(s.codes(s.other)[0]) // one that has not moved yet
+	s.want(merges.MovedAtOnce+1, 100)
+	s.finishJobs()
+	s.want(merges.MovedAtOnce+101, 0)
 }
 
 // An account that is written to files while gifts still move goes on with them where it comes back.
 func TestAnAccountMovesWhileGiftsStillMove(t *testing.T) {
-	s := newBook(t)
-	from := newAccount(t, s)
-	survivor, other := twoOf(t, s, from.Number)
-	const many = merges.MovedAtOnce + 100
-	manyGifts(t, s, from.Number, other, many)
-	mergeOf(t, s, from.Number, survivor, other)
-	imported := importAccount(t, s, exportAccount(t, s, from), "").Account.Number
-	wantChecked(t, s)
-	finishJobs(t, s)
-	for _, account := range []int64{from.Number, imported} {
-		wantGiven(t, s, account, doc.MakeID(account, doc.IDSeq(survivor)), many)
-		wantGiven(t, s, account, doc.MakeID(account, doc.IDSeq(other)), 0)
-	}
-	wantChecked(t, s)
+	s := moves(newFolk(t), 100)
+	made := importAccount(t, s.Book, exportAccount(t, s.Book, s.Account), "").Account
+	s.checked()
+	s.finishJobs()
+	s.want(merges.MovedAtOnce+100, 0)
+	there := folkIn(t, s.Book, made)
+	there.wantGiven(doc.MakeID(made.Number, doc.IDSeq(s.survivor)), merges.MovedAtOnce+100)
+	there.wantGiven(doc.MakeID(made.Number, doc.IDSeq(s.other)), 0)
 }
 
 // A gift that cannot be read stays where it is, and the others move.
 func TestAMergeLeavesDamagedGifts(t *testing.T) {
-	s := newBook(t)
-	closeAfter(t, s)
-	account := newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
-	const many = merges.MovedAtOnce + 100
-	manyGifts(t, s, account, other, many)
-	damage(t, s, `UPDATE gift SET checksum = checksum + 1 WHERE account_id = $1 AND net = 200`, account)
-	mergeOf(t, s, account, survivor, other)
-	finishJobs(t, s)
-	if _, _, moved := given(t, s, account, survivor); moved != many-1 {
-		t.Errorf("%d gifts have moved, want %d", moved, many-1)
-	}
-	j := wantJob(t, s, account, 1, jobs.JobDone, many-1-merges.MovedAtOnce)
-	contains(t, string(j.Progress), `"left":1`, "the job says %s", j.Progress)
+	s := newFolk(t)
+	closeAfter(t, s.Book)
+	survivor, other := s.two()
+	s.manyGifts(other, merges.MovedAtOnce+100)
+	s.damage(`UPDATE gift SET checksum = checksum + 1 WHERE account_id = $1 AND net = 200`, s.Number)
+	s.merge(survivor, other)
+	s.finishJobs()
+	equal(t, len(s.codes(survivor)), merges.MovedAtOnce+99, "gifts have moved")
+	contains(t, string(s.wantJob(1, jobs.JobDone, 99).Progress), `"left":1`, "the job")
 }
 
 // A group of sure duplicates with more gifts than one unit of work moves is merged like any other, and so are those
 // after one with a damaged contact. The undo of all merges brings everything back.
 func TestMergeSureEndsWithManyGiftsAndDamage(t *testing.T) {
-	ctx := t.Context()
-	s := newBook(t)
-	closeAfter(t, s)
-	account := newAccount(t, s)
-	strangers(t, s, account)
+	s := newFolk(t)
+	closeAfter(t, s.Book)
+	s.strangers()
 	const many = merges.MovedAtOnce + 100
-	var all [3][2]int64
+	var all [6]int64
 	for i := range all {
-		first, last := strings.Fields("Thomas Margaret William")[i],
-			strings.Fields("Abernathy Brockhurst Carmichael")[i]
-		for k := range all[i] {
-			all[i][k] = createAs(t, s, account.Number,
-				fmt.Sprintf(`{"first_name":%q,"last_name":%q,"phones":["+1%d125550%d7"],"emails":["x%d@%s.example"],"dob":"%d/14/196%d"}`, first, last, 2+i, 10+i*17, i*i*77, last, i+2, i*2), crm.Force).ID
-		}
+		all[i] = s.person(surely(i/2, strings.Fields("Thomas Margaret William")[i/2],
+			strings.Fields("Abernathy Brockhurst Carmichael")[i/2]))
 	}
-	manyGifts(t, s, account.Number, all[1][0], many)
-	manyGifts(t, s, account.Number, all[1][1], many+1)
-	succeed(t, s.FindDuplicates(ctx, account.Number, nil))
-	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1 AND id = $2`, account.Number,
-		all[0][1])
-	job := must(s.MergeSure(ctx, account.Number, "US", nil))(t)
-	finishJobs(t, s)
-	wantGiven(t, s, account.Number, all[1][1], 2*many+1) // which has most
-	wantGiven(t, s, account.Number, all[1][0], 0)
-	done := doneJob(t, s, account.Number, job.ID)
+	s.manyGifts(all[2], many)
+	s.manyGifts(all[3], many+1)
+	s.look()
+	s.damage(`UPDATE contact SET checksum = checksum + 1 WHERE account_id = $1 AND id = $2`, s.Number, all[1])
+	job := s.mergeSure()
+	s.finishJobs()
+	s.wantGiven(all[3], 2*many+1) // which has most
+	s.wantGiven(all[2], 0)
 	var at duplicates.SureProgress
-	if err := json.Unmarshal(done.Progress, &at); err != nil || at.Merged != 2 || at.Left != 1 {
-		t.Errorf("%v: the job says %s", err, done.Progress)
-	}
-	must(s.UndoJob(ctx, account.Number, job.ID, "US", false))(t)
-	finishJobs(t, s)
-	wantGiven(t, s, account.Number, all[1][1], many+1)
-	wantGiven(t, s, account.Number, all[1][0], many)
+	succeed(t, json.Unmarshal(doneJob(t, s.Book, s.Number, job.ID).Progress, &at))
+	expect(t, "merged, left", "2 1", at.Merged, at.Left)
+	must(s.UndoJob(t.Context(), s.Number, job.ID, "US", false))(t)
+	s.finishJobs()
+	s.wantGiven(all[3], many+1)
+	s.wantGiven(all[2], many)
 }
 
 // An import is undone with erasure although someone has merged one of its contacts since, who stays.
 func TestAnUndoWithErasureEnds(t *testing.T) {
-	s, account := newBookOf(t)
-	known := create(t, s, account, `{"first_name":"Known","last_name":"Person","emails":["known@example.org"]}`).ID
-	im := upload(t, s, account,
+	s := newFolk(t)
+	known := s.create(`{"first_name":"Known","last_name":"Person","emails":["known@example.org"]}`).ID
+	im := upload(t, s.Book, s.Number,
 		"first_name,last_name,email\nAda,One,ada@example.org\nBea,Two,bea@example.org\nCleo,Three,cleo@example.org\n")
-	begin(t, s, im, false)
-	finishJobs(t, s)
-	mergeOf(t, s, account, known, known+2)
-	undo := must(s.UndoJob(t.Context(), account, im.ID, "US", true))(t)
-	finishJobs(t, s)
-	j := doneJob(t, s, account, undo.ID)
+	begin(t, s.Book, im, false)
+	s.finishJobs()
+	s.merge(known, known+2)
+	undo := must(s.UndoJob(t.Context(), s.Number, im.ID, "US", true))(t)
+	s.finishJobs()
 	var at jobs.UndoProgress
-	if err := json.Unmarshal(j.Progress, &at); err != nil || at.Erased != 2 || at.Kept != 1 || at.Undone != 2 {
-		t.Errorf("%v: the undo says %s", err, j.Progress)
+	succeed(t, json.Unmarshal(doneJob(t, s.Book, s.Number, undo.ID).Progress, &at))
+	expect(t, "erased, kept, undone", "2 1 2", at.Erased, at.Kept, at.Undone)
+	for i, erased := range []bool{false, true, false, true} {
+		c := s.record(known + int64(i))
+		equal(t, c.Erased(), erased, "contact %d", i)
 	}
-	for id, erased := range map[int64]bool{known: false, known + 1: true, known + 2: false, known + 3: true} {
-		c := recordOf(t, s, account, id)
-		equal(t, c.Erased(), erased, "contact %d", id)
-	}
-	wantChecked(t, s)
+	s.checked()
 }
 
 // A merge of what was sent needs no review once it cannot be undone, because the person was erased or the history has
 // forgotten it.
 func TestMergesThatCannotBeUndoneNeedNoReview(t *testing.T) {
-	s, account := newBookOf(t)
-	person := create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["one@example.org"]}`).ID
-	create(t, s, account, `{"first_name":"Bob","last_name":"Jones","emails":["one@example.org"]}`)
-	create(t, s, account, `{"first_name":"Ina","last_name":"Other","emails":["two@example.org"]}`)
-	create(t, s, account, `{"first_name":"Max","last_name":"Brown","emails":["two@example.org"]}`)
-	pending := func() int64 {
-		_, found := must2(s.Merges(t.Context(), account, merges.Filter{Review: true},
-			crm.PageRequest{Page: 1, PerPage: 10}))(t)
-		return found.Total
-	}
-	equal(t, pending(), 2)
-	erase(t, s, t.Context(), account, person)
-	equal(t, pending(), 1, "merges need a review after the person was erased, want 1")
+	s := newFolk(t)
+	person := s.create(`{"first_name":"Ana","last_name":"Silva","emails":["one@example.org"]}`).ID
+	s.create(`{"first_name":"Bob","last_name":"Jones","emails":["one@example.org"]}`)
+	s.create(`{"first_name":"Ina","last_name":"Other","emails":["two@example.org"]}`)
+	s.create(`{"first_name":"Max","last_name":"Brown","emails":["two@example.org"]}`)
+	equal(t, len(s.merges(true)), 2)
+	s.erase(person)
+	equal(t, len(s.merges(true)), 1, "merges need a review after the person was erased")
+}
+
+// merges are all merges of an organization, or those to look at.
+func (s *folk) merges(review bool) []store.Merge {
+	s.Helper()
+	found, result := must2(s.Merges(s.Context(), s.Number, merges.Filter{Review: review},
+		crm.PageRequest{Page: 1, PerPage: 10}))(s)
+	equal(s, result.Total, int64(len(found)))
+	return found
 }
 
 // An erasure looks through merges that keep what was sent in portions: of another contact that was sent the person's
 // name, and of many others.
 func TestAnErasureLooksThroughKeptMergesInPortions(t *testing.T) {
-	s, account := newBookOf(t)
-	person := create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["ana@example.org"]}`).ID
-	create(t, s, account, `{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"]}`)
+	s := newFolk(t)
+	person := s.create(`{"first_name":"Ana","last_name":"Silva","emails":["ana@example.org"]}`).ID
+	s.create(`{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"]}`)
 	const many = 450
-	var creating sync.WaitGroup
-	for worker := range 15 {
-		creating.Go(func() {
-			for i := range many / 15 {
-				create(t, s, account,
-					fmt.Sprintf(`{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"],"tags":["t%d"]}`,
-						worker*many+i))
-			}
-		})
-	}
-	creating.Wait()
-	create(t, s, account, `{"first_name":"Ana","last_name":"Silva","emails":["jo@example.org"],"note":"Hello"}`)
+	atOnce(15, func(worker int) {
+		for i := range many / 15 {
+			s.create(fmt.Sprintf(`{"first_name":"Jo","last_name":"Jones","emails":["jo@example.org"],"tags":["t%d"]}`,
+				worker*many+i))
+		}
+	})
+	s.create(`{"first_name":"Ana","last_name":"Silva","emails":["jo@example.org"],"note":"Hello"}`)
 	var portions atomic.Int64
-	spyOn(t, s).read = func(sql string) {
+	spyOn(t, s.Book).read = func(sql string) {
 		portions.Add(store.Flag(strings.HasPrefix(sql, store.MergeColumns) && strings.Contains(sql, "id >")))
 	}
-	erase(t, s, t.Context(), account, person)
-	if n := portions.Load(); n < 3 {
-		t.Errorf("%d merges were read by %d statements", many, n)
-	}
-	kept := must(store.List(t.Context(), s.Store, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
-		account))(t)
-	if len(kept) < many {
-		t.Fatalf("%d merges", len(kept))
-	}
+	s.erase(person)
+	equal(t, portions.Load() >= 3, true, "%d merges were read by %d statements", many, portions.Load())
+	kept := s.keptMerges()
+	equal(t, len(kept) >= many, true, "%d merges", len(kept))
 	for i, m := range kept {
-		equal(t, i == len(kept)-1, (m.SentDocument() == ""), "merge %d of %d keeps %q", i, len(kept), m.SentDocument())
+		equal(t, i == len(kept)-1, m.SentDocument() == "", "merge %d of %d keeps %q", i, len(kept), m.SentDocument())
 	}
+}
+
+// keptMerges are those of what was sent.
+func (s *folk) keptMerges() []store.Merge {
+	s.Helper()
+	return must(store.List(s.Context(), s.Store, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
+		s.Number))(s)
 }
 
 // A job whose steps keep failing fails, says why, and goes on when a person lets it.
 func TestAJobThatKeepsFailingFails(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	survivor, other := twoOf(t, s, account)
-	const many = merges.MovedAtOnce + 20
-	manyGifts(t, s, account, other, many)
-	mergeOf(t, s, account, survivor, other)
-	damaged := func(sql string) {
-		succeed(t, s.UpdateAccount(ctx, account, func(x *store.Tx) error { return x.Run(sql, account) }))
-	}
-	damaged(`UPDATE job SET spec = '[' WHERE account_id = $1`)
+	s := moves(newFolk(t), 20)
+	s.damage(`UPDATE job SET spec = '[' WHERE account_id = $1`, s.Number)
 	reported := 0
 	for range jobs.JobTries {
 		w := jobs.NewJobWorker(s.JobStore) // a look, once a minute
-		must(w.Round(ctx, func(error) { reported++ }))(t)
+		must(w.Round(t.Context(), func(error) { reported++ }))(t)
 	}
-	j := must(s.Job(ctx, account, 1))(t)
-	if j.State != jobs.JobFailed || j.Trouble().Error == "" || reported != jobs.JobTries || !j.Retryable() {
-		t.Errorf("after %d failures the job is %+v", reported, j)
-	}
-	damaged(fmt.Sprintf(`UPDATE job SET spec = '{"merge":%d}' WHERE account_id = $1`, mergeNumber(t, s, account)))
-	must(s.RetryJob(ctx, account, 1))(t)
-	finishJobs(t, s)
-	wantJob(t, s, account, 1, jobs.JobDone, 20)
-	wantGiven(t, s, account, survivor, many)
+	j := s.job(1)
+	expect(t, "the job", fmt.Sprint(jobs.JobFailed, " true ", jobs.JobTries, " true"), j.State, j.Trouble().Error != "",
+		reported, j.Retryable())
+	s.damage(`UPDATE job SET spec = $2 WHERE account_id = $1`, s.Number, fmt.Sprintf(`{"merge":%d}`, s.merges(false)[0].ID))
+	must(s.RetryJob(t.Context(), s.Number, 1))(t)
+	s.finishJobs()
+	s.wantJob(1, jobs.JobDone, 20)
+	s.want(merges.MovedAtOnce+20, 0)
 }
 
-func mergeNumber(t testing.TB, s *Book, account int64) (id int64) {
-	t.Helper()
-	succeed(t, one(t, s, &id, `SELECT id FROM contact_merge WHERE account_id = $1`, account))
-	return id
-}
-
+// doneJob is a job that is done.
 func doneJob(t testing.TB, s *Book, account, id int64) jobs.Job {
 	t.Helper()
 	j := must(s.Job(t.Context(), account, id))(t)

@@ -3,6 +3,7 @@ package book
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"donorbook/internal/rig"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
-	"donorbook/internal/store/merges"
 	"donorbook/internal/store/move"
 )
 
@@ -30,6 +30,11 @@ func twoOf(t testing.TB, s *Book, account int64) (survivor, other int64) {
 
 func into(other int64) crm.MergeInput { return crm.MergeInput{Contact: other} }
 
+// choosing merges a contact, and takes a field from one of both.
+func choosing(other int64, field string, from int64) crm.MergeInput {
+	return crm.MergeInput{Contact: other, MergeChoice: crm.MergeChoice{Fields: map[string]int64{field: from}}}
+}
+
 func mergeOf(t testing.TB, s *Book, account, survivor, other int64) int64 {
 	t.Helper()
 	return must(s.Merge(t.Context(), account, survivor, into(other), "US"))(t).Merge
@@ -44,252 +49,239 @@ func wantFault(t testing.TB, what string, err error, field string, is doc.Rule, 
 	}
 }
 
+// keeps checks that the undo of a merge is refused.
+func (s *folk) keeps(what string, merge int64, is doc.Rule, args ...any) {
+	s.Helper()
+	wantFault(s, what, errOf(s.UndoMerge(s.Context(), s.Number, merge, "US")), "", is, args...)
+}
+
+// play does what the lines of a script say, each with the name of a contact, of a merge or of a tag. A merge has the
+// name of the contact that was merged, or that was sent; the phones of what is undone are of France.
+func (s *folk) play(script string) {
+	s.Helper()
+	contacts, merges := map[string]int64{}, map[string]int64{}
+	for line := range strings.Lines(strings.TrimSpace(script)) {
+		words := append(strings.SplitN(strings.TrimSpace(line), " ", 3), "")
+		who, what := words[1], words[2]
+		undo := func() int64 {
+			undone := must(s.UndoMerge(s.Context(), s.Number, merges[who], "FR"))(s)
+			equal(s, len(undone.Left), 0, "%s", line)
+			merges[who] = undone.ID()
+			return undone.Survivor.Merge
+		}
+		switch words[0] {
+		case "add":
+			contacts[who] = s.person(what)
+		case "send":
+			merges[who] = s.create(what).Merge
+		case "edit":
+			s.update(contacts[who], what)
+		case "merge":
+			merges[who] = s.merge(contacts[what], contacts[who])
+		case "undo":
+			undo()
+		case "redo":
+			merges[who] = undo()
+		case "rename":
+			s.rename(who, what)
+		case "delete":
+			s.deleteTag(who)
+		case "is":
+			field, want, _ := strings.Cut(what, " ")
+			c := s.record(contacts[who])
+			equal(s, fmt.Sprint(reflect.ValueOf(c).FieldByName(field)), want, "%s", line)
+		default:
+			s.Fatal(line)
+		}
+	}
+}
+
 // A merge keeps what both have: values of the survivor first, lists of both, one note, and marks.
 func TestAMergeUnitesTwoContacts(t *testing.T) {
-	s, account := newBookOf(t)
-	survivor, other := twoOf(t, s, account)
-	mergeOf(t, s, account, survivor, other)
-	c, err := s.ContactRecord(t.Context(), account, survivor)
-	succeed(t, err)
-	got := fmt.Sprint(c.FirstName, c.Emails, c.Phones, c.Company, c.Tags, c.ExternalIDs, c.DoNotCall, c.MatchKeys)
-	want := "Thomas[{ thomas@example.org} { tom@example.org}] [{ (617) 555-0100}]Reed Books[choir] [{old 1} {old 2}] true [e:thomas@example.org e:tom@example.org p:+16175550100 x:1\told x:2\told]"
-	equal(t, got, want, "merged")
-	equal(t, c.Note, "Prefers mail\n\nSings", "merged")
-	wantError(t, "the other contact", errOf(s.Contact(t.Context(), account, other, nil)), crm.ErrArchived)
-	if made := create(t, s, account,
-		`{"first_name":"Tom","last_name":"Reed","phones":["617-555-0100"]}`); !made.Merged || made.ID != survivor {
-		t.Errorf("the phone of the other contact leads to %d", made.ID)
-	}
-	if got, _ := kindsOf(t, s, account, survivor, 1, 10, false); got != "created created merged_into merged merged" {
-		t.Errorf("the history of both is %q", got)
-	}
+	s := newFolk(t)
+	survivor, other := s.two()
+	s.merge(survivor, other)
+	c := s.record(survivor)
+	expect(t, "merged",
+		"Thomas [{ thomas@example.org} { tom@example.org}] [{ (617) 555-0100}] Reed Books [choir] [{old 1} {old 2}] true [e:thomas@example.org e:tom@example.org p:+16175550100 x:1\told x:2\told] Prefers mail\n\nSings",
+		c.FirstName, c.Emails, c.Phones, c.Company, c.Tags, c.ExternalIDs, c.DoNotCall, c.MatchKeys, c.Note)
+	refuses(t, "the other contact", crm.ErrArchived)(s.Contact(t.Context(), s.Number, other, nil))
+	made := s.create(`{"first_name":"Tom","last_name":"Reed","phones":["617-555-0100"]}`)
+	expect(t, "the phone of the other contact leads to", fmt.Sprint(survivor, " true"), made.ID, made.Merged)
+	got, _ := s.kinds(survivor, 1, 10, false)
+	equal(t, got, "created created merged_into merged merged", "the history of both")
 }
 
 // Each merge that cannot be is refused by a clear answer, and nothing changes.
 func TestWhatCannotBeMergedIsRefused(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, foreign := newAccount(t, s).Number, newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
-	company := create(t, s, account, `{"type":"company","company":"Reed Books"}`).ID
-	archived := create(t, s, account, `{"first_name":"Arc","last_name":"Hived"}`).ID
-	archive(t, s, account, archived)
-	erased := create(t, s, account, `{"first_name":"Era","last_name":"Sed"}`).ID
-	erase(t, s, ctx, account, erased)
-	stranger := create(t, s, foreign, `{"first_name":"Stran","last_name":"Ger"}`).ID
-	merged := create(t, s, account, `{"first_name":"Mer","last_name":"Ged"}`).ID
-	mergeOf(t, s, account, survivor, merged)
-	before := everything(t, s, account)
+	s := newFolk(t)
+	survivor, other := s.two()
+	company := s.person(`{"type":"company","company":"Reed Books"}`)
+	archived, erased := s.person(`{"first_name":"Arc","last_name":"Hived"}`), s.person(`{"first_name":"Era","last_name":"Sed"}`)
+	s.archive(archived)
+	s.erase(erased)
+	stranger := s.another().person(`{"first_name":"Stran","last_name":"Ger"}`)
+	merged := s.person(`{"first_name":"Mer","last_name":"Ged"}`)
+	s.merge(survivor, merged)
+	before := s.everything()
 	try := func(survivor int64, in crm.MergeInput) error {
-		_, err := s.Merge(ctx, account, survivor, in, "US")
-		_, preview := s.PreviewMerge(ctx, account, survivor, in, "US")
+		_, err := s.Merge(ctx, s.Number, survivor, in, "US")
+		_, preview := s.PreviewMerge(ctx, s.Number, survivor, in, "US")
 		equal(t, fmt.Sprint(err), fmt.Sprint(preview), "and the preview says %v", preview)
 		return err
 	}
-	wantFault(t, "itself", try(survivor, into(survivor)), "contact_id", doc.MergeSelf)
-	wantFault(t, "an archived contact", try(survivor, into(archived)), "contact_id", doc.ArchivedID)
-	wantFault(t, "an erased contact", try(survivor, into(erased)), "contact_id", doc.ErasedID)
-	wantFault(t, "a foreign contact", try(survivor, into(stranger)), "contact_id", doc.Unknown, "contacts")
-	wantFault(t, "no contact", try(survivor, into(survivor+1000)), "contact_id", doc.Unknown, "contacts")
-	wantFault(t, "a merged contact", try(other, into(merged)), "contact_id", doc.MergedID, survivor)
-	wantError(t, "into a merged contact", try(merged, into(other)), crm.ErrArchived)
-	wantFault(t, "a company", try(survivor, into(company)), "contact_id", doc.OtherType)
-	wantError(t, "into an archived contact", try(archived, into(other)), crm.ErrArchived)
-	wantError(t, "into a foreign contact", try(stranger, into(other)), crm.ErrNotFound)
-	choose := func(field string, id int64) crm.MergeInput {
-		return crm.MergeInput{Contact: other, MergeChoice: crm.MergeChoice{Fields: map[string]int64{field: id}}}
+	no := func(survivor int64, in crm.MergeInput, field string, is doc.Rule, args ...any) {
+		t.Helper()
+		wantFault(t, "a merge", try(survivor, in), field, is, args...)
 	}
-	wantFault(t, "no field", try(survivor, choose("shoe_size", other)), "fields.shoe_size", doc.NoMergeField)
-	wantFault(t, "a field that no one chooses", try(survivor, choose("created_at", other)), "fields.created_at",
-		doc.NoMergeField)
-	wantFault(t, "a third contact", try(survivor, choose("company", company)), "fields.company", doc.MergeFieldOf,
-		survivor, other)
-	wantFault(t, "a restore", errOf(s.RestoreContact(ctx, account, merged)), "", doc.MergedContact, merged,
-		survivor)
-	wantFault(t, "an erasure", errOf(s.EraseContact(ctx, account, merged)), "", doc.EraseSurvivor, merged,
-		survivor)
-	wantFault(t, "a gift", errOf(s.CreateGift(ctx, account, giftInput(t,
-		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, merged), true,
-		time.Now()))), "contact_id", doc.MergedID, survivor)
-	wantState(t, "what was refused", everything(t, s, account), before)
-	long := strings.Repeat("x", crm.MaxNote-5)
-	a := createAs(t, s, account, `{"first_name":"Lo","last_name":"Ng","note":"`+long+`"}`, crm.Force).ID
-	b := createAs(t, s, account, `{"first_name":"Lo","last_name":"Ng","note":"another one"}`, crm.Force).ID
-	wantFault(t, "two long notes", try(a, into(b)), "note", doc.NotesTooLong, crm.MaxNote)
-	must(s.Merge(ctx, account, a, crm.MergeInput{Contact: b,
-		MergeChoice: crm.MergeChoice{Fields: map[string]int64{"note": a}}}, "US"))(t)
+	no(survivor, into(survivor), "contact_id", doc.MergeSelf)
+	no(survivor, into(archived), "contact_id", doc.ArchivedID)
+	no(survivor, into(erased), "contact_id", doc.ErasedID)
+	no(survivor, into(stranger), "contact_id", doc.Unknown, "contacts")
+	no(survivor, into(survivor+1000), "contact_id", doc.Unknown, "contacts")
+	no(other, into(merged), "contact_id", doc.MergedID, survivor)
+	no(survivor, into(company), "contact_id", doc.OtherType)
+	refuses(t, "into a merged contact", crm.ErrArchived)(try(merged, into(other)))
+	refuses(t, "into an archived contact", crm.ErrArchived)(try(archived, into(other)))
+	refuses(t, "into a foreign contact", crm.ErrNotFound)(try(stranger, into(other)))
+	no(survivor, choosing(other, "shoe_size", other), "fields.shoe_size", doc.NoMergeField)
+	no(survivor, choosing(other, "created_at", other), "fields.created_at", doc.NoMergeField) // which no one chooses
+	no(survivor, choosing(other, "company", company), "fields.company", doc.MergeFieldOf, survivor, other)
+	wantFault(t, "a restore", errOf(s.RestoreContact(ctx, s.Number, merged)), "", doc.MergedContact, merged, survivor)
+	wantFault(t, "an erasure", errOf(s.EraseContact(ctx, s.Number, merged)), "", doc.EraseSurvivor, merged, survivor)
+	wantState(t, "what was refused", s.everything(), before)
+	a := s.person(`{"first_name":"Lo","last_name":"Ng","note":"` + strings.Repeat("x", crm.MaxNote-5) + `"}`)
+	b := s.person(`{"first_name":"Lo","last_name":"Ng","note":"another one"}`)
+	no(a, into(b), "note", doc.NotesTooLong, crm.MaxNote)
+	must(s.Merge(ctx, s.Number, a, choosing(b, "note", a), "US"))(t)
 }
 
 // A merge is undone once; what depends on another merge waits for that; what was changed since stays with the survivor.
 func TestAMergeIsUndoneOnceAndInOrder(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	undo := func(id int64) (store.Undone, error) { return s.UndoMerge(ctx, account, id, "US") }
-	survivor, other := twoOf(t, s, account)
-	first := mergeOf(t, s, account, survivor, other)
-	last := create(t, s, account, `{"first_name":"Thomas","last_name":"Reed"}`).ID
-	second := mergeOf(t, s, account, last, survivor)
-	_, err := undo(first)
-	wantFault(t, "out of order", err, "", doc.MergedSince, survivor, last, second)
-	if _, err = undo(second); err != nil {
-		t.Fatal(err)
+	s := newFolk(t)
+	survivor, other := s.two()
+	first := s.merge(survivor, other)
+	last := s.create(`{"first_name":"Thomas","last_name":"Reed"}`).ID
+	second := s.merge(last, survivor)
+	s.keeps("out of order", first, doc.MergedSince, survivor, last, second)
+	s.unmerge(second)
+	s.update(survivor, `{"note":"Changed since","external_ids":[{"source":"old","value":"1"}]}`)
+	taken := s.create(`{"first_name":"Ta","last_name":"Ker","external_ids":[{"source":"old","value":"2"}]}`).ID
+	equal(t, fmt.Sprint(s.unmerge(first).Left), "[note external_ids]", "left")
+	is, was := s.record(survivor), s.record(other)
+	expect(t, "survivor, other", "Changed since Sings 1 1", is.Note, was.Note, len(is.Emails), len(was.Emails))
+	s.keeps("again", first, doc.UndoneMerge)
+	for _, none := range []int64{999, 1} { // a change that is no merge
+		refuses(t, "no merge", crm.ErrNotFound)(s.UndoMerge(t.Context(), s.Number, none, "US"))
 	}
-	must(s.UpdateContact(ctx, account, survivor, input(t,
-		`{"note":"Changed since","external_ids":[{"source":"old","value":"1"}]}`)))(t)
-	taken := create(t, s, account,
-		`{"first_name":"Ta","last_name":"Ker","external_ids":[{"source":"old","value":"2"}]}`).ID
-	undone := must(undo(first))(t)
-	equal(t, fmt.Sprint(undone.Left), "[note external_ids]", "left %v", undone.Left)
-	is, was := recordOf(t, s, account, survivor), recordOf(t, s, account, other)
-	equal(t, fmt.Sprint(is.Note, was.Note, len(is.Emails), len(was.Emails)), "Changed sinceSings1 1", "survivor, other")
-	wantFault(t, "again", errOf(undo(first)), "", doc.UndoneMerge)
-	wantError(t, "no merge", errOf(undo(999)), crm.ErrNotFound)
-	_, err = undo(1) // a change that is no merge
-	wantError(t, "another change", err, crm.ErrNotFound)
-	wantFault(t, "the change alone", errOf2(s.UndoChange(ctx, account, survivor, first, "US")), "",
+	wantFault(t, "the change alone", errOf2(s.UndoChange(t.Context(), s.Number, survivor, first, "US")), "",
 		doc.UndoesMerge)
-	third := mergeOf(t, s, account, taken, other)
-	archive(t, s, account, taken)
-	wantFault(t, "of an archived survivor", errOf(undo(third)), "", doc.ArchivedFirst)
-	erase(t, s, ctx, account, taken)
-	wantFault(t, "of an erased survivor", errOf(undo(third)), "", doc.ErasedMerge)
-	if c := must(s.ContactRecord(ctx, account, other))(t); !c.Erased() {
-		t.Errorf("the contact that was merged into one that was erased is %+v", c)
-	}
+	third := s.merge(taken, other)
+	s.archive(taken)
+	s.keeps("of an archived survivor", third, doc.ArchivedFirst)
+	s.erase(taken)
+	s.keeps("of an erased survivor", third, doc.ErasedMerge)
+	c := s.record(other)
+	equal(t, c.Erased(), true, "the contact that was merged into one that was erased")
 }
 
 // What two contacts that were merged into a third one both have stays with it while one of them is part of it, and
 // the company is the one of the merge that stands.
 func TestAnUndoLeavesWhatAnotherMergedContactHas(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	survivor := create(t, s, account, `{"first_name":"Ann","last_name":"Lee"}`).ID
-	var others, merges []int64
-	for _, company := range []string{"Lee Books", "Lee Bikes"} {
-		others = append(others, createAs(t, s, account,
-			`{"first_name":"Ann","last_name":"Lee","company":"`+company+`","title":"Chair","emails":["lee@example.org"],"phones":["617-555-0100"],"tags":["board"]}`, crm.Force).ID)
-	}
-	for _, other := range others {
-		merges = append(merges, mergeOf(t, s, account, survivor, other))
-	}
-	must(s.UndoMerge(ctx, account, merges[0], "US"))(t)
-	c, err := s.ContactRecord(ctx, account, survivor)
-	if got, want := fmt.Sprint(c.Company, c.Title, c.Emails, c.Phones, c.Tags, c.MatchKeys),
-		"Lee BikesChair[{ lee@example.org}] [{ 617-555-0100}] [board] [e:lee@example.org p:+16175550100]"; err != nil || got != want {
-		t.Errorf("%v: the survivor has %s, want %s", err, got, want)
-	}
-	must(s.UndoMerge(ctx, account, merges[1], "US"))(t)
-	if c := must(s.ContactRecord(ctx, account,
-		survivor))(t); len(c.Emails)+len(c.Phones)+len(c.Tags)+len(c.MatchKeys)+len(c.Title) > 0 {
-		t.Errorf("after both were undone the survivor has %+v", c)
-	}
+	newFolk(t).play(`
+		add ann {"first_name":"Ann","last_name":"Lee"}
+		add books {"first_name":"Ann","last_name":"Lee","company":"Lee Books","title":"Chair","emails":["lee@example.org"],"phones":["617-555-0100"],"tags":["board"]}
+		add bikes {"first_name":"Ann","last_name":"Lee","company":"Lee Bikes","title":"Chair","emails":["lee@example.org"],"phones":["617-555-0100"],"tags":["board"]}
+		merge books ann
+		merge bikes ann
+		undo books
+		is ann Company Lee Bikes
+		is ann Title Chair
+		is ann Emails [{ lee@example.org}]
+		is ann Phones [{ 617-555-0100}]
+		is ann Tags [board]
+		is ann MatchKeys [e:lee@example.org p:+16175550100]
+		undo bikes
+		is ann Title
+		is ann Emails []
+		is ann Phones []
+		is ann Tags []
+		is ann MatchKeys []
+	`)
 }
 
 // What a create or an import has merged becomes a contact of its own, once. The names of a spouse are for a person to
 // look at.
 func TestAMergedCreateIsTakenApart(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	ana := create(t, s, account,
+	s := newFolk(t)
+	ana := s.create(
 		`{"first_name":"Ana","last_name":"Ruiz","emails":["ruiz@example.org"],"addresses":[{"city":"Boston"}]}`).ID
-	before := everything(t, s, account)
+	before := s.everything()
 	sent := `{"first_name":"Juan","last_name":"Ruiz","emails":["ruiz@example.org"],"phones":["617-555-0100"],"addresses":[{"city":"Lima"}],"external_ids":[{"source":"other","value":"7"}]}`
-	juan := create(t, s, account, sent)
-	if !juan.Merged || juan.Merge == 0 || !juan.Review {
-		t.Fatalf("a create with another name: %+v", juan)
-	}
-	equal(t, create(t, s, account, sent).Merge, juan.Merge, "the same again is merge")
-	review, result := must2(s.Merges(ctx, account, merges.Filter{Review: true},
-		crm.PageRequest{Page: 1, PerPage: 10}))(t)
-	if result.Total != 1 || review[0].ID != juan.Merge {
-		t.Errorf("to look at are %+v", review)
-	}
-	undone := must(s.UndoMerge(ctx, account, juan.Merge, "US"))(t)
-	if len(undone.Left) > 0 {
-		t.Fatal(undone.Left)
-	}
-	made := recordOf(t, s, account, undone.Other.ID)
-	if made.FirstName != "Juan" || len(made.Emails) != 1 || len(made.Phones) != 1 || made.Addresses[0].City != "Lima" {
-		t.Errorf("what was sent became %+v", made)
-	}
-	after := everything(t, s, account)
+	juan := s.create(sent)
+	expect(t, "a create with another name", "true true", juan.Merged, juan.Review)
+	equal(t, s.create(sent).Merge, juan.Merge, "the same again is merge")
+	review := s.merges(true)
+	expect(t, "to look at", fmt.Sprint("1 ", juan.Merge), len(review), review[0].ID)
+	undone := s.unmerge(juan.Merge)
+	equal(t, len(undone.Left), 0)
+	made := s.record(undone.Other.ID)
+	expect(t, "what was sent became", "Juan 1 1 Lima", made.FirstName, len(made.Emails), len(made.Phones),
+		made.Addresses[0].City)
+	after := s.everything()
 	for _, row := range before {
-		if strings.HasPrefix(row, "contact ") && !slices.Contains(after, row) {
-			t.Errorf("%s is not what it was", row)
-		}
+		equal(t, strings.HasPrefix(row, "contact ") && !slices.Contains(after, row), false, "%s is not what it was", row)
 	}
-	if _, result := must2(s.Merges(ctx, account, merges.Filter{Review: true},
-		crm.PageRequest{Page: 1, PerPage: 10}))(t); result.Total != 0 {
-		t.Errorf("%d merges to look at", result.Total)
-	}
-	wantFault(t, "again", errOf(s.UndoMerge(ctx, account, juan.Merge, "US")), "", doc.UndoneMerge)
-	row := must(s.MergeOf(ctx, account, juan.Merge))(t)
+	equal(t, len(s.merges(true)), 0, "merges to look at")
+	s.keeps("again", juan.Merge, doc.UndoneMerge)
+	row := s.merges(false)[0]
 	equal(t, row.Other, undone.Other.ID)
-	equal(t, must(s.UndoMerge(ctx, account, row.Undone, "US"))(t).Survivor.ID, ana, "the undo of the undo")
-	kept := create(t, s, account, `{"first_name":"Zoe","last_name":"Ruiz","emails":["ruiz@example.org"]}`)
-	succeed(t, s.KeepMerge(ctx, account, kept.Merge))
+	equal(t, s.unmerge(row.Undone).Survivor.ID, ana, "the undo of the undo")
+	kept := s.create(`{"first_name":"Zoe","last_name":"Ruiz","emails":["ruiz@example.org"]}`)
 	equal(t, kept.Review, true)
-	equal(t, must(s.MergeOf(ctx, account, kept.Merge))(t).Review, store.ReviewKept, "kept")
-	equal(t, create(t, s, account, `{"first_name":"New","last_name":"Person","emails":["new@example.org"]}`).Merge, 0,
+	succeed(t, s.KeepMerge(t.Context(), s.Number, kept.Merge))
+	equal(t, must(s.MergeOf(t.Context(), s.Number, kept.Merge))(t).Review, store.ReviewKept, "kept")
+	equal(t, s.create(`{"first_name":"New","last_name":"Person","emails":["new@example.org"]}`).Merge, 0,
 		"a new contact has merge")
 }
 
 // Rows that an import has merged can be taken apart one by one, or with the whole import.
 func TestMergesOfAnImportAreUndone(t *testing.T) {
-	ctx := t.Context()
-	s, account := newBookOf(t)
-	create(t, s, account, `{"first_name":"Ana","last_name":"Ruiz","emails":["ana@example.org"]}`)
-	create(t, s, account, `{"first_name":"Ben","last_name":"King","emails":["ben@example.org"]}`)
-	im := importFile(t, s, account,
+	s := newFolk(t)
+	s.create(`{"first_name":"Ana","last_name":"Ruiz","emails":["ana@example.org"]}`)
+	s.create(`{"first_name":"Ben","last_name":"King","emails":["ben@example.org"]}`)
+	im := importFile(t, s.Book, s.Number,
 		"First name,Last name,Email,Company\nAna,Ruiz,ana@example.org,Ruiz Ltd\nBen,King,ben@example.org,King Ltd\nBen,King,ben@example.org,\n", jobs.MergeExisting)
-	all := func() []store.Merge {
-		t.Helper()
-		found, _ := must2(s.Merges(ctx, account, merges.Filter{}, crm.PageRequest{Page: 1, PerPage: 10}))(t)
-		return found
-	}
-	found := all()
-	if len(found) != 2 {
-		t.Fatalf("the import has made %+v", found) // a row that changes nothing needs no undo
-	}
-	undone := must(s.UndoMerge(ctx, account, found[0].ID, "US"))(t)
-	if recordOf(t, s, account, undone.Other.ID).Company != "Ruiz Ltd" ||
-		recordOf(t, s, account, undone.Survivor.ID).Company != "" {
-		t.Fatalf("%+v", undone)
-	}
-	old, survivor := createAs(t, s, account, `{"first_name":"Old","last_name":"Id"}`, crm.Force).ID,
-		createAs(t, s, account, `{"first_name":"Old","last_name":"Id"}`, crm.Force).ID
-	mergeOf(t, s, account, survivor, old)
-	importFile(t, s, account,
-		fmt.Sprintf("Contact ID,First name,Last name,Title,Total given,Recurring given,Created,Updated,Archived\n%d,Old,Id,Owner,0,0,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z,\n", old), jobs.MergeExisting) // an export from before the merge
-	equal(t, recordOf(t, s, account, survivor).Title, "Owner",
-		"a row with the id of a merged contact does not lead to the survivor")
-	finishUndo(t, s, account, im.ID)
-	if found := all(); found[1].Undone == 0 {
-		t.Errorf("a merge of an import that was undone still stands: %+v", found[1])
-	}
-	wantFault(t, "a merge of an import that was undone", errOf(s.UndoMerge(ctx, account, found[1].ID, "US")),
-		"", doc.UndoneMerge)
+	found := s.merges(false)
+	equal(t, len(found), 2) // a row that changes nothing needs no undo
+	undone := s.unmerge(found[0].ID)
+	equal(t, s.record(undone.Other.ID).Company, "Ruiz Ltd")
+	equal(t, s.record(undone.Survivor.ID).Company, "")
+	old, survivor := s.person(`{"first_name":"Old","last_name":"Id"}`), s.person(`{"first_name":"Old","last_name":"Id"}`)
+	s.merge(survivor, old)
+	importFile(t, s.Book, s.Number, // an export from before the merge
+		fmt.Sprintf("Contact ID,First name,Last name,Title,Total given,Recurring given,Created,Updated,Archived\n%d,Old,Id,Owner,0,0,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z,\n", old), jobs.MergeExisting)
+	equal(t, s.record(survivor).Title, "Owner", "a row with the id of a merged contact leads to the survivor")
+	finishUndo(t, s.Book, s.Number, im.ID)
+	s.keeps("a merge of an import that was undone", found[1].ID, doc.UndoneMerge)
 }
 
 // Of merges of the same contacts at the same moment on two nodes, one is made, and the others get a clear answer.
 func TestConcurrentMergesOnTwoNodes(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
+	a, b := twoFolk(t)
 	for round := range 5 {
-		survivor, other := int64(0), int64(0)
-		if survivor, other = createAs(t, a, account, `{"first_name":"A","last_name":"A"}`, crm.Force).ID,
-			createAs(t, a, account, `{"first_name":"B","last_name":"B"}`, crm.Force).ID; round%2 == 0 {
-			must(a.CreateGift(t.Context(), account, giftInput(t,
-				fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true,
-				time.Now())))(t)
+		survivor, other := a.person(`{"first_name":"A","last_name":"A"}`), a.person(`{"first_name":"B","last_name":"B"}`)
+		if round%2 == 0 {
+			a.gave(other, "2026-01-31", "")
 		}
 		errs := make([]error, 6)
 		rig.AtOnce(len(errs), func(i int) {
-			node, x, y := []*Book{a, b}[i%2], survivor, other
+			node, x, y := []*folk{a, b}[i%2], survivor, other
 			if i%3 == 0 {
 				x, y = other, survivor
 			}
-			_, errs[i] = node.Merge(t.Context(), account, x, into(y), "US")
+			_, errs[i] = node.Merge(t.Context(), a.Number, x, into(y), "US")
 		})
 		merged := 0
 		for _, err := range errs {
@@ -308,101 +300,69 @@ func TestConcurrentMergesOnTwoNodes(t *testing.T) {
 
 // Erasing a person erases all contacts that were merged into theirs, and what was sent.
 func TestErasingAPersonErasesMergedContacts(t *testing.T) {
-	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
-	inner := createAs(t, s, account,
-		`{"first_name":"Tommy","last_name":"Innerkwolf","emails":["inner@kwolf.example"],"note":"Innerkwolf secret"}`,
-		crm.Force).ID
-	mergeOf(t, s, account, other, inner)
-	mergeOf(t, s, account, survivor, other)
-	create(t, s, account,
-		`{"first_name":"Thomas","last_name":"Reed","emails":["thomas@example.org"],"note":"Sentkwolf"}`)
-	aside := create(t, s, account, `{"first_name":"Aside","last_name":"Person","phones":["617-555-0199"]}`).ID
-	create(t, s, account,
-		// merged into another person
+	s := folkOf(t, open(t, o))
+	survivor, other := s.two()
+	inner := s.person(
+		`{"first_name":"Tommy","last_name":"Innerkwolf","emails":["inner@kwolf.example"],"note":"Innerkwolf secret"}`)
+	s.merge(other, inner)
+	s.merge(survivor, other)
+	s.create(`{"first_name":"Thomas","last_name":"Reed","emails":["thomas@example.org"],"note":"Sentkwolf"}`)
+	aside := s.create(`{"first_name":"Aside","last_name":"Person","phones":["617-555-0199"]}`).ID
+	s.create( // merged into another person
 		`{"first_name":"Tom","last_name":"Reed","emails":["tom2@kwolf.example"],"phones":["617-555-0199"]}`)
-	damage(t, s, `INSERT INTO duplicate (account_id, a, b, person, level, probability, reasons, against, state, digest_a, digest_b) VALUES ($1, $2, $3, $2, 1, 990000, 'Reed', '', 0, 1, 2)`, account, survivor, aside)
-	erase(t, s, ctx, account, survivor)
+	s.damage(`INSERT INTO duplicate (account_id, a, b, person, level, probability, reasons, against, state, digest_a, digest_b) VALUES ($1, $2, $3, $2, 1, 990000, 'Reed', '', 0, 1, 2)`, s.Number, survivor, aside)
+	s.erase(survivor)
 	for _, id := range []int64{survivor, other, inner} {
-		if c := must(s.ContactRecord(ctx, account, id))(t); !c.Erased() {
-			t.Errorf("contact %d is %+v", id, c)
-		}
+		c := s.record(id)
+		equal(t, c.Erased(), true, "contact %d", id)
 	}
-	pairs := must(store.List(ctx, s.Store, store.Number, `SELECT a FROM duplicate WHERE account_id = $1`,
-		account))(t)
-	if len(pairs) > 0 {
-		t.Errorf("pairs %v", pairs)
-	}
-	sent, err := store.List(ctx, s.Store, store.ScanMerge, store.MergeColumns+` AND sent <> '' ORDER BY id`,
-		account)
-	for i := range sent {
-		equal(t, sent[i].SentDocument(), "", "what was sent about the person is kept")
-	}
-	succeed(t, err)
+	equal(t, count(t, s.Book, `SELECT COUNT(*) FROM duplicate`), 0, "pairs")
+	sent := s.keptMerges()
 	equal(t, len(sent), 2, "%+v", sent)
-	succeed(t, s.Close())
-	if found := traces(t, o, []string{"innerkwolf", "sentkwolf", "inner@kwolf"}); len(found) > 0 {
-		t.Errorf("found %q", found)
+	for _, m := range sent {
+		equal(t, m.SentDocument(), "", "what was sent about the person is kept")
 	}
+	succeed(t, s.Close())
+	wantNoTraces(t, o, "innerkwolf", "sentkwolf", "inner@kwolf")
 }
 
 // An account with merges leaves and comes back with them, and they can be undone there.
 func TestMergesLeaveAndComeBackWithTheirAccount(t *testing.T) {
-	ctx := t.Context()
-	s := newBook(t)
-	account := newAccount(t, s)
-	survivor, other := twoOf(t, s, account.Number)
-	must(s.CreateGift(ctx, account.Number, giftInput(t,
-		fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other), true,
-		time.Now())))(t)
-	id := mergeOf(t, s, account.Number, survivor, other)
-	sent := create(t, s, account.Number, `{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
-	files := exportAccount(t, s, account)
-	for _, wrong := range [][3]string{{move.ContactFile, fmt.Sprintf(`"merged_into":%d`, survivor),
-		fmt.Sprintf(`"merged_into":%d`, other)}, {move.MergeFile, fmt.Sprintf(`"other_id":%d`, other),
-		fmt.Sprintf(`"other_id":%d`, survivor)}} {
-		if _, err := s.ImportAccount(ctx, changedFile(t, files, wrong[0], wrong[1], wrong[2]),
-			move.AccountImport{Progress: quiet}); err == nil || !strings.Contains(err.Error(), "merged into") {
-			t.Errorf("%s with a contact that was merged into itself: %v", wrong[0], err)
-		}
+	s := newFolk(t)
+	survivor, other := s.two()
+	s.gave(other, "2026-01-31", "")
+	id := s.merge(survivor, other)
+	sent := s.create(`{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
+	files := exportAccount(t, s.Book, s.Account)
+	for _, wrong := range [][3]any{{move.ContactFile, `"merged_into":%d`, survivor}, {move.MergeFile, `"other_id":%d`, other}} {
+		field := wrong[1].(string)
+		says(t, fmt.Sprint(wrong[0], " with a contact that was merged into itself"), "merged into")(s.ImportAccount(
+			t.Context(), changedFile(t, files, wrong[0].(string), fmt.Sprintf(field, wrong[2]),
+				fmt.Sprintf(field, survivor+other-wrong[2].(int64))), move.AccountImport{Progress: quiet}))
 	}
-	made := importAccount(t, s, files, "")
-	number := made.Account.Number
+	there := folkIn(t, s.Book, importAccount(t, s.Book, files, "").Account)
 	for _, merge := range []int64{sent.Merge, id} { // which have the same numbers in an account that is new
-		undone := must(s.UndoMerge(ctx, number, merge, "US"))(t)
-		if doc.IDAccount(undone.Survivor.ID) != number || doc.IDAccount(undone.Other.ID) != number {
-			t.Fatalf("merge %d of the account that came back: %+v", merge, undone)
-		}
+		undone := there.unmerge(merge)
+		equal(t, doc.IDAccount(undone.Survivor.ID), there.Number)
+		equal(t, doc.IDAccount(undone.Other.ID), there.Number)
 	}
-	back := doc.MakeID(number, doc.IDSeq(other))
-	if c := must(s.ContactRecord(ctx, number, back))(t); c.FirstName != "Tom" ||
-		c.Stats.TotalContributions != 5 || c.Archived() {
-		t.Errorf("%+v", c)
-	}
+	c := there.record(doc.MakeID(there.Number, doc.IDSeq(other)))
+	expect(t, "who came back", "Tom 5 false", c.FirstName, c.Stats.TotalContributions, c.Archived())
 }
 
 // A merge whose changes are no longer kept cannot be undone, and what was sent is forgotten with them.
 func TestAMergeThatTheHistoryHasForgotten(t *testing.T) {
-	ctx := t.Context()
-	s := newBook(t)
-	clock := stopClock(s)
-	account := newAccount(t, s).Number
-	survivor, other := twoOf(t, s, account)
-	id := mergeOf(t, s, account, survivor, other)
-	sent := create(t, s, account, `{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
-	days := "30"
-	succeed(t, s.SetAccountSettings(ctx, account, access.AccountSettingsInput{HistoryDays: &days}))
+	s := newFolk(t)
+	clock := stopClock(s.Book)
+	id := s.merge(s.two())
+	sent := s.create(`{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
+	s.settings(access.AccountSettingsInput{HistoryDays: ptr("30")})
 	clock.move(31 * 24 * time.Hour)
-	succeed(t, s.SweepHistory(ctx))
-	for _, merge := range []int64{id, sent.Merge} {
-		wantFault(t, "a merge of long ago", errOf(s.UndoMerge(ctx, account, merge, "US")), "",
-			doc.MergeTooOld)
-	}
-	kept := must(s.MergeOf(ctx, account, sent.Merge))(t)
-	equal(t, kept.SentDocument(), "", "what was sent is kept")
+	succeed(t, s.SweepHistory(t.Context()))
+	s.keeps("a merge of long ago", id, doc.MergeTooOld)
+	s.keeps("a merge of what was sent long ago", sent.Merge, doc.MergeTooOld)
+	equal(t, s.keptMerges()[0].SentDocument(), "", "what was sent is kept")
 }
 
 // A check tells of half merges.
@@ -414,21 +374,15 @@ func TestACheckTellsOfHalfMerges(t *testing.T) {
 		"merged into contact 0, and the record":   `UPDATE contact_merge SET undone = 0 WHERE undone <> 0 AND other <> $1`,
 	} {
 		t.Run(what, func(t *testing.T) {
-			eachEngine(t, func(t *testing.T, s *Book) {
-				closeAfter(t, s)
-				account := newAccount(t, s).Number
-				survivor, other := twoOf(t, s, account)
-				must(s.CreateGift(t.Context(), account, giftInput(t,
-					fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, other),
-					true, time.Now())))(t)
-				third := createAs(t, s, account, `{"first_name":"Th","last_name":"Ird"}`, crm.Force).ID
-				must(s.UndoMerge(t.Context(), account, mergeOf(t, s, account, survivor, third), "US"))(t)
-				mergeOf(t, s, account, survivor, other)
-				damage(t, s, sql, other)
-				if found, _ := checkAll(t, s, false); !strings.Contains(strings.Join(found, "\n"), what) {
-					t.Errorf("found %q, want %q", found, what)
-				}
-			})
+			s := newFolk(t)
+			closeAfter(t, s.Book)
+			survivor, other := s.two()
+			s.gave(other, "2026-01-31", "")
+			s.unmerge(s.merge(survivor, s.person(`{"first_name":"Th","last_name":"Ird"}`)))
+			s.merge(survivor, other)
+			s.damage(sql, other)
+			found, _ := s.checkAll(false)
+			contains(t, strings.Join(found, "\n"), what)
 		})
 	}
 }

@@ -102,7 +102,7 @@ func (o *oracle) gift(st oracleStep) {
 		body += `,"fee":0.7`
 	}
 	body += fmt.Sprintf(`,"contact_id":%d}`, o.root(g.of))
-	made, err := o.s.CreateGift(o.Context(), o.account.Number, giftInput(o, body, true, o.s.Now()))
+	made, err := o.CreateGift(o.Context(), o.Number, giftInput(o, body, true, o.Now()))
 	if o.refused("gift", err) {
 		return
 	}
@@ -130,7 +130,7 @@ func (o *oracle) refund(st oracleStep) {
 		return
 	}
 	sent := must(giving.DecodeRefund(doc.NewBody(fmt.Appendf(nil, `{"amount":%d}`, amount/100))))(o)
-	if _, err := o.s.RefundGift(o.Context(), o.account.Number, code, sent, ""); o.refused("refund", err) {
+	if _, err := o.RefundGift(o.Context(), o.Number, code, sent, ""); o.refused("refund", err) {
 		return
 	}
 	g.refunded += amount
@@ -140,7 +140,7 @@ func (o *oracle) refund(st oracleStep) {
 	if st.B>>6%2 == 0 {
 		return
 	}
-	if _, err := o.s.UndoRefund(o.Context(), o.account.Number, code, nil, ""); !o.refused("undo refund", err) {
+	if _, err := o.UndoRefund(o.Context(), o.Number, code, nil, ""); !o.refused("undo refund", err) {
 		g.refunded = 0
 		o.say("undo all refunds")
 	}
@@ -154,16 +154,14 @@ func (o *oracle) void(st oracleStep) {
 	}
 	g := o.gifts[code]
 	if g.voided {
-		if _, err := o.s.UndoVoid(o.Context(), o.account.Number, code, ""); err != nil {
-			o.fault("undo void", "%v", err)
-		}
+		must(o.UndoVoid(o.Context(), o.Number, code, ""))(o)
 		g.voided = false
 		o.say("undo void of %s", code)
 		return
 	}
 	o.names++
 	reason := fmt.Sprintf("v%s%d.", o.word, o.names)
-	_, err := o.s.VoidGift(o.Context(), o.account.Number, code, reason, "")
+	_, err := o.VoidGift(o.Context(), o.Number, code, reason, "")
 	if g.paid != (err != nil) {
 		o.fault("void", "of %s: %v", code, err)
 	}
@@ -200,8 +198,8 @@ func (o *oracle) correct(st oracleStep) {
 		is.campaign = 0
 		body = `{"campaign_id":null}`
 	}
-	if _, err := o.s.UpdateGift(o.Context(), o.account.Number, code,
-		giftInput(o, body, false, o.s.Now())); o.refused("correction", err) {
+	if _, err := o.UpdateGift(o.Context(), o.Number, code,
+		giftInput(o, body, false, o.Now())); o.refused("correction", err) {
 		return
 	}
 	if o.root(g.of) == is.of { // it was theirs already
@@ -219,12 +217,12 @@ func (o *oracle) plan(st oracleStep) {
 	in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,
 		`{"contact_id":%d,"amount":%d,"method":"card","frequency":"monthly","start_at":"2026-01-05"}`, id, 1+st.B%20)))
 	if err == nil {
-		err = in.Validate(faults, true, "US", o.s.Now())
+		err = in.Validate(faults, true, "US", o.Now())
 	}
 	if err != nil {
 		o.Fatal(err)
 	}
-	made, err := o.s.CreatePlan(o.Context(), o.account.Number, in)
+	made, err := o.CreatePlan(o.Context(), o.Number, in)
 	if o.refused("plan", err) {
 		return
 	}
@@ -235,7 +233,7 @@ func (o *oracle) plan(st oracleStep) {
 // zone changes the organization's time zone, with which gifts move to other months.
 func (o *oracle) zone(st oracleStep) {
 	zone := []string{"UTC", "Pacific/Honolulu", "Pacific/Kiritimati"}[st.A%3]
-	if err := o.s.SetAccountSettings(o.Context(), o.account.Number,
+	if err := o.SetAccountSettings(o.Context(), o.Number,
 		access.AccountSettingsInput{Timezone: &zone}); err != nil {
 		o.fault("zone", "%v", err)
 	}
@@ -248,7 +246,7 @@ func (o *oracle) zone(st oracleStep) {
 func (o *oracle) work() {
 	for busy := true; busy; {
 		var err error
-		if busy, err = jobs.NewJobWorker(o.s.JobStore).Round(o.Context(),
+		if busy, err = jobs.NewJobWorker(o.JobStore).Round(o.Context(),
 			func(err error) { o.fault("job", "%v", err) }); err != nil {
 			o.fault("job", "%v", err)
 		}
@@ -260,7 +258,7 @@ func (o *oracle) renameCampaign(st oracleStep) {
 	one := &o.campaigns[st.A%len(o.campaigns)]
 	o.names++
 	title := fmt.Sprintf("Campaign %s%d", o.word, o.names)
-	made, err := o.s.UpdateCampaign(o.Context(), o.account, one.ID, campaign.Input{Title: &title})
+	made, err := o.UpdateCampaign(o.Context(), o.Account, one.ID, campaign.Input{Title: &title})
 	if o.refused("campaign", err) {
 		return
 	}
@@ -271,7 +269,7 @@ func (o *oracle) renameCampaign(st oracleStep) {
 // importGifts imports a file of gifts and undoes it at once: no one gives more than before, those whom it made are
 // archived, and no campaign is there that was not.
 func (o *oracle) importGifts(st oracleStep) {
-	before, campaigns := o.says(), titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns)
+	before, campaigns := o.says(), titlesOf(o, o.Book, o.Number, campaign.OwnCampaigns)
 	file := "amount,date,method,first_name,last_name,email,campaign\n"
 	for _, n := range []int{st.A, st.B} {
 		o.filed[o.value(n%2)] = true
@@ -281,7 +279,7 @@ func (o *oracle) importGifts(st oracleStep) {
 	rows := openTable(o, file)
 	spec := giftImportOf(rows)
 	spec.SHA256 = fmt.Sprintf("%x", sha256.Sum256([]byte(file)))
-	im, _, err := o.s.ImportFile(o.Context(), o.account.Number, rows, spec, 2, true, func(jobs.ImportProgress) {})
+	im, _, err := o.ImportFile(o.Context(), o.Number, rows, spec, 2, true, func(jobs.ImportProgress) {})
 	if o.refused("import of gifts", err) {
 		return
 	}
@@ -290,7 +288,7 @@ func (o *oracle) importGifts(st oracleStep) {
 		o.undoGroup(im.ID)
 	}
 	o.sameSays("import of gifts and undo", before)
-	if left := titlesOf(o, o.s, o.account.Number, campaign.OwnCampaigns); left != campaigns {
+	if left := titlesOf(o, o.Book, o.Number, campaign.OwnCampaigns); left != campaigns {
 		o.fault("import of gifts and undo", "the campaigns were %s and are %s", campaigns, left)
 	}
 }
@@ -308,7 +306,7 @@ func (c *collector) Errorf(format string, args ...any) {
 // ledger compares every gift with the model, and every sum with the gifts.
 func (o *oracle) ledger() {
 	all := map[string]giving.Gift{}
-	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+	for _, g := range ledgerOf(o, o.Book, o.Number) {
 		if all[g.Code] = g; o.gifts[g.Code] == nil && g.Net() != 0 {
 			o.fault("gift of no one", "%s counts %d", g.Code, g.Net())
 		}
@@ -319,7 +317,7 @@ func (o *oracle) ledger() {
 			o.fault("list", "%s is there: %v, and it is voided: %v", code, there, want.voided)
 		}
 		if want.voided {
-			found, err := o.s.GiftRecord(o.Context(), o.account.Number, code)
+			found, err := o.GiftRecord(o.Context(), o.Number, code)
 			if g, there = found.Gift, err == nil; g.Status != giving.Voided {
 				o.fault("void", "%s is %s, %v", code, g.Status, err)
 			}
@@ -337,7 +335,7 @@ func (o *oracle) ledger() {
 		}
 	}
 	c := &collector{TB: o}
-	if checkGiving(c, o.s, o.account, o.ids); len(c.wrong) > 0 {
+	if checkGiving(c, o.Book, o.Account, o.ids); len(c.wrong) > 0 {
 		o.fault("sums", "%s", strings.Join(c.wrong, "\n"))
 	}
 	for _, one := range o.campaigns {
@@ -358,7 +356,7 @@ func (o *oracle) wantList(parameter, value string, is func(id int64) bool) {
 	}
 	slices.Sort(want)
 	filter := must(find.ParseFilter(maps.All(map[string]string{parameter: value}), "US"))(o)
-	found, result := must2(o.s.MatchingContacts(o.Context(), o.account.Number, crm.Active, filter,
+	found, result := must2(o.MatchingContacts(o.Context(), o.Number, crm.Active, filter,
 		crm.PageRequest{Page: 1, PerPage: 100}))(o)
 	var got []int64
 	for _, c := range found {
@@ -400,8 +398,8 @@ func (o *oracle) thank(st oracleStep) {
 	if o.contacts[o.root(g.of)].erased {
 		return
 	}
-	o.s.UseRelay(new(postOffice))
-	_, err := o.s.ThankFor(o.Context(), o.account.Number, code,
+	o.UseRelay(new(postOffice))
+	_, err := o.ThankFor(o.Context(), o.Number, code,
 		store.Thank{How: how, Again: st.B>>4%2 == 0, Receipt: st.B>>5%2 == 0})
 	if o.refused("thank", err) {
 		return
@@ -420,7 +418,7 @@ func (o *oracle) thank(st oracleStep) {
 }
 
 func (o *oracle) mailAbout(code string) *mail.Mail {
-	m := must(o.s.MailAbout(o.Context(), o.account.Number, store.AboutGift(store.CodeID(o.account.Number, code))))(o)
+	m := must(o.MailAbout(o.Context(), o.Number, store.AboutGift(store.CodeID(o.Number, code))))(o)
 	return m
 }
 
@@ -445,17 +443,17 @@ func (o *oracle) forgetMails() {
 
 // refundMails is how many mails about refunds of a gift wait.
 func (o *oracle) refundMails(code string) int {
-	about := store.AboutRefund(store.CodeID(o.account.Number, code))
-	found := must(store.List(o.Context(), o.s.Store, store.Number,
-		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.account.Number, about))(o)
+	about := store.AboutRefund(store.CodeID(o.Number, code))
+	found := must(store.List(o.Context(), o.Store, store.Number,
+		`SELECT id FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND due_at <> 0`, o.Number, about))(o)
 	return len(found)
 }
 
 // tellRefund expects one mail more about a refund, where one may go to the donor.
 func (o *oracle) tellRefund(code string) {
-	g := must(o.s.GiftRecord(o.Context(), o.account.Number, code))(o)
-	c := must(o.s.ContactRecord(o.Context(), o.account.Number, g.Contact))(o)
-	if o.s.Mails() && !g.Test && c.NoMail() == "" {
+	g := must(o.GiftRecord(o.Context(), o.Number, code))(o)
+	c := o.recordOf(g.Contact)
+	if o.Mails() && !g.Test && c.NoMail() == "" {
 		o.told[code]++
 	}
 	if waiting := o.refundMails(code); waiting != o.told[code] {
@@ -467,8 +465,8 @@ func (o *oracle) tellRefund(code string) {
 // gift that was given back meanwhile. That waits for thanks again.
 func (o *oracle) post(oracleStep) {
 	office := new(postOffice)
-	o.s.UseRelay(office)
-	succeed(o, o.s.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }))
+	o.UseRelay(office)
+	succeed(o, o.SendDue(o.Context(), "", func(err error) { o.fault("mail", "%v", err) }))
 	// of sequences before
 	office.taken = slices.DeleteFunc(office.taken, func(l *mail.Letter) bool {
 		return !strings.Contains(l.To.String(),
@@ -507,7 +505,7 @@ func (o *oracle) receipt(st oracleStep) {
 	if code == "" || o.contacts[o.root(o.gifts[code].of)].erased {
 		return
 	}
-	made, err := o.s.IssueReceipt(o.Context(), o.account.Number, code)
+	made, err := o.IssueReceipt(o.Context(), o.Number, code)
 	if o.refused("receipt", err) {
 		return
 	}
@@ -518,10 +516,10 @@ func (o *oracle) receipt(st oracleStep) {
 // receipted compares receipts with gifts: each number once and without gaps, and one valid receipt at most for a
 // gift, for what is left of it.
 func (o *oracle) receipted() {
-	first, last := must2(o.s.ReceiptYears(o.Context(), o.account.Number))(o)
+	first, last := must2(o.ReceiptYears(o.Context(), o.Number))(o)
 	valid := map[string]thanks.Receipt{}
 	for year := first; year <= last && last > 0; year++ {
-		all, total, err := o.s.Receipts(o.Context(), o.account.Number, year, crm.PageRequest{Page: 1, PerPage: 1000})
+		all, total, err := o.Receipts(o.Context(), o.Number, year, crm.PageRequest{Page: 1, PerPage: 1000})
 		if err != nil || int64(len(all)) != total {
 			o.fault("receipts", "%d of %d: %v", len(all), total, err)
 		}
@@ -538,7 +536,7 @@ func (o *oracle) receipted() {
 			}
 		}
 	}
-	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+	for _, g := range ledgerOf(o, o.Book, o.Number) {
 		want, r := o.gifts[g.Code], valid[g.Code]
 		if g.Receipt != r.Code() || r.ID != 0 && (r.Amount != g.Left() || g.Status != giving.Succeeded) {
 			o.fault("receipt", "%s names %q, and %+v is valid", g.Code, g.Receipt, r)
@@ -552,9 +550,7 @@ func (o *oracle) receipted() {
 // bounce notes that mail to an email came back, as the outbox does: with everyone who has it.
 func (o *oracle) bounce(st oracleStep) {
 	email := strings.TrimPrefix(o.value(st.A%2), "email:")
-	if err := o.s.MarkBounced(o.Context(), o.account.Number, email); err != nil {
-		o.fault("bounce", "%v", err)
-	}
+	succeed(o, o.MarkBounced(o.Context(), o.Number, email))
 	o.say("%s bounces", email)
 	for _, c := range o.contacts {
 		if says := c.says(); c.into == 0 && !c.archived && !c.erased && says.set["email:"+email] &&
@@ -570,11 +566,11 @@ func (o *oracle) template(st oracleStep) {
 	at := thanks.Occasions[st.A%len(thanks.Occasions)]
 	if st.B%3 == 0 {
 		delete(o.texts, at)
-		succeed(o, o.s.ResetTemplate(o.Context(), o.account.Number, at))
+		succeed(o, o.ResetTemplate(o.Context(), o.Number, at))
 		return
 	}
 	text := thanks.Template{Occasion: at, Subject: "Thanks, {first_name}", Body: fmt.Sprintf("Dear {name}, %d", st.B)}
-	must(o.s.ChangeTemplate(o.Context(), o.account.Number, at,
+	must(o.ChangeTemplate(o.Context(), o.Number, at,
 		thanks.TemplateInput{Subject: &text.Subject, Body: &text.Body}))(o)
 	text.Own = true
 	o.texts[at] = text
@@ -584,7 +580,7 @@ func (o *oracle) template(st oracleStep) {
 func (o *oracle) thanked() {
 	o.receipted()
 	waits := int64(0)
-	for _, g := range ledgerOf(o, o.s, o.account.Number) {
+	for _, g := range ledgerOf(o, o.Book, o.Number) {
 		if want := o.gifts[g.Code]; want != nil && want.thanks != "" && g.Thanks.How != want.thanks {
 			o.fault("thanks", "%s says %q, want %q", g.Code, g.Thanks.How, want.thanks)
 		}
@@ -592,10 +588,10 @@ func (o *oracle) thanked() {
 			waits++
 		}
 	}
-	if n, err := o.s.ToThank(o.Context(), o.account.Number, 1000); err != nil || n != waits {
+	if n, err := o.ToThank(o.Context(), o.Number, 1000); err != nil || n != waits {
 		o.fault("gifts to thank for", "%d, want %d: %v", n, waits, err)
 	}
-	all := must(o.s.Templates(o.Context(), o.account.Number))(o)
+	all := must(o.Templates(o.Context(), o.Number))(o)
 	for _, text := range all {
 		want, own := o.texts[text.Occasion]
 		if !own {
@@ -612,7 +608,7 @@ func (o *oracle) donate(st oracleStep) {
 	if len(o.ids) >= 6 {
 		return
 	}
-	if _, err := o.s.Connect(o.Context(), o.account, donations.Connecting{Provider: pay.PretendName, Key: "none"},
+	if _, err := o.Connect(o.Context(), o.Account, donations.Connecting{Provider: pay.PretendName, Key: "none"},
 		"https://donors.example"); err != nil {
 		o.fault("donate", "%v", err)
 	}
@@ -622,22 +618,20 @@ func (o *oracle) donate(st oracleStep) {
 	w := donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: int64(5+st.B%50) * 100, FirstName: "F",
 		LastName: "L", Email: email}
 	to := func(*donate.Donation) string { return "https://donors.example/thanks" }
-	d, h, err := o.s.Give(o.Context(), o.account, c, donate.NewID(), w, donations.Pages{Success: to, Cancel: to})
+	d, h, err := o.Give(o.Context(), o.Account, c, donate.NewID(), w, donations.Pages{Success: to, Cancel: to})
 	if o.refused("donate", err) {
 		return
 	}
 	choice := []pay.Choice{pay.ChoosePay, pay.ChoosePay, pay.ChoosePay, pay.ChooseDecline}[st.C%4]
-	if _, err := o.desk.Choose(path.Base(h.URL), choice); err != nil {
-		o.fault("donate", "%v", err)
-	}
-	if d, err = o.other.LookAtDonation(o.Context(), o.account.Number, d.ID); err != nil {
+	must(o.desk.Choose(path.Base(h.URL), choice))(o)
+	if d, err = o.other.LookAtDonation(o.Context(), o.Number, d.ID); err != nil {
 		o.fault("donate", "%v", err)
 	}
 	if choice != pay.ChoosePay {
 		o.say("donation of %s that is not paid", email)
 		return
 	}
-	g, err := o.s.GiftRecord(o.Context(), o.account.Number, d.Gift)
+	g, err := o.GiftRecord(o.Context(), o.Number, d.Gift)
 	if err != nil || d.State != donate.Paid {
 		o.fault("donate", "%+v is paid: %v", d, err)
 	}

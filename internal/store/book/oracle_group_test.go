@@ -16,12 +16,12 @@ import (
 
 // undoGroup undoes a job: one that is begun by a person, and gone on with by another.
 func (o *oracle) undoGroup(job int64) {
-	undo, err := o.s.UndoJob(store.By(o.Context(), history.ConsoleChannel, "bob@example.org"), o.account.Number, job,
+	undo, err := o.UndoJob(store.By(o.Context(), history.ConsoleChannel, "bob@example.org"), o.Number, job,
 		"US", false)
 	if err != nil {
 		o.fault("undo of a group", "%v", err)
 	}
-	if again, err := o.s.UndoWhole(o.Context(), o.account.Number, job, "US", func(done, total int64) {
+	if again, err := o.UndoWhole(o.Context(), o.Number, job, "US", func(done, total int64) {
 		if done < 0 || done > total {
 			o.fault("progress of an undo", "%d of %d", done, total)
 		}
@@ -29,7 +29,7 @@ func (o *oracle) undoGroup(job int64) {
 		o.fault("undo of a group", "it went on as job %d: %v", again.ID, err)
 	}
 	o.work()
-	if undo, err = o.s.Job(o.Context(), o.account.Number, undo.ID); err != nil || undo.State != jobs.JobDone {
+	if undo, err = o.Job(o.Context(), o.Number, undo.ID); err != nil || undo.State != jobs.JobDone {
 		o.fault("undo of a group", "%v: it is %s", err, undo.State)
 	}
 }
@@ -55,7 +55,7 @@ func (o *oracle) bulk(st oracleStep) {
 			edits[id] = &event{add: []string{tag}}
 		}
 	}
-	done := bulk(o, o.s, o.account.Number, jobs.Selection{IDs: ids}, crm.BulkTag, strings.TrimPrefix(tag, "tag:"))
+	done := bulk(o, o.Book, o.Number, jobs.Selection{IDs: ids}, crm.BulkTag, strings.TrimPrefix(tag, "tag:"))
 	o.say("bulk job %d: tag %s on %s %s", done.Job, tag, o.name(a), o.name(b))
 	if done.Changed != int64(len(edits)) {
 		o.fault("bulk change", "%d contacts were changed, want %d", done.Changed, len(edits))
@@ -86,11 +86,11 @@ func (o *oracle) undoBulk(st oracleStep) {
 			return
 		}
 	}
-	j, err := o.s.Job(o.Context(), o.account.Number, one.job)
+	j, err := o.Job(o.Context(), o.Number, one.job)
 	if err != nil || !j.Undoable() {
 		return // too old
 	}
-	if _, err := o.s.UndoJob(o.Context(), o.account.Number, one.job, "US", false); o.refused("undo of a bulk change",
+	if _, err := o.UndoJob(o.Context(), o.Number, one.job, "US", false); o.refused("undo of a bulk change",
 		err) {
 		return
 	}
@@ -122,9 +122,9 @@ func (o *oracle) retag(st oracleStep) {
 	var err error
 	name, becomes := strings.TrimPrefix(from, "tag:"), strings.TrimPrefix(to, "tag:")
 	if to == "" {
-		done, err = o.s.DeleteTag(o.Context(), o.account.Number, name)
+		done, err = o.DeleteTag(o.Context(), o.Number, name)
 	} else {
-		done, err = o.s.RenameTag(o.Context(), o.account.Number, name, becomes)
+		done, err = o.RenameTag(o.Context(), o.Number, name, becomes)
 	}
 	if o.refused("tag", err) {
 		return
@@ -156,19 +156,19 @@ func (o *oracle) segment(st oracleStep) {
 		if err != nil {
 			o.Fatal(err)
 		}
-		if made, err = o.s.CreateSegment(o.Context(), o.account.Number, made); o.refused("segment", err) {
+		if made, err = o.CreateSegment(o.Context(), o.Number, made); o.refused("segment", err) {
 			return
 		}
 		o.segments[made.ID] = modelSegment{name, v}
 		o.say("segment %d: %s", made.ID, v)
 	case n == 2:
 		id := ids[st.B%len(ids)]
-		if !o.refused("segment", o.s.RenameSegment(o.Context(), o.account.Number, id, name)) {
+		if !o.refused("segment", o.RenameSegment(o.Context(), o.Number, id, name)) {
 			o.segments[id] = modelSegment{name, o.segments[id].value}
 		}
 	default:
 		id := ids[st.B%len(ids)]
-		if _, err := o.s.DeleteSegment(o.Context(), o.account.Number, id); !o.refused("segment", err) {
+		if _, err := o.DeleteSegment(o.Context(), o.Number, id); !o.refused("segment", err) {
 			delete(o.segments, id)
 		}
 	}
@@ -178,10 +178,7 @@ type modelSegment struct{ name, value string }
 
 // readSegments compares what is saved with the model. A filter by what an erased person had may be gone.
 func (o *oracle) readSegments(erased []int64) {
-	all, err := o.s.Segments(o.Context(), o.account.Number)
-	if err != nil {
-		o.fault("segments", "%v", err)
-	}
+	all := must(o.Segments(o.Context(), o.Number))(o)
 	found := map[int64]modelSegment{}
 	for _, s := range all {
 		kind, value, _ := strings.Cut(s.Query, "=")
@@ -216,7 +213,7 @@ func (o *oracle) importPeople(st oracleStep) {
 	rows := openTable(o, file)
 	spec := importOf(rows, jobs.MergeExisting)
 	spec.SHA256, spec.FileIsRight = fmt.Sprintf("%x", sha256.Sum256([]byte(file))), st.C>>2%2 == 0
-	im, _, err := o.s.ImportFile(o.Context(), o.account.Number, rows, spec, 0, false, func(jobs.ImportProgress) {})
+	im, _, err := o.ImportFile(o.Context(), o.Number, rows, spec, 0, false, func(jobs.ImportProgress) {})
 	if o.refused("import", err) {
 		return
 	}
@@ -257,13 +254,13 @@ func (o *oracle) undoImport(st oracleStep) {
 	}
 	i := st.A % len(o.imports)
 	one := o.imports[i]
-	undo, err := o.s.UndoJob(o.Context(), o.account.Number, one.job, "US", false)
+	undo, err := o.UndoJob(o.Context(), o.Number, one.job, "US", false)
 	if o.refused("undo of an import", err) {
 		return
 	}
 	o.imports = slices.Delete(o.imports, i, i+1)
 	o.work()
-	rows := must(o.s.JobRows(o.Context(), o.account.Number, undo.ID, 0, 100))(o)
+	rows := must(o.JobRows(o.Context(), o.Number, undo.ID, 0, 100))(o)
 	kept := map[int64]bool{}
 	for _, row := range rows {
 		kept[row.Contact] = true
@@ -288,15 +285,13 @@ func (o *oracle) sure(st oracleStep) {
 		return
 	}
 	before := o.rows()
-	if err := o.s.FindDuplicates(o.Context(), o.account.Number, func(float64) {}); err != nil {
-		o.fault("duplicates", "%v", err)
-	}
-	j, err := o.s.MergeSure(o.Context(), o.account.Number, "US", nil)
+	succeed(o, o.FindDuplicates(o.Context(), o.Number, func(float64) {}))
+	j, err := o.MergeSure(o.Context(), o.Number, "US", nil)
 	if o.refused("merge of sure pairs", err) {
 		return
 	}
 	o.work()
-	if j, err = o.s.Job(o.Context(), o.account.Number, j.ID); err != nil || j.State != jobs.JobDone {
+	if j, err = o.Job(o.Context(), o.Number, j.ID); err != nil || j.State != jobs.JobDone {
 		o.fault("merge of sure pairs", "%v: %s", err, j.State)
 	}
 	o.say("merge of sure pairs: %s", j.Progress)
@@ -309,13 +304,13 @@ func (o *oracle) sure(st oracleStep) {
 // noteImport finds out whom the rows of a file became part of, and whom they made.
 func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one modelImport) {
 	one.merges = map[int64]int64{}
-	page, _, err := o.s.ContactPage(o.Context(), o.account.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 100})
+	page, _, err := o.ContactPage(o.Context(), o.Number, crm.Active, crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
 		o.fault("list", "%v", err)
 	}
 	made := slices.DeleteFunc(page, func(c crm.Contact) bool { return slices.Contains(o.ids, c.ID) })
 	slices.SortFunc(made, func(a, b crm.Contact) int { return int(a.ID - b.ID) })
-	merged := must(store.List(o.Context(), o.s.Store, store.ScanMerge, store.SQLMergesAfter, o.account.Number, known,
+	merged := must(store.List(o.Context(), o.Store, store.ScanMerge, store.SQLMergesAfter, o.Number, known,
 		int64(10)))(o)
 	for _, part := range parts {
 		company := part.text["company"]
@@ -341,7 +336,7 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 
 // lastMerge is the last merge of the account.
 func (o *oracle) lastMerge() (last int64) {
-	all := must(store.List(o.Context(), o.s.Store, store.ScanMerge, store.SQLMergesAfter, o.account.Number, int64(0),
+	all := must(store.List(o.Context(), o.Store, store.ScanMerge, store.SQLMergesAfter, o.Number, int64(0),
 		int64(1000)))(o)
 	for _, m := range all {
 		last = m.ID
@@ -369,7 +364,7 @@ func (o *oracle) tags() {
 			}
 		}
 	}
-	all, _, err := o.s.Tags(o.Context(), o.account.Number, "", crm.PageRequest{Page: 1, PerPage: 100})
+	all, _, err := o.Tags(o.Context(), o.Number, "", crm.PageRequest{Page: 1, PerPage: 100})
 	if err != nil {
 		o.fault("tags", "%v", err)
 	}

@@ -38,6 +38,14 @@ func refuses(t testing.TB, what string, want error) func(result ...any) {
 	}
 }
 
+// notFound, nobody and changedSince are for calls that fail for the usual reasons.
+
+func notFound(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrNotFound) }
+
+func nobody(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrUnauthenticated) }
+
+func changedSince(t testing.TB) func(result ...any) { return refuses(t, "it", crm.ErrChanged) }
+
 func rejects(t testing.TB, what string) func(result ...any) {
 	return func(result ...any) {
 		t.Helper()
@@ -54,12 +62,6 @@ func says(t testing.TB, what, words string) func(result ...any) {
 			t.Errorf("%s: %v, want %q", what, err, words)
 		}
 	}
-}
-
-// eachOrg runs a test on every engine, with an organization.
-func eachOrg(t *testing.T, test func(t *testing.T, s *org)) {
-	t.Helper()
-	eachEngine(t, func(t *testing.T, s *Book) { test(t, newOrg(t, s)) })
 }
 
 func newOrg(t *testing.T, s *Book) *org {
@@ -99,11 +101,6 @@ func (s *org) edit(code, body string) store.GiftDocument {
 func (s *org) refund(code string, dollars ...int64) store.GiftDocument {
 	s.Helper()
 	return must(s.RefundGift(s.Context(), s.Number, code, inAll(dollars), ""))(s)
-}
-
-func (s *org) unrefund(code string) {
-	s.Helper()
-	must(s.UndoRefund(s.Context(), s.Number, code, nil, ""))(s)
 }
 
 // inAll is nil for a whole gift.

@@ -73,34 +73,30 @@ func TestPicturesLiveAsLongAsWhatShowsThem(t *testing.T) {
 	account := newAccount(t, s)
 	first, second, logo := draw(t, s, account, picture.Cover, 1700), draw(t, s, account, picture.Cover, 500),
 		draw(t, s, account, picture.Logo, 600)
+	there := func(what, want string) {
+		t.Helper()
+		expect(t, what+": files of the first cover, the second, the logo", want, served(t, s, first.Address, first),
+			served(t, s, second.Address, second), served(t, s, logo.Address, logo))
+	}
 	in := withCover(first)
 	in.Title = ptr("Gala")
 	gala := must(s.CreateCampaign(ctx, account, in))(t)
-	if n := served(t, s, first.Address, first); n != 4 || gala.Cover.URL != first.Address {
-		t.Errorf("%d files, and the cover is %+v", n, gala.Cover)
-	}
+	equal(t, gala.Cover.URL, first.Address)
+	there("a campaign", "4 0 0")
 	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &logo}))
 	updateCampaign(t, s, account, gala.ID, `{"title":"Gala","subtitle":"Another text"}`)
-	equal(t, served(t, s, first.Address, first), 4, "a change of something else has removed a picture")
-	equal(t, served(t, s, logo.Address, logo), 3, "a change of something else has removed a picture")
+	there("a change of something else", "4 0 3")
 	must(s.UpdateCampaign(ctx, account, gala.ID, withCover(second)))(t)
-	if served(t, s, first.Address, first) != 0 || served(t, s, second.Address, second) != 3 {
-		t.Error("the picture that was replaced is still there, or the new one is not")
-	}
+	there("another cover", "0 3 3")
 	// Another campaign gets a copy, whatever becomes of this one.
 	twin := createCampaign(t, s, account,
 		`{"title":"Twin","cover":{"url":"`+second.Address+`"},"logo":"`+logo.Address+`"}`)
-	if twin.Cover.URL == second.Address || twin.Logo == logo.Address {
-		t.Errorf("two campaigns share a picture: %+v", twin)
-	}
+	expect(t, "two campaigns share a picture", "false false", twin.Cover.URL == second.Address,
+		twin.Logo == logo.Address)
 	succeed(t, s.DeleteCampaign(ctx, account, gala.ID, ""))
 	succeed(t, s.SetAccountSettings(ctx, account.Number, access.AccountSettingsInput{Logo: &picture.Picture{}}))
-	if served(t, s, second.Address, second) != 0 || served(t, s, logo.Address, logo) != 0 {
-		t.Error("pictures outlive the campaign and the organization's logo")
-	}
-	if served(t, s, twin.Cover.URL, second) != 3 || served(t, s, twin.Logo, logo) != 3 {
-		t.Error("the copies are gone")
-	}
+	there("without the campaign and the organization's logo", "0 0 0")
+	expect(t, "the copies", "3 3", served(t, s, twin.Cover.URL, second), served(t, s, twin.Logo, logo))
 	updateCampaign(t, s, account, twin.ID, `{"title":"Twin","cover":{"url":"https://example.org/x.jpg"},"logo":null}`)
 	equal(t, pictureRows(t, s), 0, "files are left")
 }
@@ -109,45 +105,35 @@ func TestPicturesInAStoryLiveAsLongAsTheStory(t *testing.T) {
 	s := newBook(t)
 	account := newAccount(t, s)
 	kept, cut := draw(t, s, account, picture.Cover, 500), draw(t, s, account, picture.Cover, 300)
+	there := func(what, want string) {
+		t.Helper()
+		expect(t, what, want, served(t, s, kept.Address, kept), served(t, s, cut.Address, cut))
+	}
 	shows := func(p picture.Picture) string { return `<img src="` + p.Address + `" alt="Harbor">` }
 	gala := must(s.CreateCampaign(t.Context(), account, campaign.Input{Title: ptr("Gala"),
 		Description: ptr("<p>" + shows(kept) + "</p>" + shows(cut) + shows(kept)),
 		Pictures:    []picture.Picture{kept, cut}}))(t)
-	if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 2 {
-		t.Error("the pictures of the story are not there")
-	}
+	there("a story", "3 2")
 	twin := createCampaign(t, s, account, fmt.Sprintf(`{"title":"Twin","description":%q}`, shows(kept)+shows(kept)))
 	updateCampaign(t, s, account, gala.ID, fmt.Sprintf(`{"title":"Gala","description":%q}`, "<p>Again</p>"+shows(kept)))
-	if served(t, s, kept.Address, kept) != 3 || served(t, s, cut.Address, cut) != 0 {
-		t.Error("the picture that was cut from the story is still there, or the other is not")
-	}
+	there("a story without the second one", "3 0")
 	succeed(t, s.DeleteCampaign(t.Context(), account, gala.ID, ""))
+	there("without the story", "0 0")
 	copied := twin.Pictures()
-	if len(copied) != 1 || copied[0] == kept.Address || served(t, s, kept.Address, kept) != 0 ||
-		served(t, s, copied[0], kept) != 3 {
-		t.Errorf("the story of another campaign shows %v", copied)
-	}
-	if err := createCampaignError(t, s, account, "Many", strings.Repeat(shows(kept), 2)); err == nil {
-		t.Error("a story shows a picture that is gone")
-	}
-}
-
-func createCampaignError(t testing.TB, s *Book, account access.Account, title, story string) error {
-	return errOf(s.CreateCampaign(t.Context(), account, campaign.Input{Title: &title, Description: &story}))
+	expect(t, "the story of another campaign", "1 false 3", len(copied), copied[0] == kept.Address,
+		served(t, s, copied[0], kept))
+	rejects(t, "a story shows a picture that is gone")(s.CreateCampaign(t.Context(), account,
+		campaign.Input{Title: ptr("Many"), Description: ptr(shows(kept) + shows(kept))}))
 }
 
 func pictureRows(t testing.TB, s *Book) int64 { return rowCounts(t.(*testing.T), s)["picture"] }
 
 func TestAnAddressOfAPictureThatIsNotThereIsRefused(t *testing.T) {
 	s := newBook(t)
-	account := newAccount(t, s)
 	const lost = "/pictures/aaaaaaaaaaaaaaaaaaaaaaaaaa-400.jpg"
-	_, err := s.CreateCampaign(t.Context(), account, campaignInput(t,
-		`{"title":"Gala","cover":{"url":"`+lost+`"},"logo":"`+lost+`"}`))
-	if err == nil || !strings.Contains(err.Error(),
-		"The logo field is the address of a picture that no longer exists here. Upload the picture again. (and 1 more error)") {
-		t.Errorf("%v", err)
-	}
+	says(t, "a campaign", "The logo field is the address of a picture that no longer exists here. Upload the picture "+
+		"again. (and 1 more error)")(s.CreateCampaign(t.Context(), newAccount(t, s), campaignInput(t,
+		`{"title":"Gala","cover":{"url":"`+lost+`"},"logo":"`+lost+`"}`)))
 }
 
 // Pictures go where the account goes, and are what they were.
@@ -209,7 +195,9 @@ func TestACheckKnowsPictures(t *testing.T) {
 			t.Errorf("%s: found %q, repaired %d of %d, want %q", sql, found, report.Repaired, report.Problems, says)
 		}
 	}
-	wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0, body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true, "picture lost-1.jpg: it should not exist")
+	wants(`INSERT INTO picture (account_id, name, campaign_id, body, checksum) SELECT account_id, 'lost-1.jpg', 0,
+		body, checksum FROM picture WHERE account_id = $1 AND name LIKE '%-400.jpg'`, true,
+		"picture lost-1.jpg: it should not exist")
 	wants(`UPDATE picture SET campaign_id = 7 WHERE account_id = $1`, true, "campaign_id is 7, and should be ")
 	equal(t, served(t, s, cover.Address, cover), len(cover.Files), "files are left after the repair")
 	wants(`UPDATE picture SET checksum = checksum + 1 WHERE account_id = $1 AND name LIKE '%-400.jpg'`, false,

@@ -1,11 +1,9 @@
 package book
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"donorbook/internal/crm"
@@ -14,7 +12,6 @@ import (
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/check"
 )
 
 // search walks through all pages of a search, the newest first, and returns the sequence numbers that it found.
@@ -22,7 +19,8 @@ func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what f
 	limit int64) (seqs []int64) {
 	t.Helper()
 	for page := int64(1); ; page++ {
-		found, result := must2(searchPage(t, s, account, scope, what, page, limit))(t)
+		found, result := must2(s.MatchingContacts(t.Context(), account, scope, newest(what),
+			crm.PageRequest{Page: page, PerPage: limit}))(t)
 		if int64(len(found)) > limit {
 			t.Fatalf("%q, page %d: %d contacts", what.Text, page, len(found))
 		}
@@ -37,17 +35,20 @@ func search(t testing.TB, s *Book, account int64, scope crm.ContactScope, what f
 	}
 }
 
-func searchPage(t testing.TB, s *Book, account int64, scope crm.ContactScope, what find.Search, page,
-	limit int64) ([]crm.Contact, store.ListResult, error) {
-	f := find.Filter{Search: what, Sort: find.Sort{Descending: true}}
-	return s.MatchingContacts(t.Context(), account, scope, f, crm.PageRequest{Page: page, PerPage: limit})
+func newest(what find.Search) find.Filter {
+	return find.Filter{Search: what, Sort: find.Sort{Descending: true}}
+}
+
+func (s *folk) searchPage(scope crm.ContactScope, what find.Search, page, limit int64) ([]crm.Contact, store.ListResult,
+	error) {
+	return s.MatchingContacts(s.Context(), s.Number, scope, newest(what), crm.PageRequest{Page: page, PerPage: limit})
 }
 
 func typed(text string) find.Search { return find.ParseSearch(text, "US") }
 
 func TestSearchFindsPeople(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
+	other := s.another()
 	for _, body := range []string{
 		`{"first_name":"Maria","middle_name":"Elena","last_name":"Smith","company":"Acme","emails":[{"value":"Boss@acme.example"}],"tags":["VIP"]}`,
 		`{"first_name":"Mariana","last_name":"Smithson","phones":[{"value":"212-555-0100"}],"tags":["vip"]}`,
@@ -55,10 +56,9 @@ func TestSearchFindsPeople(t *testing.T) {
 		`{"first_name":"José","last_name":"Łukasz","emails":[{"value":"mar@x.org"}],"tags":["VIP"]}`,
 		`{"first_name":"Maria","addresses":[{"city":"Brooklyn","zipcode":"11201"}]}`,
 	} {
-		createAs(t, s, account, body, crm.Force)
+		s.createAs(body, crm.Force)
 	}
-	create(t, s, other,
-		`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"boss@acme.example"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP"]}`)
+	other.create(`{"first_name":"Maria","last_name":"Smith","emails":[{"value":"boss@acme.example"}],"phones":[{"value":"212-555-0100"}],"tags":["VIP"]}`)
 	for text, want := range map[string][]int64{ // newest first
 		"maria":             {5, 3, 2, 1},
 		"mar":               {5, 4, 3, 2, 1}, // one by the beginning of an email
@@ -93,27 +93,28 @@ func TestSearchFindsPeople(t *testing.T) {
 		`\ maria`:           {5, 3, 2, 1},
 	} {
 		for limit := int64(1); limit <= 6; limit++ {
-			equal(t, search(t, s, account, crm.Active, typed(text), limit), want, "%q, %d per page", text, limit)
+			equal(t, s.search(crm.Active, typed(text), limit), want, "%q, %d per page", text, limit)
 		}
 	}
-	page, _ := must2(searchPage(t, s, account, crm.Active, typed("tag:VIP"), 1, 2))(t)
+	page, _ := must2(s.searchPage(crm.Active, typed("tag:VIP"), 1, 2))(t)
 	if len(page) != 2 || page[1].LastName != "Smith" || page[1].Emails[0].Value != "Boss@acme.example" {
 		t.Errorf("a page that holds everything is %+v", page)
 	}
 }
 
 func TestSearchKeepsToTheScope(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	for range 6 {
-		create(t, s, account, `{"first_name":"Ana","last_name":"Diaz","tags":["a"]}`)
+		s.create(`{"first_name":"Ana","last_name":"Diaz","tags":["a"]}`)
 	}
 	for _, seq := range []int64{1, 4, 5} {
-		archive(t, s, account, doc.MakeID(account, seq))
+		s.archive(doc.MakeID(account, seq))
 	}
 	for scope, want := range map[crm.ContactScope][]int64{crm.Active: {6, 3, 2}, crm.Archived: {5, 4, 1},
 		crm.All: {6, 5, 4, 3, 2, 1}} {
 		for _, what := range []find.Search{typed("ana"), typed("diaz a"), find.TagSearch("a")} {
-			equal(t, search(t, s, account, scope, what, 2), want, "%s, %q", scope, what.Text)
+			equal(t, s.search(scope, what, 2), want, "%s, %q", scope, what.Text)
 		}
 	}
 }
@@ -121,16 +122,16 @@ func TestSearchKeepsToTheScope(t *testing.T) {
 // For any search, the pages together are exactly the contacts that match by their documents, each once, in the same
 // order for every page size.
 func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	atOnce(10, func(i int) {
 		random := rand.New(rand.NewPCG(1, uint64(i)))
 		some := func(values ...string) string { return values[random.IntN(len(values))] }
 		for range 15 {
-			create(t, s, account,
-				fmt.Sprintf(`{"first_name":%q,"middle_name":%q,"last_name":%q,"company":%q,"emails":[{"value":"%s%d@x.org"}],"tags":[%q]}`,
-					some("Ana", "Ana Bo", "Bo", "Ánna"), some("", "Bo", "Ana"), some("Bo", "Ann-Bo", "Cy", "Ana"),
-					some("", "Ana & Bo", "Bob"),
-					some("ana", "bo", "12", "12monkeys"), random.IntN(80), some("a", "b")))
+			s.create(fmt.Sprintf(`{"first_name":%q,"middle_name":%q,"last_name":%q,"company":%q,"emails":[{"value":"%s%d@x.org"}],"tags":[%q]}`,
+				some("Ana", "Ana Bo", "Bo", "Ánna"), some("", "Bo", "Ana"), some("Bo", "Ann-Bo", "Cy", "Ana"),
+				some("", "Ana & Bo", "Bob"),
+				some("ana", "bo", "12", "12monkeys"), random.IntN(80), some("a", "b")))
 		}
 	})
 	var all []crm.Contact
@@ -148,12 +149,12 @@ func TestTheSearchIsWhatTheDocumentsSay(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		once := search(t, s, account, crm.All, typed(text), 1000)
+		once := s.search(crm.All, typed(text), 1000)
 		for _, limit := range []int64{1, 7, 100} {
 			if int64(len(once))/limit > 50 {
 				continue // where fewer are found, every place of the list is the end of a page
 			}
-			equal(t, search(t, s, account, crm.All, typed(text), limit), once, "%q: %d a page: and in one page", text,
+			equal(t, s.search(crm.All, typed(text), limit), once, "%q: %d a page: and in one page", text,
 				limit)
 		}
 		slices.Sort(once)
@@ -183,28 +184,26 @@ func fillNamed(t testing.TB, s *Book, account int64, n int, body func(i int) str
 
 // A new contact is found as soon as its create was answered, on every node, and no longer by what a change removed.
 func TestConcurrentSearchFindsWhatWasJustWritten(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
-	id := create(t, a, account, `{"first_name":"Ana","last_name":"Diaz","tags":["board"]}`).ID
+	a, b := twoFolk(t)
+	id := a.create(`{"first_name":"Ana","last_name":"Diaz","tags":["board"]}`).ID
 	finds := func(text string, scope crm.ContactScope, want int) {
 		t.Helper()
-		for _, s := range []*Book{a, b} {
-			equal(t, len(search(t, s, account, scope, typed(text), 10)), want, "%q", text)
+		for _, s := range []*folk{a, b} {
+			equal(t, len(s.search(scope, typed(text), 10)), want, "%q", text)
 		}
 	}
 	finds("diaz ana", crm.Active, 1)
-	must(b.UpdateContact(t.Context(), account, id, input(t,
-		`{"last_name":"Reyes","emails":[{"value":"ana@x.org"}]}`)))(t)
+	b.update(id, `{"last_name":"Reyes","emails":[{"value":"ana@x.org"}]}`)
 	finds("diaz", crm.Active, 0)
 	finds("reyes ana@x", crm.Active, 1)
-	must(a.SyncTags(t.Context(), account, id, []string{"staff"}))(t)
+	a.syncTags(id, "staff")
 	finds("#board", crm.Active, 0)
 	finds("#staff", crm.Active, 1)
-	archive(t, b, account, id)
+	b.archive(id)
 	finds("reyes", crm.Active, 0)
 	finds("reyes", crm.Archived, 1)
 	finds("reyes", crm.All, 1)
-	restore(t, a, account, id)
+	a.restore(id)
 	finds("reyes", crm.Active, 1)
 	finds("reyes", crm.Archived, 0)
 }
@@ -213,20 +212,20 @@ func TestConcurrentSearchFindsWhatWasJustWritten(t *testing.T) {
 // typed come first, and what is typed may be two letters of a last name.
 func TestSuggestionsAreFoundByTheSearch(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
 	for i := range 80 { // more than are looked at
-		createAs(t, s, account,
-			fmt.Sprintf(`{"first_name":"Person","last_name":"Number %d","addresses":[{"city":"Carterville"}]}`, i),
+		s.createAs(fmt.Sprintf(`{"first_name":"Person","last_name":"Number %d","addresses":[{"city":"Carterville"}]}`, i),
 			crm.Force)
 	}
 	for _, body := range []string{`{"first_name":"Peter","last_name":"Carter"}`,
 		`{"first_name":"Carta","last_name":"Novak","emails":[{"value":"cn@x.org"}]}`,
 		`{"first_name":"Gone","last_name":"Carter"}`} {
-		createAs(t, s, account, body, crm.Force)
+		s.createAs(body, crm.Force)
 	}
-	succeed(t, s.ArchiveContact(ctx, account, doc.MakeID(account, 83)))
-	createAs(t, s, other, `{"first_name":"Pat","last_name":"Carter"}`, crm.Force)
+	s.archive(doc.MakeID(account, 83))
+	other.createAs(`{"first_name":"Pat","last_name":"Carter"}`, crm.Force)
 	for text, want := range map[string]string{"ca": "Peter Carter", "carter pe": "Peter Carter",
 		"pe ca": "Peter Carter", "CN@x": "Carta Novak", "nobody": "", "gone": ""} {
 		found, err := s.SuggestContacts(ctx, account, typed(text), 3)
@@ -252,8 +251,8 @@ func TestSuggestionsAreFoundByTheSearch(t *testing.T) {
 // A typing error finds nothing. What was probably meant comes back, in the spelling that the contacts have, and finds
 // someone.
 func TestNearSearchesAreWhatWasMeant(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s), newAccount(t, s)
+	s := newFolk(t)
+	other := newAccount(t, s.Book)
 	for _, document := range []string{
 		`{"first_name":"Mary","last_name":"Fitzgerald","addresses":[{"city":"Boston"}]}`,
 		`{"first_name":"Patrick","last_name":"O'Brien-Fitzgerald"}`,
@@ -266,11 +265,11 @@ func TestNearSearchesAreWhatWasMeant(t *testing.T) {
 		`{"first_name":"Ann","last_name":"Smith"}`,
 		`{"first_name":"Uwe","last_name":"Smits"}`,
 	} {
-		createAs(t, s, account.Number, document, crm.Force)
+		s.createAs(document, crm.Force)
 	}
-	gone := createAs(t, s, account.Number, `{"first_name":"Nora","last_name":"Vandenberg"}`, crm.Force)
-	succeed(t, s.ArchiveContact(t.Context(), account.Number, gone.ID))
-	createAs(t, s, other.Number, `{"first_name":"Otto","last_name":"Quackenbush"}`, crm.Force)
+	gone := s.createAs(`{"first_name":"Nora","last_name":"Vandenberg"}`, crm.Force)
+	s.archive(gone.ID)
+	createAs(t, s.Book, other.Number, `{"first_name":"Otto","last_name":"Quackenbush"}`, crm.Force)
 	for typed, want := range map[string][]string{
 		"Fitzgereld":          {"Fitzgerald"},       // another letter
 		"fitgerald":           {"Fitzgerald"},       // a letter less
@@ -303,7 +302,7 @@ func TestNearSearchesAreWhatWasMeant(t *testing.T) {
 		"a b c d Fitzgereld":  nil,                  // too many words to guess
 		"Fitzgerald Smithson": nil,                  // each is near something, but no one has both
 	} {
-		equal(t, must(s.NearSearches(t.Context(), account.Number, typed, "US"))(t), want, "%q", typed)
+		equal(t, must(s.NearSearches(t.Context(), s.Number, typed, "US"))(t), want, "%q", typed)
 	}
 }
 
@@ -313,100 +312,78 @@ func segment(t testing.TB, name, query string) find.Segment {
 }
 
 func TestSegmentsAreSavedRenamedAndDeleted(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
+	s := newFolk(t)
+	other := s.another()
 	ctx := store.By(t.Context(), history.ConsoleChannel, "ann@x.org")
-	names := func() (all []string) {
+	are := func(want ...string) {
 		t.Helper()
-		found := must(s.Segments(t.Context(), account))(t)
-		return store.Collect(found, func(s find.Segment) string { return s.Name + "?" + s.Query + " by " + s.Actor })
+		equal(t, store.Collect(must(s.Segments(ctx, s.Number))(t), func(s find.Segment) string {
+			return s.Name + "?" + s.Query + " by " + s.Actor
+		}), want)
 	}
-	vip := must(s.CreateSegment(ctx, account, segment(t, "VIPs", "tag=vip")))(t)
-	must(s.CreateSegment(ctx, account, segment(t, "Boston", "city=boston&sort=-last_gift")))(t)
-	var taken *doc.Invalid
-	if _, err := s.CreateSegment(ctx, account, segment(t, "vipS", "tag=x")); !errors.As(err, &taken) ||
-		taken.Faults[0].Field != "name" {
-		t.Errorf("the same name in other letters: %v", err)
+	save := func(name, query string) (find.Segment, error) {
+		return s.CreateSegment(ctx, s.Number, segment(t, name, query))
 	}
-	if err := s.RenameSegment(ctx, account, vip.ID, "BOSTON"); !errors.As(err, &taken) {
-		t.Errorf("the name of another one: %v", err)
-	}
-	succeed(t, s.RenameSegment(ctx, account, vip.ID, "vips"))
-	must(s.CreateSegment(ctx, other, segment(t, "VIPs", "tag=vip")))(t)
-	if want := []string{"vips?tag=vip by ann@x.org",
-		"Boston?city=boston&sort=-last_gift by ann@x.org"}; !slices.Equal(names(), want) {
-		t.Errorf("%q", names())
-	}
-	wantError(t, "a rename by another account", s.RenameSegment(ctx, other, vip.ID, "Mine"), crm.ErrNotFound)
-	wantError(t, "a deletion by another account", errOf(s.DeleteSegment(ctx, other, vip.ID)), crm.ErrNotFound)
-	equal(t, must(s.DeleteSegment(ctx, account, vip.ID))(t).Name, "vips")
-	if want := []string{"Boston?city=boston&sort=-last_gift by ann@x.org"}; !slices.Equal(names(), want) {
-		t.Errorf("%q", names())
-	}
-	told := changesOf(t, s, account, history.SegmentNoun)
-	want := []string{
+	vip := must(save("VIPs", "tag=vip"))(t).ID
+	must(save("Boston", "city=boston&sort=-last_gift"))(t)
+	_, err := save("vipS", "tag=x")
+	wantFault(t, "the same name in other letters", err, "name", doc.Taken)
+	rejects(t, "the name of another one")(s.RenameSegment(ctx, s.Number, vip, "BOSTON"))
+	succeed(t, s.RenameSegment(ctx, s.Number, vip, "vips"))
+	other.segment("VIPs", "tag=vip")
+	are("vips?tag=vip by ann@x.org", "Boston?city=boston&sort=-last_gift by ann@x.org")
+	refuses(t, "a rename by another account", crm.ErrNotFound)(s.RenameSegment(ctx, other.Number, vip, "Mine"))
+	refuses(t, "a deletion by another account", crm.ErrNotFound)(s.DeleteSegment(ctx, other.Number, vip))
+	equal(t, must(s.DeleteSegment(ctx, s.Number, vip))(t).Name, "vips")
+	are("Boston?city=boston&sort=-last_gift by ann@x.org")
+	equal(t, s.changesOf(history.SegmentNoun), []string{
 		`created ann@x.org {"name":[null,"VIPs"],"query":[null,"tag=vip"]}`,
 		`created ann@x.org {"name":[null,"Boston"],"query":[null,"city=boston&sort=-last_gift"]}`,
 		`updated ann@x.org {"name":["VIPs","vips"]}`,
 		`deleted ann@x.org {"name":["vips",null],"query":["tag=vip",null]}`,
-	}
-	equal(t, told, want, "the history tells %s", strings.Join(told, "\n"))
+	}, "the history tells")
 }
 
 // changesOf are the changes of a noun, as the history of an account tells them.
-func changesOf(t testing.TB, s *Book, account int64, noun history.Noun) []string {
-	t.Helper()
-	found := must(store.List(t.Context(), s.Store, func(r db.Row) string {
+func (s *folk) changesOf(noun history.Noun) []string {
+	s.Helper()
+	found := must(store.List(s.Context(), s.Store, func(r db.Row) string {
 		return fmt.Sprintf("%s %s %s",
 			history.Kind(r.Int(0)), r.Text(1), r.Text(2))
 	},
-		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, account,
-		int64(noun)))(t)
+		`SELECT kind, actor, data FROM change WHERE account_id = $1 AND noun = $2 ORDER BY revision`, s.Number,
+		int64(noun)))(s)
 	return found
 }
 
 func TestThereAreAtMost200Segments(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	for i := range find.SegmentLimit.Max {
-		must(s.CreateSegment(t.Context(), account, segment(t, fmt.Sprint(i), "tag=vip")))(t)
+		s.segment(fmt.Sprint(i), "tag=vip")
 	}
-	if _, err := s.CreateSegment(t.Context(), account, segment(t, "More", "tag=vip")); err == nil ||
-		!strings.Contains(err.Error(), "200 segments") {
-		t.Errorf("one more: %v", err)
-	}
+	says(t, "one more", "200 segments")(s.CreateSegment(t.Context(), s.Number, segment(t, "More", "tag=vip")))
 }
 
 // Who lacks an email or a phone is known after everything that a contact goes through.
 func TestThoseWhoLackAnEmailOrAPhoneAreFound(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	s.Costs.Few = 0 // the sets decide, and no document
-	both := create(t, s, account,
-		`{"first_name":"Both","emails":[{"value":"both@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
-	none := create(t, s, account, `{"first_name":"None"}`).ID
-	mail := create(t, s, account, `{"first_name":"Mail","emails":[{"value":"mail@x.org"}]}`).ID
-	want := func(when, query string, ids ...int64) {
-		t.Helper()
-		if got, total := filtered(t, s, account, crm.All, filterOf(t, query), 1, 20); !slices.Equal(got, ids) ||
-			total != int64(len(ids)) {
-			t.Errorf("%s, %s finds %v, %d in all, want %v", when, query, got, total, ids)
-		}
-	}
-	want("at first", "lacks=email", none)
-	want("at first", "has=email", both, mail)
-	want("at first", "lacks=phone", none, mail)
-	want("at first", "has=email&lacks=phone", mail)
-	must(s.UpdateContact(t.Context(), account, both, input(t, `{"emails":[],"phones":[]}`)))(t)
-	create(t, s, account,
-		`{"first_name":"Mail","emails":[{"value":"mail@x.org"}],"phones":[{"value":"212-555-0111"}]}`) // merged
-	archive(t, s, account, none)
-	want("after changes", "lacks=email", both, none)
-	want("after changes", "lacks=phone", both, none)
-	want("after changes", "has=phone", mail)
-	damage(t, s, `DELETE FROM contact_set WHERE name = 'l:phone'`)
-	var told []string
-	if _ = must(s.Check(t.Context(), check.CheckOptions{Repair: true,
-		Found: func(p check.Problem) { told = append(told, p.What) }}))(t); len(told) != 1 {
-		t.Errorf("the check tells %q", told)
-	}
-	want("after a repair", "lacks=phone", both, none)
+	both := s.create(`{"first_name":"Both","emails":[{"value":"both@x.org"}],"phones":[{"value":"212-555-0100"}]}`).ID
+	none := s.create(`{"first_name":"None"}`).ID
+	mail := s.create(`{"first_name":"Mail","emails":[{"value":"mail@x.org"}]}`).ID
+	s.wantFiltered(crm.All, "lacks=email", none)
+	s.wantFiltered(crm.All, "has=email", both, mail)
+	s.wantFiltered(crm.All, "lacks=phone", none, mail)
+	s.wantFiltered(crm.All, "has=email&lacks=phone", mail)
+	s.update(both, `{"emails":[],"phones":[]}`)
+	s.create( // merged
+		`{"first_name":"Mail","emails":[{"value":"mail@x.org"}],"phones":[{"value":"212-555-0111"}]}`)
+	s.archive(none)
+	s.wantFiltered(crm.All, "lacks=email", both, none)
+	s.wantFiltered(crm.All, "lacks=phone", both, none)
+	s.wantFiltered(crm.All, "has=phone", mail)
+	s.damage(`DELETE FROM contact_set WHERE name = 'l:phone'`)
+	found, _ := s.checkAll(true)
+	equal(t, len(found), 1, "the check tells %q", found)
+	s.wantFiltered(crm.All, "lacks=phone", both, none)
 }

@@ -113,7 +113,11 @@ var allowed = []struct{ part, step string }{
 	// the pairs of an account, up to a limit
 	{"FROM duplicate WHERE account_id = $1 AND state = $2 LIMIT $3) AS d", "SCAN d"},
 	// the groups of an account, in their turn
-	{"GROUP BY person) AS g", "SCAN g"},
+	{"WITH RECURSIVE g (person)", "SCAN g"},
+	// the next group, and its likeliest pair, by its index
+	{"WITH RECURSIVE g (person)", "CORRELATED SCALAR SUBQUERY"},
+	// the three levels
+	{"WITH RECURSIVE g (person)", "USE TEMP B-TREE FOR GROUP BY"},
 	// the likeliest pair of each group, by its index
 	{"FROM duplicate AS d", "CORRELATED SCALAR SUBQUERY"},
 	// one row of each, every hour
@@ -219,7 +223,9 @@ func indexesOf(s *Book) map[string][][]string {
 		return c.Each(func(r db.Row) error {
 			indexes[r.Text(0)] = append(indexes[r.Text(0)], strings.Split(r.Text(1), " "))
 			return nil
-		}, `SELECT t.name, group_concat(c.name, ' ' ORDER BY c.seqno) FROM sqlite_schema AS t, pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS c WHERE t.type = 'table' GROUP BY t.name, i.name`)
+		}, `SELECT t.name, group_concat(c.name, ' ' ORDER BY c.seqno) FROM sqlite_schema AS t,
+			pragma_index_list(t.name) AS i, pragma_index_info(i.name) AS c WHERE t.type = 'table'
+			GROUP BY t.name, i.name`)
 	})
 	if err != nil || len(indexes["change"]) < 2 {
 		panic(fmt.Sprint("no indexes: ", err))

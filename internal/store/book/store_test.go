@@ -118,12 +118,6 @@ func eachEngine(t *testing.T, test func(t *testing.T, s *Book)) {
 	test(t, newBook(t))
 }
 
-func eachPair(t *testing.T, test func(t *testing.T, a, b *Book)) {
-	t.Helper()
-	a, b := twoNodes(t)
-	test(t, a, b)
-}
-
 // openTest opens a store in a directory of its own.
 func openTest(t testing.TB) *Book {
 	t.Helper()

@@ -34,7 +34,8 @@ func wantTags(t testing.TB, s *Book, account int64, want ...store.TagCount) {
 // The index of tags contains only their approximate size; which tag is largest is exact, even where a count gets
 // another digit.
 func TestTheLargestTagsComeFirst(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	have := map[string]int{"a": 9, "b": 10, "c": 99, "d": 98, "e": 1, "f": 100, "g": 101}
 	var ids []int64
 	for i := range 101 {
@@ -44,29 +45,25 @@ func TestTheLargestTagsComeFirst(t *testing.T) {
 				tags = append(tags, strconv.Quote(name))
 			}
 		}
-		ids = append(ids, create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":[%s]}`, i, strings.Join(tags,
+		ids = append(ids, s.create(fmt.Sprintf(`{"first_name":"P%d","tags":[%s]}`, i, strings.Join(tags,
 			","))).ID)
 	}
-	wantTags(t, s, account, store.TagCount{Name: "g", Contacts: 101}, store.TagCount{Name: "f", Contacts: 100},
-		store.TagCount{Name: "c", Contacts: 99}, store.TagCount{Name: "d", Contacts: 98},
-		store.TagCount{Name: "b", Contacts: 10}, store.TagCount{Name: "a", Contacts: 9},
-		store.TagCount{Name: "e", Contacts: 1})
+	s.wantTags("{g 101} {f 100} {c 99} {d 98} {b 10} {a 9} {e 1}")
 	if got := must(s.LargestTags(t.Context(), account, 2))(t); len(got) != 2 || got[1].Name != "f" {
 		t.Errorf("the two largest are %v", got)
 	}
-	archive(t, s, account, ids[0]) // one fewer each
-	archive(t, s, account, ids[1])
-	wantTags(t, s, account, store.TagCount{Name: "g", Contacts: 99}, store.TagCount{Name: "f", Contacts: 98},
-		store.TagCount{Name: "c", Contacts: 97}, store.TagCount{Name: "d", Contacts: 96},
-		store.TagCount{Name: "b", Contacts: 8}, store.TagCount{Name: "a", Contacts: 7})
+	s.archive(ids[0]) // one fewer each
+	s.archive(ids[1])
+	s.wantTags("{g 99} {f 98} {c 97} {d 96} {b 8} {a 7}")
 }
 
 func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
-	s := newBook(t)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	create(t, s, account, `{"first_name":"A","tags":["Émile","emil","Em dash","zebra","100% \u0444","e_","z"]}`)
-	create(t, s, account, `{"first_name":"B","tags":["zebra"]}`)
-	create(t, s, other, `{"first_name":"C","tags":["emilia"]}`)
+	s := newFolk(t)
+	account := s.Number
+	other := s.another()
+	s.create(`{"first_name":"A","tags":["Émile","emil","Em dash","zebra","100% \u0444","e_","z"]}`)
+	s.create(`{"first_name":"B","tags":["zebra"]}`)
+	other.create(`{"first_name":"C","tags":["emilia"]}`)
 	for _, test := range []struct {
 		typed string
 		limit int
@@ -95,8 +92,9 @@ func TestTagsAreSuggestedByTheirBeginning(t *testing.T) {
 
 // A batch of creates writes each tag once, no matter how many contacts have it.
 func TestConcurrentBatchCountsATagOnce(t *testing.T) {
-	s, account := newBookOf(t)
-	spy := spyOn(t, s)
+	s := newFolk(t)
+	account := s.Number
+	spy := spyOn(t, s.Book)
 	counted := 0
 	spy.wrote = func(sql string) {
 		if strings.HasPrefix(sql, "INSERT INTO tag ") {
@@ -108,16 +106,17 @@ func TestConcurrentBatchCountsATagOnce(t *testing.T) {
 		return errOf(s.CreateContact(t.Context(), account, in, crm.Force))
 	}}, 20)
 	// one statement may write both
-	if err := errors.Join(together(t, s, account, creates...)...); err != nil || counted == 0 || counted > 2 {
+	if err := errors.Join(s.together(creates...)...); err != nil || counted == 0 || counted > 2 {
 		t.Errorf("%v: tags were written %d times", err, counted)
 	}
-	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 20}, store.TagCount{Name: "b", Contacts: 20})
+	s.wantTags("{a 20} {b 20}")
 }
 
 // If a change fails after it has written, its counts are undone, and the other changes of its batch, which run again,
 // are counted once.
 func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	contact := must(crm.NewContact(input(t, `{"first_name":"A","tags":["a"]}`), s.Now()))(t)
 	broken := errors.New("broken")
 	creating := func(end func() error) func() error {
@@ -131,13 +130,13 @@ func TestConcurrentChangeThatFailedCountsNoTags(t *testing.T) {
 		}
 	}
 	fine := creating(func() error { return nil })
-	errs := together(t, s, account, fine, creating(func() error { return broken }), fine,
+	errs := s.together(fine, creating(func() error { return broken }), fine,
 		creating(func() error { panic("broken") }), fine)
 	wantError(t, "the change that fails", errs[1], broken)
 	if errs[3] == nil || errors.Join(errs[0], errs[2], errs[4]) != nil {
 		t.Errorf("the changes ended with %v", errs)
 	}
-	wantTags(t, s, account, store.TagCount{Name: "a", Contacts: 3})
+	s.wantTags("{a 3}")
 }
 
 // Whatever runs at once, the counts agree with the documents: the end of the test compares them.
@@ -274,8 +273,9 @@ func TestConcurrentSetsFollowEveryChange(t *testing.T) {
 
 // A set can be read completely, or only its first contacts.
 func TestTheFirstContactsOfASet(t *testing.T) {
-	s, account := newBookOf(t)
-	fillNamed(t, s, account, db.BlockSize+20, func(i int) string {
+	s := newFolk(t)
+	account := s.Number
+	s.fillNamed(db.BlockSize+20, func(i int) string {
 		if i%1000 == 7 || i > db.BlockSize {
 			return `{"first_name":"F","tags":["rare"]}`
 		}
@@ -309,12 +309,13 @@ func TestTheFirstContactsOfASet(t *testing.T) {
 
 // A damaged set is never mistaken for another: what needs it fails and changes nothing, and everything else continues.
 func TestConcurrentDamagedSetIsNotUsed(t *testing.T) {
-	s, account := newBookOf(t)
-	id := create(t, s, account, `{"first_name":"A","tags":["gala","ball"]}`).ID
-	damage(t, s, `UPDATE contact_set SET size = 2 WHERE account_id = $1 AND name = 't:gala'`, account)
-	errs := together(t, s, account, creating(t, s, account, "Ben"), func() error {
+	s := newFolk(t)
+	account := s.Number
+	id := s.create(`{"first_name":"A","tags":["gala","ball"]}`).ID
+	s.damage(`UPDATE contact_set SET size = 2 WHERE account_id = $1 AND name = 't:gala'`, account)
+	errs := s.together(s.creating("Ben"), func() error {
 		return errOf(s.RemoveTags(t.Context(), account, id, []string{"gala"}))
-	}, creating(t, s, account, "Cay"))
+	}, s.creating("Cay"))
 	if errs[0] != nil || errs[2] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), `the set "t:gala"`) {
 		t.Errorf("got %v", errs)
 	}
@@ -325,11 +326,11 @@ func TestConcurrentDamagedSetIsNotUsed(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "repair it") {
 		t.Errorf("the set is read: %v", err)
 	}
-	wantLists(t, s, account, []int64{1, 2, 3}, nil)
-	if _, report := checkAll(t, s, true); report.Problems != 1 || report.Repaired != 1 {
+	s.wantLists([]int64{1, 2, 3}, nil)
+	if _, report := s.checkAll(true); report.Problems != 1 || report.Repaired != 1 {
 		t.Errorf("%+v", report)
 	}
-	archive(t, s, account, id)
+	s.archive(id)
 }
 
 // Rows whose contacts live in many cities cost no more statements than those of one city, neither when they are

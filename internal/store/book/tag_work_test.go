@@ -21,23 +21,23 @@ import (
 
 // fillTagged makes contacts that have a tag: some have another one before it or behind it, and every seventh is
 // archived.
-func fillTagged(t testing.TB, s *Book, account int64, n int, name string) {
-	t.Helper()
+func (s *folk) fillTagged(n int, name string) {
+	s.Helper()
 	atOnce(n, func(i int) {
 		tags := []string{`["%s"]`, `["%s","new"]`, `["new","%s"]`, `["a","%s","z"]`}[i%4]
-		made := create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":`+tags+`}`, i, name))
+		made := s.create(fmt.Sprintf(`{"first_name":"P%d","tags":`+tags+`}`, i, name))
 		if i%7 == 0 {
-			archive(t, s, account, made.ID)
+			s.archive(made.ID)
 		}
 	})
 }
 
 // tagsIn counts how many contacts of an account have each list of tags.
-func tagsIn(t testing.TB, s *Book, account int64) map[string]int {
-	t.Helper()
+func (s *folk) tagsIn() map[string]int {
+	s.Helper()
 	found := map[string]int{}
-	succeed(t, s.Db.LongView(t.Context(), func(c db.Conn) error {
-		return store.EachStored(c, account, func(row *store.StoredContact) error {
+	succeed(s, s.Db.LongView(s.Context(), func(c db.Conn) error {
+		return store.EachStored(c, s.Number, func(row *store.StoredContact) error {
 			found[strings.Join(row.Contact.Tags, " ")]++
 			return row.Damage
 		}, func() error { return nil })
@@ -45,9 +45,9 @@ func tagsIn(t testing.TB, s *Book, account int64) map[string]int {
 	return found
 }
 
-func wantTagsIn(t testing.TB, s *Book, account int64, want map[string]int) {
-	t.Helper()
-	equal(t, tagsIn(t, s, account), want, "the tags of contacts")
+func (s *folk) wantTagsIn(want map[string]int) {
+	s.Helper()
+	equal(s, s.tagsIn(), want, "the tags of contacts")
 }
 
 func wantBusy(t testing.TB, what string, err error) {
@@ -60,33 +60,33 @@ func wantBusy(t testing.TB, what string, err error) {
 
 func TestConcurrentTagOfFewContactsIsChangedAtOnce(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	clock := stopClock(s)
-	account, other := newAccount(t, s).Number, newAccount(t, s).Number
-	fillTagged(t, s, account, 8, "old")
-	fillTagged(t, s, other, 4, "old")
+	s := newFolk(t)
+	account := s.Number
+	clock := stopClock(s.Book)
+	other := s.another()
+	s.fillTagged(8, "old")
+	other.fillTagged(4, "old")
 	clock.move(time.Hour)
-	theirs := tagsIn(t, s, other)
-	changed := must(s.RenameTag(ctx, account, "old", "new"))(t)
+	theirs := other.tagsIn()
+	changed := s.rename("old", "new")
 	if changed.Unfinished() || changed.TagCount != (store.TagCount{Name: "new", Contacts: 6}) {
 		t.Errorf("renamed: %+v", changed)
 	}
-	wantTagsIn(t, s, account, map[string]int{"new": 6, "a new z": 2})
-	wantTags(t, s, account, store.TagCount{Name: "new", Contacts: 6}, store.TagCount{Name: "a", Contacts: 1},
-		store.TagCount{Name: "z", Contacts: 1})
+	s.wantTagsIn(map[string]int{"new": 6, "a new z": 2})
+	s.wantTags("{new 6} {a 1} {z 1}")
 	for id := doc.MakeID(account, 1); id <= doc.MakeID(account, 8); id++ {
-		if c := must(s.ContactRecord(ctx, account, id))(t); !c.UpdatedAt.Equal(s.Now()) {
+		if c := s.record(id); !c.UpdatedAt.Equal(s.Now()) {
 			t.Errorf("contact %d was updated at %v", id, c.UpdatedAt)
 		}
 	}
 	wantError(t, "a tag that no contact has", errOf(s.RenameTag(ctx, account, "old", "new")), crm.ErrNotFound)
-	if changed := must(s.DeleteTag(ctx, account, "new"))(t); changed.Unfinished() {
+	if changed := s.deleteTag("new"); changed.Unfinished() {
 		t.Errorf("deleted: %+v", changed)
 	}
-	wantTagsIn(t, s, account, map[string]int{"": 6, "a z": 2})
+	s.wantTagsIn(map[string]int{"": 6, "a z": 2})
 	wantError(t, "a tag that no contact has any more", errOf(s.DeleteTag(ctx, account, "new")),
 		crm.ErrNotFound)
-	wantTagsIn(t, s, other, theirs)
+	other.wantTagsIn(theirs)
 }
 
 // The server is stopped in the middle of a rename. The next one goes on by itself, and what was tagged meanwhile is
@@ -94,9 +94,10 @@ func TestConcurrentTagOfFewContactsIsChangedAtOnce(t *testing.T) {
 func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 	ctx := t.Context()
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	fillTagged(t, s, account, 2000, "old")
+	s := folkOf(t, open(t, o))
+	account := s.Number
+
+	s.fillTagged(2000, "old")
 	active := int64(2000 - 286)
 	for range 2 { // the same request again
 		changed := must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "ana@example.org"), account, "old",
@@ -110,19 +111,19 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 			t.Fatal(busy)
 		}
 	}
-	found := tagsIn(t, s, account)
+	found := s.tagsIn()
 	equal(t, found["new"]+found["a new z"], 3*jobs.BulkUnit, "contacts were changed: %v", found)
 	wantBusy(t, "deleting a tag that is being renamed", errOf(s.DeleteTag(ctx, account, "old")))
 	wantBusy(t, "another name for a tag that is being renamed",
 		errOf(s.RenameTag(ctx, account, "old", "newer")))
 	wantBusy(t, "another name for what a tag is becoming", errOf(s.RenameTag(ctx, account, "new", "newer")))
-	checkIntegrity(t, s)
+	checkIntegrity(t, s.Book)
 	succeed(t, s.Close())
 
-	s = open(t, o)
-	create(t, s, account, `{"first_name":"Late","tags":["x","old"]}`)
-	finishJobs(t, s)
-	wantTagsIn(t, s, account, map[string]int{"new": 1500, "a new z": 500, "x new": 1})
+	s.Book = open(t, o)
+	s.create(`{"first_name":"Late","tags":["x","old"]}`)
+	s.finishJobs()
+	s.wantTagsIn(map[string]int{"new": 1500, "a new z": 500, "x new": 1})
 	tags, found2, err := s.Tags(ctx, account, "", crm.PageRequest{Page: 1, PerPage: 100})
 	want := []store.TagCount{{Name: "a", Contacts: 428}, {Name: "new", Contacts: active + 1},
 		{Name: "x", Contacts: 1}, {Name: "z", Contacts: 428}}
@@ -134,32 +135,31 @@ func TestTagOfManyContactsIsRenamedInTheBackgroundAcrossARestart(t *testing.T) {
 
 // Two nodes that are at it do no harm.
 func TestConcurrentTwoNodesWorkOnTags(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
-	fillTagged(t, a, account, 700, "old")
-	if changed := must(a.DeleteTag(t.Context(), account, "old"))(t); !changed.Unfinished() {
+	a, b := twoFolk(t)
+
+	a.fillTagged(700, "old")
+	if changed := a.deleteTag("old"); !changed.Unfinished() {
 		t.Errorf("deleted: %+v", changed)
 	}
-	finishJobs(t, b, a)
-	wantTagsIn(t, b, account, map[string]int{"": 175, "new": 350, "a z": 175})
+	finishJobs(t, b.Book, a.Book)
+	b.wantTagsIn(map[string]int{"": 175, "new": 350, "a z": 175})
 }
 
 func TestConcurrentNodeThatRestsIsWokenByWorkOnATag(t *testing.T) {
 	t.Parallel()
 	o := emptySQLite(t)
 	synctest.Test(t, func(t *testing.T) { // where time goes by only when everyone waits
-		s := open(t, o)
-		account := newAccount(t, s).Number
-		fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")
+		s := folkOf(t, open(t, o))
+		s.fillTagged(jobs.BulkAtOnce+1, "old")
 		ctx, stop := context.WithCancel(t.Context())
 		go s.WorkOnJobs(ctx, func(err error) { t.Error(err) })
 		synctest.Wait()
-		must(s.RenameTag(t.Context(), account, "old", "OLD"))(t)
+		s.rename("old", "OLD")
 		synctest.Wait()
-		wantError(t, "it is done", errOf(s.RenameTag(t.Context(), account, "old", "OLD")), crm.ErrNotFound)
+		wantError(t, "it is done", errOf(s.RenameTag(t.Context(), s.Number, "old", "OLD")), crm.ErrNotFound)
 		stop()
 		synctest.Wait()
-		equal(t, tagsIn(t, s, account)["a OLD z"], 125, "contacts have the tag between two others")
+		equal(t, s.tagsIn()["a OLD z"], 125, "contacts have the tag between two others")
 	})
 }
 
@@ -168,24 +168,23 @@ func TestConcurrentWorkOnATagGoesOnAfterACopy(t *testing.T) {
 	ctx := t.Context()
 	t.Parallel()
 	from, to := newSQLite(t), newPostgres(t)
-	s := open(t, from)
-	account := newAccount(t, s).Number
-	fillTagged(t, s, account, 520, "old")
-	if changed := must(s.DeleteTag(ctx, account, "old"))(t); !changed.Unfinished() {
+	s := folkOf(t, open(t, from))
+	s.fillTagged(520, "old")
+	if changed := s.deleteTag("old"); !changed.Unfinished() {
 		t.Fatal(changed)
 	}
 	workRound(t, jobs.NewJobWorker(s.JobStore))
-	checkIntegrity(t, s)
+	checkIntegrity(t, s.Book)
 	succeed(t, s.Close())
 	must(move.Copy(ctx, from, to, move.CopyOptions{}))(t)
-	copied := open(t, to)
-	finishJobs(t, copied)
-	wantTagsIn(t, copied, account, map[string]int{"": 130, "new": 260, "a z": 130})
+	copied := folkIn(t, open(t, to), s.Account)
+	copied.finishJobs()
+	copied.wantTagsIn(map[string]int{"": 130, "new": 260, "a z": 130})
 }
 
 // Contacts whose documents are very large together are not held in memory together.
 func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
 	line := strings.Repeat("x", 255)
 	addresses := make([]string, 100)
 	for i := range addresses {
@@ -193,24 +192,25 @@ func TestATagOfVeryLargeContactsIsChangedInTheBackground(t *testing.T) {
 	}
 	large := `{"first_name":"L","tags":["old"],"addresses":[` + strings.Join(addresses, ",") + `]}`
 	n := jobs.BulkBytesAtOnce/len(large) + 1
-	atOnce(n, func(int) { createAs(t, s, account, large, crm.Force) })
-	if changed := must(s.RenameTag(t.Context(), account, "old", "new"))(t); !changed.Unfinished() {
+	atOnce(n, func(int) { s.createAs(large, crm.Force) })
+	if changed := s.rename("old", "new"); !changed.Unfinished() {
 		t.Errorf("%d contacts of %d bytes: %+v", n, len(large), changed)
 	}
-	finishJobs(t, s)
-	wantTags(t, s, account, store.TagCount{Name: "new", Contacts: int64(n)})
+	s.finishJobs()
+	s.wantTags(fmt.Sprintf("{new %d}", n))
 }
 
 // A contact that cannot be read is told, and the others are changed. What is left is done once it was restored.
 func TestDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	ctx := t.Context()
-	s := newBook(t)
-	closeAfter(t, s)
-	account := newAccount(t, s).Number
-	fillTagged(t, s, account, jobs.BulkAtOnce+1, "old")
-	must(s.RenameTag(ctx, account, "old", "new"))(t)
+	s := newFolk(t)
+	account := s.Number
+	closeAfter(t, s.Book)
+
+	s.fillTagged(jobs.BulkAtOnce+1, "old")
+	s.rename("old", "new")
 	id := doc.MakeID(account, 3)
-	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+	s.damage(`UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 	var told []error
 	worker := jobs.NewJobWorker(s.JobStore)
 	for busy := true; busy; {
@@ -221,13 +221,13 @@ func TestDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	}
 	equal(t, len(told), 1, "failures were told")
 	wantDamage(t, "the failure", errors.Join(told...), fmt.Sprintf("contact %d ", id))
-	if changed := must(s.RenameTag(ctx, account, "old", "new"))(t); !changed.Unfinished() ||
+	if changed := s.rename("old", "new"); !changed.Unfinished() ||
 		changed.Contacts > 1 {
 		t.Errorf("what is left: %+v", changed)
 	}
-	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
-	finishJobs(t, s)
-	n := tagsIn(t, s, account)
+	s.damage(`UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+	s.finishJobs()
+	n := s.tagsIn()
 	equal(t, n["new"]+n["a new z"], jobs.BulkAtOnce+1, "the tags")
 	if _, err := s.RestoreContact(ctx, account, id); err != nil { // one in seven is archived
 		t.Fatal(err)
@@ -240,23 +240,24 @@ func TestDamagedContactDoesNotStopWorkOnATag(t *testing.T) {
 	}
 	before, err := s.LargestTags(ctx, account, 100)
 	succeed(t, err)
-	damage(t, s, `UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
+	s.damage(`UPDATE contact SET checksum = checksum + 1 WHERE id = $1`, id)
 	_, err = s.RenameTag(ctx, account, "rare", "common") // few contacts, all at once or none
 	wantDamage(t, "a tag of few contacts", err, fmt.Sprintf("contact %d ", id))
-	wantTags(t, s, account, before...)
-	damage(t, s, `UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
-	checkIntegrity(t, s)
+	equal(t, must(s.LargestTags(ctx, s.Number, 100))(t), before)
+	s.damage(`UPDATE contact SET checksum = checksum - 1 WHERE id = $1`, id)
+	checkIntegrity(t, s.Book)
 }
 
 // A change of a tag sees what the changes before it in the same batch have done.
 func TestConcurrentChangeOfATagSeesItsBatch(t *testing.T) {
 	ctx := t.Context()
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	atOnce(jobs.BulkAtOnce+1, func(i int) {
-		create(t, s, account, fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`,
+		s.create(fmt.Sprintf(`{"first_name":"P%d","tags":["old"]}`,
 			i))
 	})
-	if changed := must(s.RenameTag(ctx, account, "old", "new"))(t); !changed.Unfinished() {
+	if changed := s.rename("old", "new"); !changed.Unfinished() {
 		t.Fatal(changed)
 	}
 	var changes []func() error
@@ -278,7 +279,7 @@ func TestConcurrentChangeOfATagSeesItsBatch(t *testing.T) {
 			equal(t, changed.TagCount, (store.TagCount{Name: "many", Contacts: jobs.BulkUnit}), "renamed")
 			return err
 		})
-	succeed(t, errors.Join(together(t, s, account, changes...)...))
-	finishJobs(t, s)
-	wantTagsIn(t, s, account, map[string]int{"many": jobs.BulkUnit, "new": jobs.BulkAtOnce + 1 - jobs.BulkUnit})
+	succeed(t, errors.Join(s.together(changes...)...))
+	s.finishJobs()
+	s.wantTagsIn(map[string]int{"many": jobs.BulkUnit, "new": jobs.BulkAtOnce + 1 - jobs.BulkUnit})
 }

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"donorbook/internal/crm"
-	"donorbook/internal/crm/access"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
-	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
@@ -42,16 +40,15 @@ const ofAda = `,"first_name":"Ada","last_name":"Lovelace","email":"ada@example.o
 
 var byMail = store.Thank{How: giving.ThankedMail}
 
-// twoOffices runs a test with two nodes of an organization that sends email.
-func twoOffices(t *testing.T, test func(t *testing.T, s *org, other *Book)) {
+// twoOffices are two nodes of an organization that sends email.
+func twoOffices(t *testing.T) (*org, *Book) {
 	t.Helper()
-	eachPair(t, func(t *testing.T, a, b *Book) {
-		s := newOrg(t, a)
-		b.Now = a.Now
-		a.UseRelay(s.office)
-		b.UseRelay(s.office)
-		test(t, s, b)
-	})
+	a, b := twoNodes(t)
+	s := newOrg(t, a)
+	b.Now = a.Now
+	a.UseRelay(s.office)
+	b.UseRelay(s.office)
+	return s, b
 }
 
 // byMany does something 64 times at once, on two nodes in turn. It may be refused.
@@ -70,126 +67,61 @@ func byMany(t *testing.T, a, b *Book, do func(i int, at *Book) error) (done int6
 
 // Sixty-four people thank for one gift at once, on two nodes: one mail goes out.
 func TestConcurrentThanksAreOneMail(t *testing.T) {
-	twoOffices(t, func(t *testing.T, s *org, other *Book) {
-		gift := s.given(ofAda)
-		expect(t, "a new gift", "waiting 1", gift.Thanks.How, s.waiting())
-		by := store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example")
-		done := byMany(t, s.Book, other, func(_ int, at *Book) error {
-			_, err := at.ThankFor(by, s.Number, gift.Code, byMail)
-			return err
-		})
-		s.office.sendAll(t, other)
-		expect(t, "thanked, mails, gifts that wait", "1 1 0", done, s.sent(), s.waiting())
-		l := s.office.last()
-		for _, said := range []string{"Dear Ada,", "$50.00", "first gift"} {
-			contains(t, l.Text(), said)
-		}
-		is := s.gift(gift.Code).Thanks
-		expect(t, "thanks", "ada@example.org mail ada@harbor.example false", l.To, is.How, is.By, is.At.IsZero())
-		must(s.thank(gift.Code, store.Thank{How: giving.ThankedMail, Again: true}))(t)
-		expect(t, "mails to who asks for it again", "2", s.sent())
-		wantSound(t, s.Book)
+	s, other := twoOffices(t)
+	gift := s.given(ofAda)
+	expect(t, "a new gift", "waiting 1", gift.Thanks.How, s.waiting())
+	by := store.By(t.Context(), history.ConsoleChannel, "ada@harbor.example")
+	done := byMany(t, s.Book, other, func(_ int, at *Book) error {
+		_, err := at.ThankFor(by, s.Number, gift.Code, byMail)
+		return err
 	})
-}
-
-// A gift waits for thanks from when it arrives until someone has thanked, or it is given back.
-func TestWhichGiftsWaitForThanks(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		gift := s.given(ofAda + `,"send_receipt":true`) // no relay: someone has to decide
-		promise := s.given(ofAda + `,"status":"pending"`)
-		for _, more := range []string{ofAda + `,"livemode":false`, `,"anonymous":true`, ofAda + `,"thanks":"letter"`} {
-			s.given(more)
-		}
-		s.gave(gift.Contact, "2020-01-31", "")
-		expect(t, "at first", "1", s.waiting())
-		s.edit(promise.Code, `{"status":"succeeded"}`)
-		expect(t, "after a promise was kept", "2", s.waiting())
-		s.refund(gift.Code)
-		expect(t, "after a refund", "1", s.waiting())
-		s.unrefund(gift.Code)
-		s.edit(gift.Code, `{"thanks":"other"}`)
-		s.edit(promise.Code, `{"thanks":"none"}`)
-		expect(t, "after all", "0", s.waiting())
-		s.edit(gift.Code, `{"thanks":"waiting"}`)
-		expect(t, "again", "1", s.waiting())
-		wantSound(t, s.Book)
-	})
-}
-
-// Mails go only to people who can be written to, and a gift whose mail was refused waits again.
-func TestThanksThatDoNotArrive(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		s.UseRelay(s.office)
-		for _, mark := range []string{
-			`"do_not_email":true,"emails":[{"value":"a@example.org"}]`, `"deceased":true,"emails":[{"value":"b@example.org"}]`, `"emails":[]`,
-		} {
-			gift := s.gave(s.person(`{"first_name":"Bo","last_name":"No",`+mark+`}`), s.Now().Format(time.DateOnly),
-				`,"send_receipt":true`)
-			expect(t, mark, "waiting", gift.Thanks.How)
-			rejects(t, mark)(s.thank(gift.Code, byMail))
-			must(s.thank(gift.Code, store.Thank{How: giving.ThankedNone}))(t)
-		}
-		refused := s.given(`,"first_name":"No","last_name":"Body","email":"nobody@example.org","send_receipt":true`)
-		taken := s.given(ofAda + `,"send_receipt":true`)
-		test := s.given(ofAda + `,"send_receipt":true,"livemode":false`)
-		expect(t, "a gift of test mode is thanked for", "false", test.Thanks.How != "" || test.Receipt != "")
-		expect(t, "thanks", "mail Website", refused.Thanks.How, taken.Thanks.By)
-		expect(t, "mails", "1", s.sent())
-		is := s.gift(refused.Code)
-		expect(t, "a gift whose mail was refused waits", "true", is.Awaits())
-		if told := s.mailAbout(store.AboutGift(refused.ID)); told == nil || told.State() != mail.Failed ||
-			!strings.Contains(told.Error, "550 no such user") {
-			t.Errorf("%+v", told)
-		}
-		// Their contact says that the email bounced: the next mail does not go there, until someone says that it
-		// works, or has another one.
-		expect(t, "what bounced", "nobody@example.org", everyContact(t, s.Book, s.Number)[refused.Contact].BouncedEmail)
-		says(t, "another mail", "bounced")(s.thank(refused.Code, byMail))
-		must(s.UpdateContact(t.Context(), s.Number, refused.Contact,
-			input(t, `{"emails":[{"value":"found@example.org"}]}`)))(t)
-		must(s.thank(refused.Code, byMail))(t)
-		// An erased person is in no mail, and had it in their own file before.
-		contains(t, s.own(taken.Contact), `"mails":[{"kind":"thanks","to":"ada@example.org"`)
-		s.erase(taken.Contact)
-		expect(t, "a mail to who was erased", "<nil>", s.mailAbout(store.AboutGift(taken.ID)))
-	})
+	s.office.sendAll(t, other)
+	expect(t, "thanked, mails, gifts that wait", "1 1 0", done, s.sent(), s.waiting())
+	l := s.office.last()
+	for _, said := range []string{"Dear Ada,", "$50.00", "first gift"} {
+		contains(t, l.Text(), said)
+	}
+	is := s.gift(gift.Code).Thanks
+	expect(t, "thanks", "ada@example.org mail ada@harbor.example false", l.To, is.How, is.By, is.At.IsZero())
+	must(s.thank(gift.Code, store.Thank{How: giving.ThankedMail, Again: true}))(t)
+	expect(t, "mails to who asks for it again", "2", s.sent())
+	wantSound(t, s.Book)
 }
 
 func TestThankYouTexts(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.",
-			Amount: 50_00}
-		must(s.ChangeTemplate(t.Context(), s.Number, own.Occasion,
-			thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}))(t)
-		gift := s.given(ofAda)
-		y := must(s.ThankYou(t.Context(), s.Number, &gift.Gift, ""))(t)
-		expect(t, "it says", "$50.00! Dear Ada Lovelace, you are a star.", y.Subject, y.Says[0])
-		expect(t, "another one", "repeat", must(s.ThankYou(t.Context(), s.Number, &gift.Gift,
-			thanks.Repeat))(t).Occasion)
-		large := func(account int64) thanks.Template {
-			all := must(s.Templates(t.Context(), account))(t)
-			expect(t, "the first one is ours", "false", all[0].Own)
-			return all[len(all)-2].Template
-		}
-		files := exportAccount(t, s.Book, s.Account)
-		copied := importAccount(t, s.Book, files, "").Account.Number
-		own.Own = true
-		expect(t, "a copy has the text, and its gift waits", "true 1", large(copied) == own, waiting(t, s.Book, copied))
-		says(t, "a text with an unknown field", "templates.jsonl, line 1")(
-			s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"),
-				move.AccountImport{Progress: quiet}))
-		succeed(t, s.ResetTemplate(t.Context(), s.Number, thanks.Large))
-		expect(t, "ours again", "true", large(s.Number) == thanks.Default(thanks.Large))
-		wantSound(t, s.Book)
-	})
+	s := newOrg(t, newBook(t))
+	own := thanks.Template{Occasion: thanks.Large, Subject: "{amount}!", Body: "Dear {name}, you are a star.",
+		Amount: 50_00}
+	must(s.ChangeTemplate(t.Context(), s.Number, own.Occasion,
+		thanks.TemplateInput{Subject: &own.Subject, Body: &own.Body, Amount: ptr(int64(50_0000))}))(t)
+	gift := s.given(ofAda)
+	y := must(s.ThankYou(t.Context(), s.Number, &gift.Gift, ""))(t)
+	expect(t, "it says", "$50.00! Dear Ada Lovelace, you are a star.", y.Subject, y.Says[0])
+	expect(t, "another one", "repeat", must(s.ThankYou(t.Context(), s.Number, &gift.Gift,
+		thanks.Repeat))(t).Occasion)
+	large := func(account int64) thanks.Template {
+		all := must(s.Templates(t.Context(), account))(t)
+		expect(t, "the first one is ours", "false", all[0].Own)
+		return all[len(all)-2].Template
+	}
+	files := exportAccount(t, s.Book, s.Account)
+	copied := importAccount(t, s.Book, files, "").Account.Number
+	own.Own = true
+	expect(t, "a copy has the text, and its gift waits", "true 1", large(copied) == own, waiting(t, s.Book, copied))
+	says(t, "a text with an unknown field", "templates.jsonl, line 1")(
+		s.ImportAccount(t.Context(), changedFile(t, files, move.TemplateFile, "{name}", "{nome}"),
+			move.AccountImport{Progress: quiet}))
+	succeed(t, s.ResetTemplate(t.Context(), s.Number, thanks.Large))
+	expect(t, "ours again", "true", large(s.Number) == thanks.Default(thanks.Large))
+	wantSound(t, s.Book)
 }
 
 // Gifts of a file wait for thanks only if someone wants that, and then as those that were typed: new ones that
 // arrived lately. Undoing the import takes them off the list.
 func TestAnImportCanAskForThanks(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		s.given(ofAda)
-		file := strings.ReplaceAll(`Amount,Date,Name,Email,Status,Gift ID
+	s := newOrg(t, newBook(t))
+	s.given(ofAda)
+	file := strings.ReplaceAll(`Amount,Date,Name,Email,Status,Gift ID
 10,TODAY,Ada Lovelace,ada@example.org,Succeeded,g1
 20,TODAY,Bo Lee,bo@example.org,Succeeded,g2
 30,2001-02-03,Long Ago,long@example.org,Succeeded,g3
@@ -197,22 +129,21 @@ func TestAnImportCanAskForThanks(t *testing.T) {
 50,TODAY,Re Funded,re@example.org,Refunded,g5
 60,TODAY,,,Succeeded,g6
 `, "TODAY", s.Now().Format(time.DateOnly))
-		imports := func(thank bool, wait int64) int64 {
-			t.Helper()
-			rows := openTable(t, file)
-			spec := giftImportOf(rows)
-			spec.Thanks = thank
-			im, _ := must2(s.ImportFile(t.Context(), s.Number, rows, spec, 0, true, func(jobs.ImportProgress) {}))(t)
-			expect(t, "rejected, and gifts that wait", fmt.Sprint("0 ", wait), im.Progress.Rejected, s.waiting())
-			return im.ID
-		}
-		finishUndo(t, s.Book, s.Number, imports(false, 1))
-		asking := imports(true, 3) // those of Ada and Bo
-		imports(true, 3)
-		finishUndo(t, s.Book, s.Number, asking)
-		expect(t, "after the undo", "1", s.waiting())
-		wantSound(t, s.Book)
-	})
+	imports := func(thank bool, wait int64) int64 {
+		t.Helper()
+		rows := openTable(t, file)
+		spec := giftImportOf(rows)
+		spec.Thanks = thank
+		im, _ := must2(s.ImportFile(t.Context(), s.Number, rows, spec, 0, true, func(jobs.ImportProgress) {}))(t)
+		expect(t, "rejected, and gifts that wait", fmt.Sprint("0 ", wait), im.Progress.Rejected, s.waiting())
+		return im.ID
+	}
+	finishUndo(t, s.Book, s.Number, imports(false, 1))
+	asking := imports(true, 3) // those of Ada and Bo
+	imports(true, 3)
+	finishUndo(t, s.Book, s.Number, asking)
+	expect(t, "after the undo", "1", s.waiting())
+	wantSound(t, s.Book)
 }
 
 // receiptsOf are all receipts of the year, the latest first. Their numbers have no gaps.
@@ -236,159 +167,82 @@ func issue(t *testing.T, s *Book, account int64, code string) store.GiftDocument
 // Sixty-four people make receipts for three gifts at once, on two nodes, alone and with a thank-you: each gift gets
 // one, and numbers have no gaps.
 func TestConcurrentReceiptsAreOnePerGift(t *testing.T) {
-	twoOffices(t, func(t *testing.T, s *org, other *Book) {
-		codes := []string{s.given(ofAda).Code, s.given(ofAda).Code, s.given(ofAda).Code}
-		byMany(t, s.Book, other, func(i int, at *Book) (err error) {
-			switch code := codes[i%3]; i % 5 {
-			case 0:
-				_, err = at.ThankFor(t.Context(), s.Number, code, store.Thank{How: giving.ThankedLetter, Receipt: true})
-			case 1:
-				_, err = at.RefundGift(t.Context(), s.Number, code, ptr(int64(1_0000)), "")
-			default:
-				_, err = at.IssueReceipt(t.Context(), s.Number, code)
-			}
-			return err
-		})
-		valid := map[string]int{}
-		for _, r := range s.receipts() {
-			if r.VoidedAt.IsZero() {
-				valid[r.GiftCode]++
-			}
-			expect(t, r.Code()+" is void, and nothing replaces it", "false", !r.VoidedAt.IsZero() && r.ReplacedBy == 0)
+	s, other := twoOffices(t)
+	codes := []string{s.given(ofAda).Code, s.given(ofAda).Code, s.given(ofAda).Code}
+	byMany(t, s.Book, other, func(i int, at *Book) (err error) {
+		switch code := codes[i%3]; i % 5 {
+		case 0:
+			_, err = at.ThankFor(t.Context(), s.Number, code, store.Thank{How: giving.ThankedLetter, Receipt: true})
+		case 1:
+			_, err = at.RefundGift(t.Context(), s.Number, code, ptr(int64(1_0000)), "")
+		default:
+			_, err = at.IssueReceipt(t.Context(), s.Number, code)
 		}
-		expect(t, "valid receipts", "1 1 1", valid[codes[0]], valid[codes[1]], valid[codes[2]])
-		wantSound(t, s.Book)
+		return err
 	})
+	valid := map[string]int{}
+	for _, r := range s.receipts() {
+		if r.VoidedAt.IsZero() {
+			valid[r.GiftCode]++
+		}
+		expect(t, r.Code()+" is void, and nothing replaces it", "false", !r.VoidedAt.IsZero() && r.ReplacedBy == 0)
+	}
+	expect(t, "valid receipts", "1 1 1", valid[codes[0]], valid[codes[1]], valid[codes[2]])
+	wantSound(t, s.Book)
 }
 
-// A receipt says what the gift was on the day it was made. When the gift changes, it is void and the next one
-// replaces it, as long as anything is left.
-func TestReceiptsFollowTheirGift(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		closeAfter(t, s.Book) // it is damaged in the end
-		tax, address := "12-3456789", "1 River Road\nRiverton, OR 97001"
-		s.settings(access.AccountSettingsInput{TaxID: &tax, Address: &address})
-		gift := s.given(ofAda + `,"benefit":"Dinner","benefit_value":12.5`)
-		promise := s.given(ofAda + `,"status":"pending"`)
-		says(t, "a receipt for a promise", "has not arrived")(s.IssueReceipt(t.Context(), s.Number, promise.Code))
-		first := issue(t, s.Book, s.Number, gift.Code)
-		again := issue(t, s.Book, s.Number, gift.Code)
-		expect(t, "made once", "true false "+first.Receipt, first.Created, again.Created, again.Receipt)
-		r := must(s.Receipt(t.Context(), s.Number, first.Receipt))(t)
-		said := fmt.Sprint(r.Lines(), r.Text.From)
-		for _, has := range []string{"estimated value of $12.50", "more than this value: $37.50", tax, "Riverton"} {
-			contains(t, said, has)
-		}
-		s.refund(gift.Code, 20)
-		all := s.receipts()
-		if len(all) != 2 || all[1].VoidedAt.IsZero() || all[1].ReplacedBy != all[0].ID || all[0].Amount != 30_00 ||
-			!strings.Contains(fmt.Sprint(all[0].Lines()), "replaces receipt "+first.Receipt) {
-			t.Fatalf("%+v", all)
-		}
-		bob := s.person(`{"first_name":"Bob","last_name":"Stone","emails":[{"value":"bob@example.org"}]}`)
-		moved := s.edit(gift.Code, fmt.Sprintf(`{"contact_id":%d}`, bob))
-		if all = s.receipts(); len(all) != 3 || moved.Receipt != all[0].Code() ||
-			!strings.Contains(fmt.Sprint(all[0].Text.To), "Bob Stone") {
-			t.Fatalf("%+v", all[0])
-		}
-		expect(t, "after a note", moved.Receipt, s.edit(gift.Code, `{"note":"By phone"}`).Receipt)
-
-		// The files of the account have everything, and the numbers go on.
-		files := exportAccount(t, s.Book, s.Account)
-		copied := receiptsOf(t, s.Book, importAccount(t, s.Book, files, "").Account.Number)
-		expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "",
-			copied[0].Lines())
-		for _, broken := range [][3]string{
-			{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`,
-				`00002,"gift_id"`}, {move.GiftFile, moved.Receipt, first.Receipt},
-		} {
-			changed := changedFile(t, files, broken[0], broken[1], broken[2])
-			says(t, broken[1], move.ReceiptFile)(s.ImportAccount(t.Context(), changed,
-				move.AccountImport{Progress: quiet}))
-		}
-
-		// Who is erased leaves the receipts, also one for a gift that is someone else's now. Numbers and amounts stay.
-		expect(t, "their own file has the receipts", "true", strings.Contains(s.own(bob), `"receipts":[{"id":`))
-		s.erase(gift.Contact)
-		all = s.receipts()
-		expect(t, "after the erasure", "3 true false false 5000", len(all), all[0].Text.Title != "",
-			all[1].Text.Title != "", all[2].Text.Title != "", all[2].Amount)
-		s.refund(gift.Code)
-		all = s.receipts()
-		expect(t, "after all was given back", "3 false 0", len(all), all[0].VoidedAt.IsZero(), all[0].ReplacedBy)
-		wantSound(t, s.Book)
-
-		for _, damage := range [][2]string{
-			{`UPDATE receipt SET voided_at = 0 WHERE account_id = $1`,
-				"the receipts that gifts name are not those that are valid"},
-			{`DELETE FROM receipt WHERE account_id = $1 AND id % 10 = 2`, "only 2 are there"},
-			{`UPDATE receipt SET gift_id = 7 WHERE account_id = $1 AND id % 10 = 1`,
-				"is for a gift that does not exist"},
-		} {
-			damageKind{sql: damage[0], args: []any{s.Number}}.happen(t, s.Book, s.Number)
-			if found, _ := checkAll(t, s.Book, false); !strings.Contains(strings.Join(found, "\n"), damage[1]) {
-				t.Errorf("%s: %q", damage[0], found)
-			}
-		}
-	})
-}
-
-// A Canadian receipt says what to fill in where something is missing, and has all that it needs afterwards. A refund
-// goes through all the same.
-func TestCanadianReceipts(t *testing.T) {
-	eachOrg(t, func(t *testing.T, s *org) {
-		wording := func(w thanks.Wording) access.AccountSettingsInput { return access.AccountSettingsInput{Receipts: &w} }
-		s.settings(wording(thanks.Wording{Form: thanks.Canada}))
-		gift := s.given(`,"first_name":"Zoé","last_name":"Roy","email":"zoe@example.org",` +
-			`"address":{"address_1":"5 Rue Saint-Paul","city":"Montréal","state":"QC","zip":"H2Y 1H1","country":"CAN"}`)
-		for _, needs := range []string{"postal address of your organization", "registration number",
-			"place where receipts are issued", "who signs"} {
-			says(t, "a receipt", needs)(s.IssueReceipt(t.Context(), s.Number, gift.Code))
-		}
-		whole := wording(thanks.Wording{Form: thanks.Canada, Place: "Montréal, QC", Signer: "A. Tremblay"})
-		whole.TaxID, whole.Address = ptr("12345 6789 RR0001"), ptr("1 Rue Notre-Dame\nMontréal QC H2Y 1B6")
-		s.settings(whole)
-		r := must(s.Receipt(t.Context(), s.Number, issue(t, s.Book, s.Number, gift.Code).Receipt))(t)
-		said := strings.ReplaceAll(fmt.Sprint(r.Lines()), "\u200b", "")
-		for _, has := range []string{
-			"Official receipt for income tax purposes", r.Code(), "Charity registration number: 12345 6789 RR0001", "Zoé Roy", "5 Rue Saint-Paul",
-			"Eligible amount of gift for tax purposes: $50.00", "Value of advantage: $0.00", "Location issued: Montréal, QC",
-			"Authorized signature: A. Tremblay", "Date gift received: ", "Date receipt issued: ", "Canada Revenue Agency",
-		} {
-			contains(t, said, has)
-		}
-		s.settings(access.AccountSettingsInput{TaxID: ptr("")})
-		refunded := s.refund(gift.Code, 1)
-		expect(t, "after a refund that a receipt cannot say, it has one", "false", refunded.Receipt != "")
-		s.settings(wording(thanks.Wording{Form: thanks.OwnWording,
-			Text: "{name} gave {amount} to {organization} ({receipt_number})."}))
-		r = must(s.Receipt(t.Context(), s.Number, issue(t, s.Book, s.Number, gift.Code).Receipt))(t)
-		expect(t, fmt.Sprint(r.Text.Says), "true", strings.Contains(fmt.Sprint(r.Text.Says), "Zoé Roy gave $49.00 to"))
-		unknown := wording(thanks.Wording{Form: thanks.OwnWording, Text: "{nome}"})
-		says(t, "a text", "unknown field {nome}")(s.SetAccountSettings(t.Context(), s.Number, unknown))
-		wantSound(t, s.Book)
-	})
+// The files of an account have its receipts, and a copy goes on with their numbers. A check compares them with gifts.
+func TestReceiptsAreCopiedAndChecked(t *testing.T) {
+	s := newOrg(t, newBook(t))
+	closeAfter(t, s.Book) // it is damaged in the end
+	gift := s.given(ofAda)
+	first := issue(t, s.Book, s.Number, gift.Code)
+	s.refund(gift.Code, 20)
+	bob := s.person(`{"first_name":"Bob","last_name":"Stone","emails":[{"value":"bob@example.org"}]}`)
+	moved, all := s.edit(gift.Code, fmt.Sprintf(`{"contact_id":%d}`, bob)), s.receipts()
+	files := exportAccount(t, s.Book, s.Account)
+	copied := receiptsOf(t, s.Book, importAccount(t, s.Book, files, "").Account.Number)
+	expect(t, "a copy", fmt.Sprint("3 false ", all[0].Lines()), len(copied), copied[0].GiftCode == "",
+		copied[0].Lines())
+	for _, broken := range [][3]string{
+		{move.ReceiptFile, `"voided_at":0`, `"voided_at":1`}, {move.ReceiptFile, `00001,"gift_id"`, `00002,"gift_id"`},
+		{move.GiftFile, moved.Receipt, first.Receipt},
+	} {
+		changed := changedFile(t, files, broken[0], broken[1], broken[2])
+		says(t, broken[1], move.ReceiptFile)(s.ImportAccount(t.Context(), changed, move.AccountImport{Progress: quiet}))
+	}
+	for _, damage := range [][2]string{
+		{`UPDATE receipt SET voided_at = 0 WHERE account_id = $1`,
+			"the receipts that gifts name are not those that are valid"},
+		{`DELETE FROM receipt WHERE account_id = $1 AND id % 10 = 2`, "only 2 are there"},
+		{`UPDATE receipt SET gift_id = 7 WHERE account_id = $1 AND id % 10 = 1`, "is for a gift that does not exist"},
+	} {
+		damageKind{sql: damage[0], args: []any{s.Number}}.happen(t, s.Book, s.Number)
+		found, _ := checkAll(t, s.Book, false)
+		contains(t, strings.Join(found, "\n"), damage[1], "%s", damage[0])
+	}
 }
 
 // The preview of a file that refunds or corrects gifts with receipts tells what the import does, and leaves the
 // receipts alone.
 func TestAPreviewLeavesReceiptsAlone(t *testing.T) {
 	const head = "external_id,amount,date,method,first_name,last_name,email,type,refund_of,status\n"
-	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
-	const later = head + "r1,-50,2026-01-09,check,Ada,Byron,ada@example.org,refund,g1,\ng2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,refunded\n"
-	eachOrg(t, func(t *testing.T, s *org) {
-		imported(t, s.Book, s.Number, given, false)
-		for _, g := range ledgerOf(t, s.Book, s.Number) {
-			issue(t, s.Book, s.Number, g.Code)
+	const given = head + "g1,50,2026-01-05,check,Ada,Byron,ada@example.org,gift,,paid\n" +
+		"g2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,paid\n"
+	const later = head + "r1,-50,2026-01-09,check,Ada,Byron,ada@example.org,refund,g1,\n" +
+		"g2,20,2026-01-06,check,Ada,Byron,ada@example.org,gift,,refunded\n"
+	s := newOrg(t, newBook(t))
+	imported(t, s.Book, s.Number, given, false)
+	for _, g := range ledgerOf(t, s.Book, s.Number) {
+		issue(t, s.Book, s.Number, g.Code)
+	}
+	for _, trial := range []bool{true, false} {
+		done, rejected := imported(t, s.Book, s.Number, later, trial)
+		expect(t, "merged and rejected", "2 0", done.Merged, len(rejected))
+		for _, r := range s.receipts() {
+			expect(t, fmt.Sprint("a preview: ", trial, ", receipt ", r.Code()), fmt.Sprint(trial),
+				r.VoidedAt.IsZero())
 		}
-		for _, trial := range []bool{true, false} {
-			done, rejected := imported(t, s.Book, s.Number, later, trial)
-			expect(t, "merged and rejected", "2 0", done.Merged, len(rejected))
-			for _, r := range s.receipts() {
-				expect(t, fmt.Sprint("a preview: ", trial, ", receipt ", r.Code()), fmt.Sprint(trial),
-					r.VoidedAt.IsZero())
-			}
-		}
-		checked(t, s.Book)
-	})
+	}
+	checked(t, s.Book)
 }

@@ -75,139 +75,119 @@ func creating(t *testing.T, s *Book, account int64, name string) func() error {
 }
 
 // names are the first names of the account's contacts, oldest first.
-func names(t *testing.T, s *Book, account int64) (names []string) {
-	t.Helper()
-	ids, _ := page(t, s, account, crm.All, 1, 100)
+func (s *folk) names() (names []string) {
+	s.Helper()
+	ids, _ := s.page(crm.All, 1, 100)
 	for _, id := range ids {
-		names = append(names, get(t, s, account, id).FirstName)
+		names = append(names, s.get(id).FirstName)
 	}
 	return names
 }
 
 func TestConcurrentWhatWaitsCommitsTogether(t *testing.T) {
-	s, account := newBookOf(t)
-	spy := spyOn(t, s)
+	s := newFolk(t)
+	spy := spyOn(t, s.Book)
 	for _, test := range []struct{ changes, commits int64 }{{64, 1}, {100, 1}, {101, 2}, {1, 1}} {
 		before := spy.commits.Load()
 		changes := make([]func() error, test.changes)
 		for i := range changes {
-			changes[i] = creating(t, s, account, fmt.Sprintf("N%d-%d", test.changes, i))
+			changes[i] = s.creating(fmt.Sprintf("N%d-%d", test.changes, i))
 		}
-		for _, err := range together(t, s, account, changes...) {
+		for _, err := range s.together(changes...) {
 			succeed(t, err)
 		}
 		equal(t, spy.commits.Load()-before, test.commits, "%d changes took commits", test.changes)
 	}
-	if _, total := page(t, s, account, crm.Active, 1, 1); total != 266 {
+	if _, total := s.page(crm.Active, 1, 1); total != 266 {
 		t.Errorf("%d contacts were made", total)
 	}
 }
 
 func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 	failure := errors.New("no")
-	write := func(tx *store.Tx, account int64) error { // something that must not stay
-		in := crm.ContactInput{Emails: &[]crm.Email{}}
-		c, err := crm.NewContact(in, time.Now())
-		if err != nil {
-			return err
-		}
-		return errOf(store.InsertContact(tx, account, c))
+	write := func(tx *store.Tx, account int64) { // something that must not stay
+		c := must(crm.NewContact(crm.ContactInput{Emails: &[]crm.Email{}}, time.Now()))(t)
+		must(store.InsertContact(tx, account, c))(t)
 	}
-	for _, test := range []struct {
-		name string
+	const panicked = "panic: a value of type string"
+	for name, test := range map[string]struct {
 		fn   func(tx *store.Tx, account int64) error
 		want string
 	}{
-		{"refused", func(*store.Tx, int64) error { return failure }, "no"},
-		{"refused after it wrote", func(tx *store.Tx, account int64) error {
-			if err := write(tx, account); err != nil {
-				return err
-			}
+		"refused": {func(*store.Tx, int64) error { return failure }, "no"},
+		"refused after it wrote": {func(tx *store.Tx, account int64) error {
+			write(tx, account)
 			return failure
 		}, "no"},
-		{"failing in SQL", func(tx *store.Tx, account int64) error {
+		"failing in SQL": {func(tx *store.Tx, account int64) error {
 			return errOf(tx.Exec(
 				`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account))
 		}, "taken"},
-		{"failing in SQL that it does not wait for", func(tx *store.Tx, account int64) error {
+		"failing in SQL that it does not wait for": {func(tx *store.Tx, account int64) error {
 			tx.Insert(store.TallyTable, store.NewTally(account).Values()...)
 			return nil
 		}, "taken"},
-		{"panicking", func(*store.Tx, int64) error { panic("oops") }, "panic: a value of type string"},
-		{"panicking after it wrote", func(tx *store.Tx, account int64) error {
-			if err := write(tx, account); err != nil {
-				return err
-			}
+		"panicking": {func(*store.Tx, int64) error { panic("oops") }, panicked},
+		"panicking after it wrote": {func(tx *store.Tx, account int64) error {
+			write(tx, account)
 			panic("oops")
-		}, "panic: a value of type string"},
-		{"panicking after it counted", func(tx *store.Tx, account int64) error {
-			u, err := tx.LockAccount(account)
-			if err != nil {
-				return err
-			}
-			u.ContactSeq, u.ContactActive, u.Dirty = u.ContactSeq+5, u.ContactActive+5, true
+		}, panicked},
+		"panicking after it counted": {func(tx *store.Tx, account int64) error {
+			row := must(tx.LockAccount(account))(t)
+			row.ContactSeq, row.ContactActive, row.Dirty = row.ContactSeq+5, row.ContactActive+5, true
 			panic("oops")
-		}, "panic: a value of type string"},
-		{"panicking over a row", func(tx *store.Tx, account int64) error {
+		}, panicked},
+		"panicking over a row": {func(tx *store.Tx, account int64) error {
 			return tx.Each(func(db.Row) error { panic("oops") }, store.SQLTally, account)
-		}, "panic: a value of type string"},
+		}, panicked},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			eachEngine(t, func(t *testing.T, s *Book) {
-				account := newAccount(t, s).Number
-				create(t, s, account, `{"first_name":"Zero"}`)
-				bad := func() error {
-					return s.Update(t.Context(), account, store.Needs{},
-						func(tx *store.Tx) error { return test.fn(tx, account) })
-				}
-				errs := together(t, s, account, creating(t, s, account, "One"), creating(t, s, account, "Two"), bad,
-					creating(t, s, account, "Three"), bad, creating(t, s, account, "Four"))
-				for i, err := range errs {
-					if i == 2 || i == 4 {
-						if err == nil || !strings.Contains(err.Error(), test.want) {
-							t.Errorf("the bad change: got %v, want %s", err, test.want)
-						}
-					} else if err != nil {
-						t.Errorf("change %d: %v", i, err)
-					}
-				}
-				if err := bad(); err == nil || !strings.Contains(err.Error(), test.want) { // alone
-					t.Errorf("the bad change alone: got %v, want %s", err, test.want)
-				}
-				create(t, s, account, `{"first_name":"Five"}`)
-				equal(t, names(t, s, account), []string{"Zero", "One", "Two", "Three", "Four", "Five"}, "the contacts")
-			})
+		t.Run(name, func(t *testing.T) {
+			s := newFolk(t)
+			s.create(`{"first_name":"Zero"}`)
+			bad := func() error {
+				return s.Update(t.Context(), s.Number, store.Needs{},
+					func(tx *store.Tx) error { return test.fn(tx, s.Number) })
+			}
+			errs := s.together(s.creating("One"), s.creating("Two"), bad, s.creating("Three"), bad, s.creating("Four"))
+			says(t, "the bad change", test.want)(errs[2])
+			says(t, "the bad change", test.want)(errs[4])
+			succeed(t, errors.Join(errs[0], errs[1], errs[3], errs[5]))
+			says(t, "the bad change alone", test.want)(bad())
+			s.create(`{"first_name":"Five"}`)
+			equal(t, s.names(), []string{"Zero", "One", "Two", "Three", "Four", "Five"}, "the contacts")
 		})
 	}
 }
 
 func TestConcurrentCommitThatFailsIsToldToAll(t *testing.T) {
-	s, account := newBookOf(t)
-	spy := spyOn(t, s)
+	s := newFolk(t)
+	account := s.Number
+	spy := spyOn(t, s.Book)
 	broken := errors.New("the disk is gone")
 	spy.committing = func() error { return broken }
 	failure := errors.New("no")
-	errs := together(t, s, account, creating(t, s, account, "One"), func() error {
+	errs := s.together(s.creating("One"), func() error {
 		return s.Update(t.Context(), account, store.Needs{}, func(*store.Tx) error { return failure })
-	}, creating(t, s, account, "Two"))
+	}, s.creating("Two"))
 	wantError(t, "the first", errs[0], crm.ErrUnavailable)
 	wantError(t, "the refused one, which may have been refused for what the first had done", errs[1],
 		crm.ErrUnavailable)
 	wantError(t, "the last", errs[2], crm.ErrUnavailable)
-	wantLists(t, s, account, nil, nil)
+	s.wantLists(nil, nil)
 	spy.committing = nil
-	create(t, s, account, `{"first_name":"Three"}`)
-	wantLists(t, s, account, []int64{1}, nil)
+	s.create(`{"first_name":"Three"}`)
+	s.wantLists([]int64{1}, nil)
 }
 
 func TestConcurrentClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
-	s, account := newBookOf(t)
+	s := newFolk(t)
+	account := s.Number
 	leaving, leave := context.WithCancel(t.Context())
-	release := held(t, s, account)
+	release := held(t, s.Book, s.Number)
 	in := input(t, `{"first_name":"Gone"}`)
-	wait := queue(s, account, creating(t, s, account, "One"), func() error {
+	wait := queue(s.Book, account, s.creating("One"), func() error {
 		return errOf(s.CreateContact(leaving, account, in, crm.Dedupe))
-	}, creating(t, s, account, "Two"))
+	}, s.creating("Two"))
 	leave()
 	release()
 	errs := wait()
@@ -218,39 +198,39 @@ func TestConcurrentClientThatLeavesBeforeItsTurnChangesNothing(t *testing.T) {
 	for range 10 {
 		wantError(t, "who left long ago", errOf(s.CreateContact(leaving, account, in, crm.Dedupe)), context.Canceled)
 	}
-	equal(t, names(t, s, account), []string{"One", "Two"}, "the contacts")
+	equal(t, s.names(), []string{"One", "Two"}, "the contacts")
 }
 
 // Once a change has begun, it is not undone if its client disconnects: it is on disk, or it is refused.
 func TestAClientThatLeavesLaterGetsItsChange(t *testing.T) {
-	s, account := newBookOf(t)
-	spy := spyOn(t, s)
+	s := newFolk(t)
+	account := s.Number
+	spy := spyOn(t, s.Book)
 	leaving, leave := context.WithCancel(t.Context())
 	spy.committing = func() error { leave(); return nil }
 	must(s.CreateContact(leaving, account, input(t, `{"first_name":"A"}`), crm.Dedupe))(t)
-	wantLists(t, s, account, []int64{1}, nil)
+	s.wantLists([]int64{1}, nil)
 }
 
 func TestConcurrentCloseFinishesWhatIsQueued(t *testing.T) {
 	o := newDatabase(t)
-	s := open(t, o)
-	account := newAccount(t, s).Number
-	release := held(t, s, account)
+	s := folkOf(t, open(t, o))
+	release := held(t, s.Book, s.Number)
 	var changes []func() error
 	for i := range 10 {
-		changes = append(changes, creating(t, s, account, fmt.Sprintf("N%d", i)))
+		changes = append(changes, s.creating(fmt.Sprintf("N%d", i)))
 	}
-	wait := queue(s, account, changes...)
+	wait := queue(s.Book, s.Number, changes...)
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	await(t, "the end", s.Db.Closing)
-	wantError(t, "a write after the end has begun", creating(t, s, account, "Late")(), crm.ErrUnavailable)
+	wantError(t, "a write after the end has begun", s.creating("Late")(), crm.ErrUnavailable)
 	release()
 	for _, err := range append(wait(), <-closed) {
 		succeed(t, err)
 	}
-	wantError(t, "a write after the end", creating(t, s, account, "Later")(), crm.ErrUnavailable)
-	equal(t, len(names(t, open(t, o), account)), 10, "the contacts")
+	wantError(t, "a write after the end", s.creating("Later")(), crm.ErrUnavailable)
+	equal(t, len(folkIn(t, open(t, o), s.Account).names()), 10, "the contacts")
 }
 
 // activity is the list of an account in the simplest form: for each contact in turn, whether it is active.
@@ -266,9 +246,10 @@ func (m activity) of(active bool) (seqs []int64) {
 }
 
 func TestConcurrentTwoStoresSeeEachOthersWrites(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
-	stores := []*Book{a, b}
+	a, b := twoFolk(t)
+	account := a.Number
+
+	stores := []*Book{a.Book, b.Book}
 	var m activity
 	for i := range 24 {
 		writer, reader := stores[i%2], stores[(i+1)%2]
@@ -294,9 +275,10 @@ func TestConcurrentTwoStoresSeeEachOthersWrites(t *testing.T) {
 }
 
 func TestConcurrentTwoStoresWriteAtOnce(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a).Number
-	stores := []*Book{a, b}
+	a, b := twoFolk(t)
+	account := a.Number
+
+	stores := []*Book{a.Book, b.Book}
 	documents := make([]store.ContactDocument, 64)
 	atOnce(64, func(i int) { // one person on both nodes, and a new one on each
 		s := stores[i%2]
@@ -433,28 +415,30 @@ func TestConcurrentPasswordThatIsBeingChangedElsewhereStartsNoSession(t *testing
 }
 
 func TestConcurrentSecondUserOfALinkWaitsForTheFirst(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a)
-	ada := newUser(t, a, account, access.Owner, "ada")
-	_, token := invite(t, a, account, ada, access.Editor)
+	a, b := twoFolk(t)
+	account := a.Account
+
+	ada := newUser(t, a.Book, account, access.Owner, "ada")
+	_, token := invite(t, a.Book, a.Account, ada, access.Editor)
 	var late error
-	finish := whileCommitting(t, a, b, func() {
+	finish := whileCommitting(t, a.Book, b.Book, func() {
 		_, _, late = b.JoinByInvitation(context.Background(), token, joiner("eve"))
 	})
 	_, _, err := a.JoinByInvitation(t.Context(), token, joiner("bob"))
 	finish()
 	succeed(t, err)
 	wantError(t, "the second", late, crm.ErrNotFound)
-	wantRoles(t, a, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
+	wantRoles(t, a.Book, account, map[string]access.Role{"ada": access.Owner, "bob": access.Editor})
 }
 
 func TestConcurrentSecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
-	a, b := twoNodes(t)
-	account := newAccount(t, a)
-	ada, bob := newUser(t, a, account, access.Owner, "ada"), newUser(t, a, account, access.Owner, "bob")
+	a, b := twoFolk(t)
+	account := a.Account
+
+	ada, bob := newUser(t, a.Book, account, access.Owner, "ada"), newUser(t, a.Book, account, access.Owner, "bob")
 	var late error
-	finish := whileCommitting(t, a, b, func() { late = b.RemoveMember(context.Background(), account.Number, bob.ID) })
-	err := a.SetRole(t.Context(), account.Number, ada.ID, access.Viewer)
+	finish := whileCommitting(t, a.Book, b.Book, func() { late = b.RemoveMember(context.Background(), a.Number, bob.ID) })
+	err := a.SetRole(t.Context(), a.Number, ada.ID, access.Viewer)
 	finish()
 	succeed(t, err)
 	wantRefused(t, "the second", late, "role")

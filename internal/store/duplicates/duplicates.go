@@ -279,11 +279,23 @@ type Counts struct {
 }
 
 const (
-	sqlGroupCounts = `SELECT COUNT(*) FILTER (WHERE level = 1), COUNT(*) FILTER (WHERE level = 2), COUNT(*) FILTER (WHERE level = 3)
-		FROM (SELECT MIN(level) AS level FROM duplicate WHERE account_id = $1 AND state = 0 GROUP BY person) AS g`
+	// A group of a hundred contacts has thousands of pairs. So the next group is looked up, and its likeliest pair, which
+	// is the first one: no other pair is read.
+	sqlGroupCounts = `WITH RECURSIVE g (person) AS (
+			SELECT MIN(person) FROM duplicate WHERE account_id = $1 AND state = 0
+			UNION ALL SELECT (SELECT MIN(person) FROM duplicate WHERE account_id = $1 AND state = 0 AND person > g.person)
+			FROM g WHERE g.person IS NOT NULL)
+		SELECT level, COUNT(*) FROM (SELECT (SELECT level FROM duplicate WHERE account_id = $1 AND state = 0
+			AND person = g.person ORDER BY probability DESC, a, b LIMIT 1) AS level FROM g WHERE person IS NOT NULL) AS l
+		GROUP BY level`
 	sqlDismissedGroups = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 1`
-	sqlSureGroups      = `SELECT COUNT(DISTINCT person) FROM duplicate WHERE account_id = $1 AND state = 0 AND level = 1`
 )
+
+// countGroups counts the groups that were not dismissed, by their levels as they are stored.
+func countGroups(c db.Conn, account int64) (map[int64]int64, error) {
+	n := make(map[int64]int64)
+	return n, c.Scan(func(r db.Row) { n[r.Int(0)] = r.Int(1) }, sqlGroupCounts, account)
+}
 
 // DuplicateCounts counts the groups of an account.
 func (s *DuplicateStore) DuplicateCounts(ctx context.Context, account int64) (n Counts, err error) {
@@ -295,7 +307,9 @@ func (s *DuplicateStore) DuplicateCounts(ctx context.Context, account int64) (n 
 			n.Dismissed, err = c.Int(sqlDismissedGroups, account)
 		}
 		if err == nil {
-			_, err = c.One(func(r db.Row) { n.Sure, n.Likely, n.Possible = r.Int(0), r.Int(1), r.Int(2) }, sqlGroupCounts, account)
+			var groups map[int64]int64
+			groups, err = countGroups(c, account)
+			n.Sure, n.Likely, n.Possible = groups[1], groups[2], groups[3]
 		}
 		return err
 	})
@@ -305,7 +319,8 @@ func (s *DuplicateStore) DuplicateCounts(ctx context.Context, account int64) (n 
 // SureGroups is how many groups can be merged without a look at each of them.
 func (s *DuplicateStore) SureGroups(ctx context.Context, account int64) (n int64, err error) {
 	err = s.view(ctx, account, false, func(c db.Conn) (err error) {
-		n, err = c.Int(sqlSureGroups, account)
+		groups, err := countGroups(c, account)
+		n = groups[1]
 		return err
 	})
 	return n, err

@@ -47,13 +47,21 @@ func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.S
 // fileOrder is which contacts a file has, in which order.
 type fileOrder interface {
 	Count() int64
-	each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error
+	each(ctx context.Context, s *MoveStore, account int64, fill fillContacts, read func(*store.StoredContact) error,
+		done func(int) error) error
 }
+
+// fillContacts adds to a piece of contacts what is read beside their documents.
+type fillContacts func(ctx context.Context, account int64, piece []*store.StoredContact) error
+
+func onlyDocuments(context.Context, int64, []*store.StoredContact) error { return nil }
 
 type oldestFirst struct{ *db.Set }
 
-func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error {
-	return InParts(account, o.Set, func(ids []int64) error { return s.eachContact(ctx, account, ids, read, done) })
+func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, fill fillContacts,
+	read func(*store.StoredContact) error, done func(int) error,
+) error {
+	return InParts(account, o.Set, func(ids []int64) error { return s.eachContact(ctx, account, ids, fill, read, done) })
 }
 
 // listOrder is sequence numbers in the order of a list. A slow client holds them for long, so that they are small.
@@ -64,11 +72,13 @@ func (o listOrder) Count() int64 { return int64(len(o)) }
 // orderedAtOnce is how many contacts are read before they are put in their order.
 const orderedAtOnce = 100
 
-func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, read func(*store.StoredContact) error, done func(int) error) error {
+func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, fill fillContacts,
+	read func(*store.StoredContact) error, done func(int) error,
+) error {
 	for some := range slices.Chunk(o, orderedAtOnce) {
 		ids := store.Collect(some, func(seq int32) int64 { return doc.MakeID(account, int64(seq)) })
 		found := make(map[int64]*store.StoredContact, len(ids))
-		err := s.eachContact(ctx, account, slices.Sorted(slices.Values(ids)), func(c *store.StoredContact) error {
+		err := s.eachContact(ctx, account, slices.Sorted(slices.Values(ids)), fill, func(c *store.StoredContact) error {
 			found[c.ID] = c
 			return nil
 		}, func(int) error { return nil })
@@ -89,22 +99,30 @@ func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, read f
 
 // ExportDonors prepares a file of the contacts whom a filter of donors finds, oldest first, each with what they gave.
 func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter giving.DonorFilter, how ExportOptions) (*Export, error) {
-	given, currency, err := s.GivenBy(ctx, account, filter)
+	found, currency, err := s.FindDonors(ctx, account, filter)
 	if err != nil {
 		return nil, err
 	}
-	var donors db.Set
-	for contact := range given {
-		donors.Add(doc.IDSeq(contact))
-	}
-	return s.contactFile(ctx, account, "donors", oldestFirst{&donors}, &donations{filter, given, currency}, how)
+	more := &donations{store: s, filter: filter, currency: currency}
+	return s.contactFile(ctx, account, "donors", oldestFirst{&found}, more, how)
 }
 
-// donations are what stands beside the contacts of a file of donors.
+// donations are what stands beside the contacts of a file of donors. It is added up for one piece of the file at a
+// time: that of all donors would be in memory for as long as a slow client reads.
 type donations struct {
+	store    *MoveStore
 	filter   giving.DonorFilter
-	of       map[int64]giving.Given
 	currency string
+	of       map[int64]giving.Given // the contacts of the piece
+}
+
+func (d *donations) fill(ctx context.Context, account int64, piece []*store.StoredContact) error {
+	err := d.store.fillGiving(ctx, account, piece)
+	if err == nil {
+		ids := store.Collect(piece, func(c *store.StoredContact) int64 { return c.ID })
+		d.of, err = d.store.GivenOf(ctx, account, d.currency, d.filter, ids)
+	}
+	return err
 }
 
 func (d *donations) row(contact int64) sheet.Row {
@@ -138,11 +156,8 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 		return nil, err
 	}
 	out := sheet.ContactTable(fields, row.Currency)
-	each := func(ctx context.Context, read func(*store.StoredContact) error, done func(int) error) error {
-		return selected.each(ctx, s, account, read, done)
-	}
 	if how.Format != "jsonl" {
-		err = each(ctx, func(c *store.StoredContact) error {
+		err = selected.each(ctx, s, account, onlyDocuments, func(c *store.StoredContact) error {
 			out.Fit(&c.Contact)
 			return nil
 		}, func(int) error { return nil })
@@ -151,7 +166,9 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 		return nil, err
 	}
 	document, cells, head := func(c *store.StoredContact) ([]byte, error) { return wire(c, fields) }, func(c *store.StoredContact) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
+	fill := s.fillGiving
 	if more != nil {
+		fill = more.fill
 		document = func(c *store.StoredContact) ([]byte, error) {
 			text, err := wire(c, fields)
 			return more.wire(c.ID, text), err
@@ -164,7 +181,7 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 	}
 	return s.Prepared(ctx, account, what, &Export{Rows: selected.Count(), How: how, head: head,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
-			return each(ctx, func(c *store.StoredContact) error {
+			return selected.each(ctx, s, account, fill, func(c *store.StoredContact) error {
 				return to.add(func() ([]byte, error) { return document(c) }, func() ([]any, error) { return cells(c) })
 			}, done)
 		}})
@@ -179,11 +196,13 @@ func wire(c *store.StoredContact, fields *custom.Fields) ([]byte, error) {
 }
 
 // eachContact reads contacts by their ids. done is told how many of them each piece had.
-func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, read func(*store.StoredContact) error, done func(n int) error) error {
+func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64, fill fillContacts,
+	read func(*store.StoredContact) error, done func(n int) error,
+) error {
 	return eachOf(ctx, s, account, ids, sqlContactsByID, func(r db.Row) (*store.StoredContact, int, error) {
 		c := store.ScanContact(r)
 		return c, len(c.Body), c.Damage
-	}, func(piece []*store.StoredContact) error { return s.fillGiving(ctx, account, piece) }, read, done)
+	}, func(piece []*store.StoredContact) error { return fill(ctx, account, piece) }, read, done)
 }
 
 const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`
