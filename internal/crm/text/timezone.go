@@ -1,66 +1,43 @@
 package text
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
-	_ "embed" // the time zones are part of the program
-	"io"
-	"maps"
+	_ "embed" // the names of time zones are part of the program
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	_ "time/tzdata" // and their rules, where the machine has none
 )
 
-// zonesFile has the time zones that Go comes with: their names and rules must not depend on the machine. The package time/tzdata has the
-// same ones uncompressed, which takes 300 KB more.
+// zoneNames are the time zones that Go knows, in alphabetical order.
 //
-//go:embed zones.tar.gz
-var zonesFile []byte
+//go:embed zones.txt
+var zoneNames string
 
-// Zones are the rules of each time zone by its name.
-var Zones = sync.OnceValue(func() map[string][]byte { return readZones(zonesFile) })
-
-func readZones(zipped []byte) map[string][]byte {
-	all := map[string][]byte{}
-	unzipped, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		return all
-	}
-	for archive := tar.NewReader(unzipped); ; {
-		header, err := archive.Next()
-		if err != nil {
-			return all
-		}
-		all[header.Name], _ = io.ReadAll(archive) // the file is part of the program
-	}
-}
+// Timezones are the names of all time zones, in alphabetical order.
+var Timezones = sync.OnceValue(func() []string { return strings.Fields(zoneNames) })
 
 // locations are the time zones that were asked for: their rules are read once.
 var locations sync.Map
 
 // Timezone finds a time zone by its name.
 func Timezone(name string) (place *time.Location, ok bool) {
-	if name == DefaultTimezone {
-		return time.UTC, true
-	}
 	if known, ok := locations.Load(name); ok {
 		return known.(*time.Location), true
 	}
-	rules, ok := Zones()[name]
-	if !ok {
+	if !IsTimezone(name) {
 		return nil, false
 	}
-	place, err := time.LoadLocationFromTZData(name, rules)
+	place, err := time.LoadLocation(name)
 	if err == nil {
 		locations.Store(name, place)
 	}
 	return place, err == nil
 }
 
-// IsTimezone tells whether a name is that of a time zone.
+// IsTimezone tells whether a name is that of a time zone. The files of some machines are found in capitals, too.
 func IsTimezone(name string) bool {
-	_, ok := Zones()[name]
+	_, ok := slices.BinarySearch(Timezones(), name)
 	return ok
 }
 
@@ -78,9 +55,6 @@ func WallClock(t time.Time, zone *time.Location) time.Time {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
 }
-
-// Timezones are the names of all time zones, in alphabetical order.
-func Timezones() []string { return slices.Sorted(maps.Keys(Zones())) }
 
 // DefaultTimezone is the time zone of an organization that has not chosen one.
 const DefaultTimezone = "UTC"
