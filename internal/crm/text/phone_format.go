@@ -1,8 +1,6 @@
 package text
 
 import (
-	"strings"
-
 	"github.com/nyaruka/phonenumbers"
 )
 
@@ -42,30 +40,6 @@ func styled(number *phonenumbers.PhoneNumber, region string) (shown string, ok b
 		shown = phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
 		return shown, same(shown)
 	}
-	if shown = phonenumbers.Format(number, phonenumbers.NATIONAL); same(shown) {
-		return shown, true
-	}
-	shown = phonenumbers.FormatByPattern(number, phonenumbers.NATIONAL, formatsAtHome(number))
+	shown = phonenumbers.Format(number, phonenumbers.NATIONAL)
 	return shown, same(shown)
-}
-
-// formatsAtHome are the library's own formats for a number, mended: the trunk prefix goes before the group that is shown first. The
-// library puts it before group 1, and so makes a wrong number of a mobile number of Argentina, which shows group 2 first.
-func formatsAtHome(number *phonenumbers.PhoneNumber) (formats []*phonenumbers.NumberFormat) {
-	country := phonenumbers.GetRegionCodeForCountryCode(int(number.GetCountryCode()))
-	all, _ := phonenumbers.MetadataCollection() // the library would not have started without it
-	for _, plan := range all.GetMetadata() {
-		if plan.GetId() != country {
-			continue
-		}
-		for _, f := range plan.GetNumberFormat() {
-			format := f.GetFormat()
-			if rule := f.GetNationalPrefixFormattingRule(); rule != "" {
-				first := phonenumbers.FIRST_GROUP_PATTERN.FindString(format)
-				format = strings.Replace(format, first, strings.Replace(rule, "$1", first, 1), 1)
-			}
-			formats = append(formats, &phonenumbers.NumberFormat{Pattern: f.Pattern, LeadingDigitsPattern: f.LeadingDigitsPattern, Format: &format})
-		}
-	}
-	return formats
 }

@@ -26,7 +26,7 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 		0612345678            FR  06 12 34 56 78
 		+39 066982            US  +39 06 6982
 		０３１２３４５６７８            JP  03-1234-5678
-		+5491123456789        AR  011 15-2345-6789
+		+5491123456789        AR  +5491123456789
 		1-800-FLOWERS         US  (800) 356-9377
 		+1234567890123        US  +1234567890123  // not a possible number: as it was written
 		whatever              US  whatever
