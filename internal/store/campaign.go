@@ -1,4 +1,3 @@
-// Package campaigns has the campaigns of a database, and who may read them. What was given to one it only reads.
 package store
 
 import (

@@ -1,5 +1,3 @@
-// Package contacts has the contacts of an account: creating, matching, changing and archiving them, their tags, custom fields, sets, lists, filters,
-// search and history. It knows nothing of gifts, jobs or files; the sets of those who gave are kept here for it to list, and filled by package gifts.
 package store
 
 import (

@@ -1,5 +1,3 @@
-// Package derived writes what follows from records beside their own rows: the sets that contacts are in, match keys, words, counts of tags, external ids and
-// sums of gifts. find.Rows says what that is, and Put is the one way in which it changes. Nothing else writes these tables, but a repair, which derives all of them anew.
 package store
 
 import (

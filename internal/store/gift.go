@@ -1,4 +1,3 @@
-// Package gifts has gifts and plans, the sums that are kept of them, donors and statements. It knows nothing of jobs or files.
 package store
 
 import (

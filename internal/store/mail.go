@@ -1,4 +1,3 @@
-// Package mails is the outbox: mails are queued in the unit of work of what they tell, and any node sends them.
 package store
 
 import (

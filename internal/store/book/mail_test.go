@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -55,13 +56,18 @@ func (p *postOffice) Send(_ context.Context, l *mail.Letter) error {
 
 func (p *postOffice) last() *mail.Letter { return p.taken[len(p.taken)-1] }
 
+// sendAll sends what is due. Several mails leave at once: those that were queued first are the first ones here.
 func (p *postOffice) sendAll(t *testing.T, s *Book) {
 	t.Helper()
+	before := len(p.taken)
 	succeed(t, s.SendDue(t.Context(), "https://donors.example", func(err error) {
 		if refused := new(mail.Refused); !errors.As(err, &refused) || rig.NamesSomebody([]byte(err.Error())) {
 			t.Error(err)
 		}
 	}))
+	slices.SortStableFunc(p.taken[before:], func(a, b *mail.Letter) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.To.String(), b.To.String()))
+	})
 }
 
 // bodies is everything that the outbox knows of what its mails say.
