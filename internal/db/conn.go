@@ -16,16 +16,17 @@ type engine interface {
 	writer(ctx context.Context) (conn, error)
 	release(conn)
 
-	// writers is how many transactions may write at once, usually and where many accounts wait. With a single one, accounts share their
-	// transactions, and so the flush of the disk.
+	// writers is how many transactions may write at once, usually and where many accounts wait. With a single one,
+	// accounts share their transactions, and so the flush of the disk.
 	writers() (usual, most int)
 
-	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a file of ours.
+	// pools tells how many connections are in use; log is the size of the write-ahead log, or -1 where it is not in a
+	// file of ours.
 	pools() []Pool
 	log() int64
 
-	// room is why the disk cannot take what is written next, nil where it can or that is the server's affair: a small write may fit into a log
-	// that is there already.
+	// room is why the disk cannot take what is written next, nil where it can or that is the server's affair: a small
+	// write may fit into a log that is there already.
 	room() error
 
 	close() error
@@ -38,8 +39,8 @@ type dialect struct {
 	texts   func(*Table) tableSQL // how the rows of a table are written
 	rowKeys bool                  // an id alone is the key of a table whose rows have one
 
-	// confirms: a commit waits for other servers, but only one that wrote something. So a change that finds nothing to do writes
-	// all the same before it is acknowledged: what it found may be on one server only.
+	// confirms: a commit waits for other servers, but only one that wrote something. So a change that finds nothing to
+	// do writes all the same before it is acknowledged: what it found may be on one server only.
 	confirms bool
 
 	estimates   []string // tell the planner how large an account may be; nothing where it counts by itself
@@ -61,8 +62,8 @@ type conn interface {
 
 	// run runs a statement and waits for it. It returns how many rows were changed.
 	run(statement) (changed int64, err error)
-	// queue runs a statement at once, or together with the next one that is waited for, the commit included: then that one
-	// reports its failure. The arguments belong to the connection until then.
+	// queue runs a statement at once, or together with the next one that is waited for, the commit included: then that
+	// one reports its failure. The arguments belong to the connection until then.
 	queue(statement) error
 	// flush waits for all queued statements.
 	flush() error
@@ -73,8 +74,10 @@ type conn interface {
 	dialect() *dialect
 }
 
-// statement is what a connection is asked to run. A list is asked for with = ANY($n). SQLite finds the rows of each of its elements by themselves, so that each goes by an index for sure. A statement about a list must
-// therefore have no limit, aggregate only by the element, and list its rows by the element first, or in no order; the tests of package book refuse any other.
+// statement is what a connection is asked to run. A list is asked for with = ANY($n). SQLite finds the rows of each of
+// its elements by themselves, so that each goes by an index for sure. A statement about a list must therefore have no
+// limit, aggregate only by the element, and list its rows by the element first, or in no order; the tests of package
+// book refuse any other.
 type statement struct {
 	sql   string
 	args  []any
@@ -85,7 +88,8 @@ type statement struct {
 // anyOf is how a statement asks for a list.
 var anyOf = regexp.MustCompile(`= ANY\((\$\d+)\)`)
 
-// listOrder is the order in which a statement lists its rows by the elements of a list: 1 is ascending, -1 descending, 0 none.
+// listOrder is the order in which a statement lists its rows by the elements of a list: 1 is ascending, -1 descending,
+// 0 none.
 func listOrder(sql string) int {
 	switch order := anyOrder.FindStringSubmatch(sql); {
 	case order == nil || order[1] != order[2]:
@@ -134,7 +138,8 @@ var (
 	errHeld = fmt.Errorf("%w", ErrUnavailable)
 	// errRetry: it is unavailable, the transaction surely did not happen, by no one's fault, and may be tried again.
 	errRetry = fmt.Errorf("%w", ErrUnavailable)
-	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out late.
+	// errUndone: it is to be tried again because another transaction was in its way, which the database may find out
+	// late.
 	errUndone = fmt.Errorf("%w", errRetry)
 	// errPoisoned: a change failed after it had written, so that its transaction cannot be kept.
 	errPoisoned = errors.New("the transaction cannot be kept")
@@ -186,7 +191,8 @@ func (c Conn) Each(read func(Row) error, sql string, args ...any) error {
 	return err
 }
 
-// each knows connections by their types: a call through the interface would put what read closes over on the heap, with every request.
+// each knows connections by their types: a call through the interface would put what read closes over on the heap, with
+// every request.
 func each(c conn, read func(Row) error, s statement) error {
 	if c, ok := c.(*sqliteConn); ok {
 		return c.each(read, s)

@@ -11,9 +11,9 @@ import (
 	"donorbook/internal/guard"
 )
 
-// A copy moves everything from one database to another that is empty. The source is read as it was at one moment and never written.
-// The target is filled in transactions of bounded size; until all of it was compared, a mark makes every program refuse it. Accounts
-// come last: a server that had the target open before shows no one's data.
+// A copy moves everything from one database to another that is empty. The source is read as it was at one moment and
+// never written. The target is filled in transactions of bounded size; until all of it was compared, a mark makes every
+// program refuse it. Accounts come last: a server that had the target open before shows no one's data.
 
 var (
 	// ErrSameDatabase: the source is the target.
@@ -37,15 +37,16 @@ type URLError struct {
 func (e *URLError) Error() string { return e.Err.Error() }
 func (e *URLError) Unwrap() error { return e.Err }
 
-// copyMark and above are versions that no schema will ever have. While a copy runs, the target has one of them, drawn at random, so
-// that two copies cannot take each other's for their own.
+// copyMark and above are versions that no schema will ever have. While a copy runs, the target has one of them, drawn
+// at random, so that two copies cannot take each other's for their own.
 const copyMark = 1_000_000_000
 
 const (
-	copyRows    = scanRows // of a transaction
-	copyBytes   = 4 << 20  // of a transaction, about
-	sqlUnmark   = `DELETE FROM schema_version WHERE version = $1`
-	sqlMyMark   = `UPDATE schema_version SET version = version WHERE version = $1` // a copy that would take the mark away waits
+	copyRows  = scanRows // of a transaction
+	copyBytes = 4 << 20  // of a transaction, about
+	sqlUnmark = `DELETE FROM schema_version WHERE version = $1`
+	// a copy that would take the mark away waits
+	sqlMyMark   = `UPDATE schema_version SET version = version WHERE version = $1`
 	sqlVersions = `SELECT version FROM schema_version ORDER BY version`
 )
 
@@ -229,7 +230,9 @@ func (k *copier) check() error {
 }
 
 // scan reads a whole database, table by table, and hands it over in pieces; the first one of a table has no rows.
-func (k *copier) scan(c Conn, at CopyProgress, total func(*Table) (int64, error), hand func(piece) error) (side *copySide, err error) {
+func (k *copier) scan(c Conn, at CopyProgress, total func(*Table) (int64, error),
+	hand func(piece) error,
+) (side *copySide, err error) {
 	side = &copySide{rows: make(map[*Table]int64), accounts: make(map[int64]*accountSide)}
 	for _, table := range k.schema.Tables {
 		p, bytes := piece{CopyProgress: at, table: table}, 0
@@ -263,8 +266,8 @@ func (k *copier) scan(c Conn, at CopyProgress, total func(*Table) (int64, error)
 	return side, nil
 }
 
-// load writes copied rows and makes them known to the search: its index is not copied, since no two engines have the same. A damaged
-// document is refused: a copy of it would be of no use.
+// load writes copied rows and makes them known to the search: its index is not copied, since no two engines have the
+// same. A damaged document is refused: a copy of it would be of no use.
 func (t *Tx) load(table *Table, rows [][]any) error {
 	var documents [][]any
 	for _, row := range rows {

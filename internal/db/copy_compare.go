@@ -26,8 +26,9 @@ type accountSide struct {
 
 // add notes a row: it counts, and becomes part of its account's checksum. It returns about how many bytes the row has.
 //
-// The checksum of an account is the SHA-256 of its rows, table by table, each in the order of its key. A row is the table's
-// name and its values: a letter for the kind, then a number in eight bytes, or a length in eight bytes and so many bytes.
+// The checksum of an account is the SHA-256 of its rows, table by table, each in the order of its key. A row is the
+// table's name and its values: a letter for the kind, then a number in eight bytes, or a length in eight bytes and so
+// many bytes.
 func (s *copySide) add(t *Table, row []any) int {
 	b := append(append(s.buffer[:0], t.Name...), 0)
 	for i, value := range row {
@@ -88,7 +89,8 @@ func (r *CopyReport) compare(tables []*Table, source, target *copySide) error {
 	for _, t := range tables {
 		r.Tables = append(r.Tables, TableCount{t.Name, source.rows[t]})
 		if source.rows[t] != target.rows[t] {
-			found = append(found, fmt.Sprintf("table %s: %d rows in the source, %d in the target", t.Name, source.rows[t], target.rows[t]))
+			found = append(found, fmt.Sprintf("table %s: %d rows in the source, %d in the target", t.Name,
+				source.rows[t], target.rows[t]))
 		}
 	}
 	numbers := slices.AppendSeq(slices.Collect(maps.Keys(source.accounts)), maps.Keys(target.accounts))
@@ -97,7 +99,8 @@ func (r *CopyReport) compare(tables []*Table, source, target *copySide) error {
 		a, b := source.accounts[number], target.accounts[number]
 		switch sum, other := a.checksum(), b.checksum(); {
 		case sum != other:
-			found = append(found, fmt.Sprintf("%s: the checksum is %s in the source, %s in the target", named(number, a, b), sum, other))
+			found = append(found, fmt.Sprintf("%s: the checksum is %s in the source, %s in the target",
+				named(number, a, b), sum, other))
 		case a.id != "":
 			r.Accounts = append(r.Accounts, AccountSum{a.id, sum})
 		}

@@ -64,7 +64,8 @@ func (k *copier) checkSource(c Conn) error {
 	case s.version < known:
 		return fmt.Errorf("%w: version %d, and this program has %d. A copy does not change its source: bring it up to date with another command of this program, such as account list", ErrSchema, s.version, known)
 	case s.version > known:
-		return fmt.Errorf("%w: version %d, and this program knows versions up to %d: use a newer donorbook", ErrSchema, s.version, known)
+		return fmt.Errorf("%w: version %d, and this program knows versions up to %d: use a newer donorbook", ErrSchema,
+			s.version, known)
 	}
 	return nil
 }
@@ -128,8 +129,8 @@ func (k *copier) markEmpty(t *Tx) error {
 	return err
 }
 
-// empty removes what an interrupted copy has left. Only a database that was empty gets a mark, so nothing else is lost. A copy that
-// is running after all finds its mark gone, and ends.
+// empty removes what an interrupted copy has left. Only a database that was empty gets a mark, so nothing else is lost.
+// A copy that is running after all finds its mark gone, and ends.
 func (k *copier) empty(state databaseState) error {
 	return k.change(func(t *Tx) error {
 		err := t.lockVersion()

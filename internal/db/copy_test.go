@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/rig"
 )
 
-// The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept, and
-// accounts.
+// The schema of these tests has one table of each kind: documents with words, a counter, rows that need not be kept,
+// and accounts.
 var (
 	testWords    = NewSearch("paper_search")
 	testPapers   = NewTable("paper", "account_id id", "body:bytes checksum")
@@ -109,7 +109,8 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	for _, e := range rig.Both {
 		for name, test := range map[string]func(t *testing.T, o Options){
-			"there and back": copyThereAndBack, "interrupted": copyInterrupted, "different": copyDifferent, "refused": copyRefused,
+			"there and back": copyThereAndBack, "interrupted": copyInterrupted, "different": copyDifferent,
+			"refused": copyRefused,
 		} {
 			t.Run(e.Name+" "+name, func(t *testing.T) {
 				dir, url := e.New(t)
@@ -145,7 +146,8 @@ func copyThereAndBack(t *testing.T, there Options) {
 
 func copyInterrupted(t *testing.T, to Options) {
 	from := newSource(t)
-	for _, when := range []CopyProgress{{false, "paper", copyRows, testRows}, {false, "account", 0, 2}, {true, "paper", 0, testRows}} {
+	for _, when := range []CopyProgress{{false, "paper", copyRows, testRows}, {false, "account", 0, 2},
+		{true, "paper", 0, testRows}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		report, err := Copy(ctx, from, to, CopyOptions{Restart: true, Progress: func(p CopyProgress) {
 			if p == when {

@@ -1,5 +1,5 @@
-// Package db knows databases, and nothing of what is kept in them: engines and their pools, transactions, tables, migrations, the
-// search, and sets of rows.
+// Package db knows databases, and nothing of what is kept in them: engines and their pools, transactions, tables,
+// migrations, the search, and sets of rows.
 package db
 
 import (
@@ -72,7 +72,8 @@ func openEngine(ctx context.Context, o Options) (engine, error) {
 	case "postgres", "postgresql":
 		return openPostgres(ctx, o.URL)
 	}
-	return nil, errors.New("the database URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
+	return nil,
+		errors.New("the database URL must begin with postgres: or sqlite: (or be left out for SQLite in the data directory)")
 }
 
 // Directory is where SQLite keeps the database; "" where it is not in a file of ours.
@@ -101,8 +102,8 @@ func (d *DB) Close() error {
 	return d.engine.close()
 }
 
-// Read lends a connection for a single statement. fn may run again: a connection that was lost is replaced, and the next one may
-// have been lost with it.
+// Read lends a connection for a single statement. fn may run again: a connection that was lost is replaced, and the
+// next one may have been lost with it.
 func (d *DB) Read(ctx context.Context, fn func(Conn) error) (err error) {
 	for wait := time.Duration(0); wait < readRetries; wait = 2*wait + 10*time.Millisecond {
 		time.Sleep(wait)
@@ -155,14 +156,15 @@ func longView(ctx context.Context, e engine, fn func(Conn) error) error {
 	return Conn{conn: c}.snapshot(fn)
 }
 
-// Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is on disk.
-// decide may run again; it must decide before it writes, so that a refused change has written nothing.
+// Update runs a change of an account. It is queued, commits together with the others that wait, and returns when it is
+// on disk. decide may run again; it must decide before it writes, so that a refused change has written nothing.
 func (d *DB) Update(ctx context.Context, account int64, needs any, decide func(Batch) error) error {
-	return d.changes.do(&Change{ctx: ctx, Account: account, Needs: needs, decide: func(_ *Tx, b Batch) error { return decide(b) }})
+	return d.changes.do(&Change{ctx: ctx, Account: account, Needs: needs,
+		decide: func(_ *Tx, b Batch) error { return decide(b) }})
 }
 
-// Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for no one who writes. What decide
-// writes is dropped; it may run again.
+// Consider lets a change of an account decide on a snapshot, to tell what it would do. It is not queued and waits for
+// no one who writes. What decide writes is dropped; it may run again.
 func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	return d.View(ctx, func(c Conn) error {
 		t := newTx(c.conn, d.observer)
@@ -171,8 +173,9 @@ func (d *DB) Consider(ctx context.Context, decide func(Batch) error) error {
 	})
 }
 
-// Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk that is full,
-// or a server that was left behind. It writes nothing that others lock, so that no work of an account makes a node seem broken.
+// Ready tells whether the database can work: it must take a write, and answer. One that only answers may be on a disk
+// that is full, or a server that was left behind. It writes nothing that others lock, so that no work of an account
+// makes a node seem broken.
 func (d *DB) Ready(ctx context.Context) error {
 	return d.probe.ask(ctx, d.now, func() error {
 		ctx := context.WithoutCancel(ctx)
@@ -199,8 +202,8 @@ type Pool struct {
 // Pools tells how many connections are in use.
 func (d *DB) Pools() []Pool { return d.engine.pools() }
 
-// Size is the size of the database in bytes. Like Ready, it asks the database one question at a time, and callers do not
-// wait long for a database that does not answer.
+// Size is the size of the database in bytes. Like Ready, it asks the database one question at a time, and callers do
+// not wait long for a database that does not answer.
 func (d *DB) Size(ctx context.Context) (int64, error) {
 	err := d.sizing.ask(ctx, d.now, func() error {
 		return d.Read(context.WithoutCancel(ctx), func(c Conn) error {

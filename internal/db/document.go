@@ -27,10 +27,12 @@ func (d *Damaged) Error() string {
 	if d.Account != 0 {
 		name += fmt.Sprintf(" of account number %d", d.Account)
 	}
-	return name + " is damaged: its document does not match its checksum. Run donorbook check, and restore the document from a backup"
+	return name +
+		" is damaged: its document does not match its checksum. Run donorbook check, and restore the document from a backup"
 }
 
-// checkDocument finds out whether the document in a row is as it was written. A table with the columns body and checksum has documents.
+// checkDocument finds out whether the document in a row is as it was written. A table with the columns body and
+// checksum has documents.
 func (t *Table) checkDocument(row []any) error {
 	body, sum := t.At("body"), t.At("checksum")
 	if body < 0 || sum < 0 || Checksum(row[body].([]byte)) == row[sum].(int64) {

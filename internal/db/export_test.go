@@ -43,12 +43,14 @@ func (d *DB) Tables() (tables []*Table) {
 // Spread tells whether the rows of a table are with their accounts where these are on several machines.
 func (t *Table) Spread() bool { return t.spread() }
 
-// TableTexts are the statements with which PostgreSQL writes the rows of a table, by what they do, and finds words in them.
+// TableTexts are the statements with which PostgreSQL writes the rows of a table, by what they do, and finds words in
+// them.
 func TableTexts(t *Table) map[string]string {
 	s := postgresDialect.texts(t)
 	texts := map[string]string{"remove": s.remove, "lock": s.lock, "bump": s.bump, "drop": s.drop}
 	if t.search {
-		texts["lock"], texts["find"] = "", t.spell(postgresDialect.search.find) // the words of a document are never locked
+		// the words of a document are never locked
+		texts["lock"], texts["find"] = "", t.spell(postgresDialect.search.find)
 	}
 	for name, sizes := range map[string]rowTexts{"insert": s.insert, "save": s.save, "add": s.add} {
 		for i, text := range sizes[:min(len(sizes), 3)] {

@@ -51,7 +51,8 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 	l.mu.Lock()
 	pause := l.pause
 	l.mu.Unlock()
-	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v", took, pause)
+	t.Logf("everything worked again %v after the standby took over; the longest pause between creates was %v", took,
+		pause)
 
 	// A primary that waits for a standby that does not exist: as after a promotion that did not change the settings.
 	succeed(t, standby.Set("synchronous_standby_names", "FIRST 1 (s1)"))
@@ -83,7 +84,8 @@ func TestNoAcknowledgedWriteIsLostWhenTheStandbyTakesOver(t *testing.T) {
 
 func wantUnavailable(t *testing.T, s *book.Book, account int64) {
 	t.Helper()
-	_, err := s.CreateContact(t.Context(), account, input(t, `{"emails":[{"value":"first@x.org"}],"tags":["new"]}`), crm.Dedupe)
+	_, err := s.CreateContact(t.Context(), account, input(t, `{"emails":[{"value":"first@x.org"}],"tags":["new"]}`),
+		crm.Dedupe)
 	wantError(t, "a create that no standby has", err, crm.ErrUnavailable)
 }
 
@@ -152,7 +154,8 @@ func TestWhatOneServerAloneHasIsNotAcknowledged(t *testing.T) {
 	primary.Kill()
 	succeed(t, standby.Promote())
 	ready(t, s, true)
-	if got := append(names(t, s, account), names(t, s, another)...); !slices.Equal(got, []string{"Ana", "Cleo", "Dora"}) {
+	if got := append(names(t, s, account), names(t, s, another)...); !slices.Equal(got,
+		[]string{"Ana", "Cleo", "Dora"}) {
 		t.Errorf("after the standby took over the contacts are %q", got)
 	}
 	if keys, err := s.Keys(t.Context(), account); err != nil || len(keys) != 1 || keys[0].RevokedAt.IsZero() {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own; it changes them, too.
+// A list finds the rows of each of its elements, no matter how long it is, and the next list finds its own; it changes
+// them, too.
 func TestConcurrentListParameterFindsTheRowsOfItsElements(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		succeed(t, d.write(t.Context(), 1, func(tx *Tx) error {

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// OpenLocked opens a file, makes it where there is none, and locks it for this process. The system releases the lock with the process, however that ends.
+// OpenLocked opens a file, makes it where there is none, and locks it for this process. The system releases the lock
+// with the process, however that ends.
 func OpenLocked(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -35,4 +36,5 @@ func SyncDirectory(dir string) error {
 }
 
 // diskFaults are the system's codes of a disk that cannot be written to, and what they mean.
-var diskFaults = map[syscall.Errno]syscall.Errno{syscall.ENOSPC: syscall.ENOSPC, syscall.EDQUOT: syscall.EDQUOT, syscall.EROFS: syscall.EROFS}
+var diskFaults = map[syscall.Errno]syscall.Errno{syscall.ENOSPC: syscall.ENOSPC, syscall.EDQUOT: syscall.EDQUOT,
+	syscall.EROFS: syscall.EROFS}

@@ -10,10 +10,11 @@ import (
 
 // Schema is what a database looks like.
 type Schema struct {
-	Steps    []Step   // the first makes a new database
-	Squashed int      // how many steps that were taken before it has in it
-	Since    string   // the release that has made such databases; where steps were squashed
-	Tables   []*Table // all that have data, in the order in which a copy fills them: what makes data reachable comes last
+	Steps    []Step // the first makes a new database
+	Squashed int    // how many steps that were taken before it has in it
+	Since    string // the release that has made such databases; where steps were squashed
+	// all that have data, in the order in which a copy fills them: what makes data reachable comes last
+	Tables []*Table
 
 	Derived Derived
 }
@@ -21,16 +22,16 @@ type Schema struct {
 // Version is that of a database that has taken every step.
 func (s *Schema) Version() int { return s.Squashed + len(s.Steps) }
 
-// Derived is everything that is derived from documents. It is worked out anew where a program with another version has done it.
-// Where Work is nil, nothing is derived.
+// Derived is everything that is derived from documents. It is worked out anew where a program with another version has
+// done it. Where Work is nil, nothing is derived.
 type Derived struct {
 	Name    string
 	Version int64
 	Work    func(t *Tx, progress Progress) error
 }
 
-// Step is one step of a schema: a frozen text, and frozen code where a text is not enough. It is never changed once it was
-// released: what must become different becomes another step. Words in braces are the engine's.
+// Step is one step of a schema: a frozen text, and frozen code where a text is not enough. It is never changed once it
+// was released: what must become different becomes another step. Words in braces are the engine's.
 type Step struct {
 	SQL  string
 	Fill func(t *Tx, progress Progress) error
@@ -43,11 +44,12 @@ const (
 	sqlLockAll       = `UPDATE schema_version SET version = version WHERE version = 1`
 
 	sqlDerived    = `SELECT version FROM derived WHERE name = $1`
-	sqlSetDerived = `INSERT INTO derived (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET version = excluded.version`
+	sqlSetDerived = `INSERT INTO derived (name, version) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE
+		SET version = excluded.version`
 )
 
-// migrate brings a database to the program's schema, in one transaction: a program that is killed leaves what was there. Of two that
-// start at once, the second finds nothing left to do.
+// migrate brings a database to the program's schema, in one transaction: a program that is killed leaves what was
+// there. Of two that start at once, the second finds nothing left to do.
 func migrate(ctx context.Context, e engine, schema *Schema, progress Progress) error {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -107,7 +109,8 @@ func olderSchema(schema *Schema) error {
 	return fmt.Errorf("the database was written by a donorbook older than %s: open it with donorbook %[1]s once, then start this version", schema.Since)
 }
 
-// change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be interrupted.
+// change runs a transaction beside the queues. It waits for what was written before it commits: a commit cannot be
+// interrupted.
 func change(ctx context.Context, e engine, fn func(*Tx) error) error {
 	c, err := e.writer(ctx)
 	if err != nil {
@@ -198,7 +201,8 @@ func (t *Tx) apply(step Step, before, version int, progress Progress) error {
 
 var schemaWord = regexp.MustCompile(`\{(\w+)( \w+)?\}`)
 
-// spell puts the engine's words in place of those in braces; a name behind a word goes where the engine's text has a %s.
+// spell puts the engine's words in place of those in braces; a name behind a word goes where the engine's text has a
+// %s.
 func (d *dialect) spell(sql string) string {
 	return schemaWord.ReplaceAllStringFunc(sql, func(found string) string {
 		word, name, named := strings.Cut(strings.Trim(found, "{}"), " ")

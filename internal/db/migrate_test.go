@@ -20,7 +20,8 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 			return err
 		}))
 		succeed(t, d.Close())
-		wantRefused(t, "a newer schema", o, fmt.Sprint("schema version ", newer), fmt.Sprint("versions up to ", newer-1),
+		wantRefused(t, "a newer schema", o, fmt.Sprint("schema version ", newer),
+			fmt.Sprint("versions up to ", newer-1),
 			"use a newer donorbook")
 		// The schema was not changed, and no lock is left.
 		engine := must(openEngine(t.Context(), o))(t)
@@ -94,7 +95,8 @@ func TestParametersBindByNumber(t *testing.T) {
 			for range 2 { // prepared, then used again
 				got := ""
 				must(c.One(func(r Row) {
-					got = fmt.Sprint(r.Text(0), " ", r.Int(1), " ", r.Text(2), " ", r.Text(3), " ", string(r.Bytes(4)), " ", r.Int(5))
+					got = fmt.Sprint(r.Text(0), " ", r.Int(1), " ", r.Text(2), " ", r.Text(3), " ", string(r.Bytes(4)),
+						" ", r.Int(5))
 				}, `SELECT CAST($3 AS TEXT), CAST($1 AS BIGINT), CAST($2 AS TEXT), CAST($3 AS TEXT),
 						CAST($5 AS `+c.dialect().words["bytes"]+`), CAST($4 AS BIGINT)
 					WHERE CAST($1 AS BIGINT) = 1 AND CAST($2 AS TEXT) <> CAST($3 AS TEXT)`,
@@ -147,8 +149,8 @@ func TestKeysCompareByBytes(t *testing.T) {
 	})
 }
 
-// A database from before the steps that were squashed is refused, in words that say what to do, and stays as it is. A new one has
-// every version.
+// A database from before the steps that were squashed is refused, in words that say what to do, and stays as it is. A
+// new one has every version.
 func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 	eachOptions(t, func(t *testing.T, o Options) {
 		wantVersions := func(what string, o Options, want ...int64) {
@@ -160,12 +162,14 @@ func TestASchemaFromBeforeTheBaselineIsRefused(t *testing.T) {
 		squashed := func(n int) Options {
 			o, schema := o, *o.Schema
 			schema.Squashed, schema.Since = n, "0.10"
-			schema.Steps = []Step{{SQL: schema.Steps[0].SQL + schema.Steps[1].SQL}, {SQL: "CREATE TABLE more (x BIGINT NOT NULL);\n"}}
+			schema.Steps = []Step{{SQL: schema.Steps[0].SQL + schema.Steps[1].SQL},
+				{SQL: "CREATE TABLE more (x BIGINT NOT NULL);\n"}}
 			o.Schema = &schema
 			return o
 		}
 		wantVersions("a database of two steps", o, 1, 2)
-		wantRefused(t, "an older one", squashed(2), "older than 0.10: open it with donorbook 0.10 once, then start this version")
+		wantRefused(t, "an older one", squashed(2),
+			"older than 0.10: open it with donorbook 0.10 once, then start this version")
 		wantVersions("a refused one", o, 1, 2)
 		wantVersions("an upgraded one", squashed(1), 1, 2, 3) // the baseline is its schema
 		fresh := squashed(1)

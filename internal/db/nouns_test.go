@@ -44,7 +44,10 @@ func openPostgres(t testing.TB) *book.Book {
 
 func checkIntegrity(t testing.TB, s *book.Book) {
 	t.Helper()
-	_, err := s.Check(context.Background(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %+v", p) }})
+	_, err := s.Check(context.Background(), check.CheckOptions{Found: func(p check.Problem) {
+		t.Errorf("check: %+v",
+			p)
+	}})
 	if err != nil {
 		t.Error(err)
 	}
@@ -98,9 +101,12 @@ func attempting(t *testing.T, s *book.Book, account int64, name string) func() e
 }
 
 // page is one page of contacts, as JSON with commas between them, and the total.
-func page(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, n, perPage int64) (documents string, total int64) {
+func page(t testing.TB, s *book.Book, account int64, scope crm.ContactScope, n,
+	perPage int64,
+) (documents string, total int64) {
 	t.Helper()
-	dst, result := must2(s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: n, PerPage: perPage}, nil, nil))(t)
+	dst, result := must2(s.Contacts(t.Context(), account, scope, crm.PageRequest{Page: n, PerPage: perPage}, nil,
+		nil))(t)
 	return string(dst), result.Total
 }
 

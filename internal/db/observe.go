@@ -1,7 +1,7 @@
 package db
 
-// Observer is told what passes through a database, and can step in: by it, tests count what a request costs, and choose moments. Each
-// function may be nil.
+// Observer is told what passes through a database, and can step in: by it, tests count what a request costs, and choose
+// moments. Each function may be nil.
 type Observer struct {
 	Lending    func()                 // before a connection is lent for reading
 	Lent       func()                 // after that
@@ -13,7 +13,8 @@ type Observer struct {
 	Wrote      func(sql string)       // after a statement of a write transaction
 	Asked      func(sql string)       // after a query that a write transaction asks for in advance
 
-	Ran func(sql string, args []any, writing bool) // after each statement, with its arguments; writing is one of a write transaction
+	// after each statement, with its arguments; writing is one of a write transaction
+	Ran func(sql string, args []any, writing bool)
 }
 
 // ErrAgain is what Committing returns to have a transaction taken back and begun again, as a server may do.

@@ -23,8 +23,8 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// load simulates many clients at once: they create, read, list and authenticate, and check every answer. A client whose create
-// failed repeats it until it is acknowledged.
+// load simulates many clients at once: they create, read, list and authenticate, and check every answer. A client whose
+// create failed repeats it until it is acknowledged.
 type load struct {
 	t       *testing.T
 	s       *book.Book
@@ -44,8 +44,10 @@ type load struct {
 
 func startLoad(t *testing.T, s *book.Book) *load {
 	t.Helper()
-	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{}, last: time.Now()}
-	_, secret := must2(s.CreateKey(t.Context(), l.account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
+	l := &load{t: t, s: s, account: newAccount(t, s).Number, stopped: make(chan struct{}), acked: map[int64]string{},
+		last: time.Now()}
+	_, secret := must2(s.CreateKey(t.Context(), l.account,
+		access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	l.secret = secret
 	l.acked[create(t, s, l.account, named("first")).ID] = "first"
 	for i := range 6 {
@@ -227,11 +229,13 @@ func TestConcurrentDatabaseThatGoesAwayIsMissedAndComesBack(t *testing.T) {
 		succeed(t, server.Start())
 		took := l.recover()
 		ready(t, s, true)
-		t.Logf("everything worked again %v after the server did; %d connections", took.Round(time.Millisecond), connections(t, url))
+		t.Logf("everything worked again %v after the server did; %d connections", took.Round(time.Millisecond),
+			connections(t, url))
 	}
 	// Connections that are lost one by one are replaced, with little effect on clients.
 	for range 3 {
-		must(pgtest.Number(url, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
+		must(pgtest.Number(url,
+			"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'donorbook'"))(t)
 		l.recover()
 	}
 	if n := connections(t, url); n > db.PostgresReaders+db.PostgresWriters {
@@ -267,8 +271,8 @@ func wantQuickRefusal(t *testing.T, s *book.Book, account int64) {
 	}
 }
 
-// Accounts whose rows are locked elsewhere, such as by a node that repairs them, keep no other account waiting, even where there are as
-// many of them as writers that usually work.
+// Accounts whose rows are locked elsewhere, such as by a node that repairs them, keep no other account waiting, even
+// where there are as many of them as writers that usually work.
 func TestConcurrentAccountsThatAreLockedHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)

@@ -49,7 +49,8 @@ func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	ids := make([]int64, 64)
 	rig.AtOnce(64, func(i int) {
 		s := stores[i%len(stores)]
-		ids[i] = create(t, s, account, fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i)).ID
+		ids[i] = create(t, s, account,
+			fmt.Sprintf(`{"first_name":"Ana","emails":[{"value":"ana@x.org"}],"tags":["t%d"]}`, i)).ID
 		create(t, s, account, fmt.Sprintf(`{"first_name":"N%d ü \\ '","phones":[{"value":"+1202555%04d"}]}`, i, 100+i))
 		if _, total := page(t, s, account, crm.All, 1, 20); total < 2 {
 			t.Errorf("%d contacts right after two were made", total)
@@ -61,7 +62,8 @@ func TestConcurrentTransactionPoolerInFrontNeedsOneSetting(t *testing.T) {
 	equal(t, len(rig.Get(t, s, account, ids[0]).Tags), 64)
 	rig.Archive(t, s, account, ids[0])
 	rig.Restore(t, s, account, ids[0])
-	key, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
+	key, secret := must2(s.CreateKey(t.Context(), account,
+		access.KeyInput{Name: "K", Permissions: access.ContactsRead}))(t)
 	equal(t, must(s.Authenticate(t.Context(), secret))(t).Key, key.ID)
 	succeed(t, errors.Join(s.RevokeKey(t.Context(), key.ID), s.Ready(t.Context())))
 	_, err = s.Authenticate(t.Context(), secret)
@@ -201,8 +203,8 @@ func farewell(code string) []byte {
 	return append([]byte{'E', 0, 0, 0, byte(len(fields) + 4)}, fields...)
 }
 
-// A client that loses the connection during a commit does not know whether the commit happened. That is not a success, and there
-// is no retry: the change may be there already.
+// A client that loses the connection during a commit does not know whether the commit happened. That is not a success,
+// and there is no retry: the change may be there already.
 func TestConcurrentCommitThatNobodyAnsweredIsNeitherAcknowledgedNorRepeated(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)
@@ -248,8 +250,8 @@ func client(t *testing.T, url string) (exec func(sql string, args ...any)) {
 
 const lockTally = `SELECT 1 FROM account_tally WHERE account_id = $1 FOR UPDATE`
 
-// Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If it is ours,
-// it is retried and the client does not notice.
+// Two transactions that lock two accounts in opposite order wait for each other until the server ends one of them. If
+// it is ours, it is retried and the client does not notice.
 func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)
@@ -281,8 +283,8 @@ func TestConcurrentDeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-// If a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait for each
-// other.
+// If a campaign locked its owner first and its beneficiary later, two organizations that benefit each other would wait
+// for each other.
 func TestConcurrentCampaignLocksAccountsInAscendingOrder(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)

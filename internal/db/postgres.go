@@ -43,7 +43,8 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &postgresEngine{commitTimeout: commitTimeout, prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
+	e := &postgresEngine{commitTimeout: commitTimeout,
+		prepares: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement}
 	e.reads.engine = e
 	if e.read, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
@@ -57,8 +58,8 @@ func openPostgres(ctx context.Context, url string) (engine, error) {
 	return e, nil
 }
 
-// postgresConfig is what the URL says, and our own choice where it says nothing. Its errors do not repeat the URL, which
-// may hold a password.
+// postgresConfig is what the URL says, and our own choice where it says nothing. Its errors do not repeat the URL,
+// which may hold a password.
 func postgresConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -113,18 +114,21 @@ var postgresDialect = dialect{
 	texts:    cached(postgresTexts),
 	confirms: true,
 	touch:    `SELECT pg_catalog.pg_logical_emit_message(true, 'donorbook', '')`,
-	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it takes.
+	// Nodes that only serve go on reading and touching the table meanwhile; one that migrates waits as long as it
+	// takes.
 	lockVersion: []string{"SET LOCAL lock_timeout = 0", "LOCK TABLE schema_version IN SHARE UPDATE EXCLUSIVE MODE"},
 	size:        `SELECT pg_catalog.pg_database_size(pg_catalog.current_database())`,
 	clear:       `TRUNCATE `,
-	tables:      `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid)`,
+	tables: `SELECT CAST(relname AS TEXT) FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p')
+		AND pg_table_is_visible(oid)`,
 	identity: `SELECT CONCAT_WS(' ', oid, EXTRACT(EPOCH FROM pg_postmaster_start_time()), current_schema())
 		FROM pg_catalog.pg_database WHERE datname = current_database()`,
 }
 
-// postgresTexts write many rows with one statement, which costs the server more than most rows. A row that is there already is found by
-// the conflict and not by a join, for which a planner that knows nothing about the table yet might read all of it. A row is locked by
-// writing it: a move of an account to another machine does not wait for a row that was only locked.
+// postgresTexts write many rows with one statement, which costs the server more than most rows. A row that is there
+// already is found by the conflict and not by a join, for which a planner that knows nothing about the table yet might
+// read all of it. A row is locked by writing it: a move of an account to another machine does not wait for a row that
+// was only locked.
 func postgresTexts(t *Table) tableSQL {
 	s := t.common()
 	key := t.Columns[:t.Key]
@@ -161,9 +165,9 @@ func (e *postgresEngine) log() int64 { return -1 }
 
 func (e *postgresEngine) room() error { return nil }
 
-// reader lends what one request reads with. It has no connection of its own before it needs one: a statement outside of a
-// transaction goes together with those of others. A client that goes away ends it between two statements: to break off a
-// statement would cost the connection, and all of them are short.
+// reader lends what one request reads with. It has no connection of its own before it needs one: a statement outside of
+// a transaction goes together with those of others. A client that goes away ends it between two statements: to break
+// off a statement would cost the connection, and all of them are short.
 func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
 	return &postgresConn{engine: e, reads: true, client: ctx, cancel: func() {}}, nil
 }
@@ -171,7 +175,8 @@ func (e *postgresEngine) reader(ctx context.Context) (conn, error) {
 // writer lends a connection for as long as ctx allows.
 func (e *postgresEngine) writer(ctx context.Context) (conn, error) {
 	if e.pending.Load() >= postgresWriters {
-		return nil, because(ErrUnavailable, errors.New("the server does not answer commits: it may be waiting for a standby"))
+		return nil,
+			because(ErrUnavailable, errors.New("the server does not answer commits: it may be waiting for a standby"))
 	}
 	c := &postgresConn{engine: e, client: ctx, ctx: ctx, cancel: func() {}}
 	return c, c.connect()

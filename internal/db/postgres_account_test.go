@@ -20,9 +20,9 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// On several machines, the rows of an account are together on one of them. A statement that names its account goes there; any
-// other statement goes to all machines, or cannot run at all. The move of an account does not wait for a lock that writes
-// nothing, and a distributed planner cannot forward a LATERAL.
+// On several machines, the rows of an account are together on one of them. A statement that names its account goes
+// there; any other statement goes to all machines, or cannot run at all. The move of an account does not wait for a
+// lock that writes nothing, and a distributed planner cannot forward a LATERAL.
 
 var (
 	tableNamed    = regexp.MustCompile(`\b(?i:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+AS)?(?:\s+([a-z]\w*))?`)
@@ -56,7 +56,8 @@ func spreadFault(sql string, tenant func(table string) bool) string {
 	return ""
 }
 
-// queries are the parts of a statement that must each name the account: itself, and each query inside of it, which a join outside does not bind.
+// queries are the parts of a statement that must each name the account: itself, and each query inside of it, which a
+// join outside does not bind.
 func queries(sql string) (all []string) {
 	for at := innermost.FindStringIndex(sql); at != nil; at = innermost.FindStringIndex(sql) {
 		inner := strings.TrimSpace(sql[at[0]+1 : at[1]-1])
@@ -79,7 +80,8 @@ func unbound(sql string, tenant func(table string) bool) string {
 	}
 	joined := 0
 	for _, names := range accountJoined.FindAllStringSubmatch(sql, -1) {
-		if spread[names[1]] && spread[names[2]] { // a table that every machine has ties nothing to the machine of an account
+		// a table that every machine has ties nothing to the machine of an account
+		if spread[names[1]] && spread[names[2]] {
 			joined++
 		}
 	}
@@ -100,26 +102,32 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 	for fault, statements := range map[string][]string{
 		"": {
 			`SELECT 1 FROM contact WHERE account_id = $1 AND id = ANY($2)`,
-			`SELECT 1 FROM account_tally AS t LEFT JOIN contact c ON c.account_id = t.account_id WHERE t.account_id = $1`,
+			`SELECT 1 FROM account_tally AS t LEFT JOIN contact c ON c.account_id = t.account_id
+				WHERE t.account_id = $1`,
 			`INSERT INTO contact (account_id, id) VALUES ($1, $2), ($1, $3) ON CONFLICT (account_id, id) DO NOTHING`,
 			`UPDATE schema_version SET version = version WHERE version = 1`,
 			`SELECT COUNT(*) FROM (SELECT 1 FROM contact WHERE account_id = $1 LIMIT $2) AS found`,
-			`SELECT (SELECT 1 FROM contact c WHERE c.account_id = $1 AND lower(c.x) = '') FROM account_tally t WHERE t.account_id = $1`,
+			`SELECT (SELECT 1 FROM contact c WHERE c.account_id = $1 AND lower(c.x) = '') FROM account_tally t
+				WHERE t.account_id = $1`,
 		},
 		"does not name": {
 			`SELECT 1 FROM contact WHERE account_id = ANY($1)`,
 			`SELECT 1 FROM contact WHERE account_id = $12`,
 			`INSERT INTO contact (account_id, id) VALUES ($2, $1)`,
 			`DELETE FROM contact WHERE id = $2`,
-			`SELECT (SELECT 1 FROM contact c WHERE c.account_id = t.account_id) FROM account_tally t WHERE t.account_id = $1`,
-		},
-		"not bound": {
-			`SELECT 1 FROM account_tally JOIN contact ON contact.x = account_tally.x WHERE account_tally.account_id = $1`,
-			`SELECT 1 FROM account_tally t JOIN campaign r ON r.id = t.id LEFT JOIN contact c ON c.account_id = r.account_id
+			`SELECT (SELECT 1 FROM contact c WHERE c.account_id = t.account_id) FROM account_tally t
 				WHERE t.account_id = $1`,
 		},
-		"FOR UPDATE":         {`SELECT 1 FROM contact WHERE account_id = $1 FOR UPDATE`},
-		"LATERAL":            {`SELECT 1 FROM unnest($2) AS n CROSS JOIN LATERAL (SELECT 1 FROM contact WHERE account_id = $1) AS c`},
+		"not bound": {
+			`SELECT 1 FROM account_tally JOIN contact ON contact.x = account_tally.x
+				WHERE account_tally.account_id = $1`,
+			`SELECT 1 FROM account_tally t JOIN campaign r ON r.id = t.id
+				LEFT JOIN contact c ON c.account_id = r.account_id
+				WHERE t.account_id = $1`,
+		},
+		"FOR UPDATE": {`SELECT 1 FROM contact WHERE account_id = $1 FOR UPDATE`},
+		"LATERAL": {`SELECT 1 FROM unnest($2) AS n CROSS JOIN LATERAL (SELECT 1 FROM contact
+			WHERE account_id = $1) AS c`},
 		"not of the account": {`INSERT INTO contact (account_id, id) VALUES ($1, $2), ($3, $4)`},
 		"selects":            {`INSERT INTO contact (account_id, id) SELECT account_id, id FROM account_tally`},
 	} {
@@ -131,8 +139,8 @@ func TestWhatCannotBeSpreadIsFound(t *testing.T) {
 	}
 }
 
-// tenants are the tables whose rows are stored with their account. Accounts and members are few, and kept on every machine, like users and
-// sessions.
+// tenants are the tables whose rows are stored with their account. Accounts and members are few, and kept on every
+// machine, like users and sessions.
 func tenants(s *book.Book) func(table string) bool {
 	var names []string
 	for _, table := range s.DB().Tables() {
@@ -143,7 +151,8 @@ func tenants(s *book.Book) func(table string) bool {
 	return func(table string) bool { return slices.Contains(names, table) }
 }
 
-// The commands for a distributed PostgreSQL reach every table that there is. The extension is not here: its functions note what they are called with.
+// The commands for a distributed PostgreSQL reach every table that there is. The extension is not here: its functions
+// note what they are called with.
 func TestEveryTableIsDistributed(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
@@ -153,7 +162,8 @@ func TestEveryTableIsDistributed(t *testing.T) {
 			`SET LOCAL search_path = public, citus`,
 			`CREATE TABLE citus.pg_dist_partition (logicalrelid regclass PRIMARY KEY, kind TEXT NOT NULL)`,
 			`CREATE FUNCTION citus.create_reference_table(name regclass) RETURNS VOID LANGUAGE sql AS 'INSERT INTO citus.pg_dist_partition VALUES (name, ''everywhere'')'`,
-			`CREATE FUNCTION citus.create_distributed_table(name regclass, by TEXT, colocate_with TEXT DEFAULT '') RETURNS VOID LANGUAGE sql AS
+			`CREATE FUNCTION citus.create_distributed_table(name regclass, by TEXT,
+				colocate_with TEXT DEFAULT '') RETURNS VOID LANGUAGE sql AS
 				'INSERT INTO citus.pg_dist_partition VALUES (name, by || '' '' || colocate_with)'`,
 		} {
 			if _, err := tx.Exec(sql); err != nil {
@@ -172,7 +182,8 @@ func TestEveryTableIsDistributed(t *testing.T) {
 		if err != nil || len(forgotten) > 0 {
 			t.Errorf("forgotten: %v %v", forgotten, err)
 		}
-		kinds, err := db.List(tx.Conn, func(r db.Row) string { return r.Text(0) + ": " + r.Text(1) }, `SELECT logicalrelid::text, kind FROM citus.pg_dist_partition ORDER BY 1`)
+		kinds, err := db.List(tx.Conn, func(r db.Row) string { return r.Text(0) + ": " + r.Text(1) },
+			`SELECT logicalrelid::text, kind FROM citus.pg_dist_partition ORDER BY 1`)
 		for _, want := range []string{"account_tally: account_id ", "contact: account_id account_tally",
 			"contact_search: account_id account_tally", "duplicate: account_id account_tally", "campaign: everywhere",
 			"account: everywhere", "member: everywhere"} {
@@ -187,7 +198,8 @@ func TestEveryTableIsDistributed(t *testing.T) {
 	}
 }
 
-// A statement that goes to one account's machine finds there only what that account has. Any other one goes to all machines, and fails while one of them is away.
+// A statement that goes to one account's machine finds there only what that account has. Any other one goes to all
+// machines, and fails while one of them is away.
 func TestEveryStatementNamesOneAccount(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
@@ -221,13 +233,15 @@ func TestHotStatementsNameOneAccount(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	account := newAccount(t, s).Number
-	_, secret := must2(s.CreateKey(t.Context(), account, access.KeyInput{Name: "K", Permissions: access.AllPermissions}))(t)
+	_, secret := must2(s.CreateKey(t.Context(), account,
+		access.KeyInput{Name: "K", Permissions: access.AllPermissions}))(t)
 	ids := make([]int64, 60)
 	for i := range ids {
 		ids[i] = create(t, s, account, named(fmt.Sprint("P", i))).ID
 	}
 	title := "Gala"
-	gala := must(s.CreateCampaign(t.Context(), must(s.AccountByNumber(t.Context(), account))(t), campaign.Input{Title: &title}))(t)
+	gala := must(s.CreateCampaign(t.Context(), must(s.AccountByNumber(t.Context(), account))(t),
+		campaign.Input{Title: &title}))(t)
 	tenant, ctx, id := tenants(s), t.Context(), ids[7]
 	var mu sync.Mutex
 	seen, touched := make(map[string]bool), make(map[string]bool)

@@ -47,18 +47,19 @@ func (c *postgresConn) connect() (err error) {
 var (
 	beginRead = []string{"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"}
 
-	// A node that vanishes with its machine must not hold an account's row until the server's network notices, and a node that
-	// waits for such a row must be told in time. These are set with each transaction and not once with each connection: a
-	// pooler would not let us.
+	// A node that vanishes with its machine must not hold an account's row until the server's network notices, and a
+	// node that waits for such a row must be told in time. These are set with each transaction and not once with each
+	// connection: a pooler would not let us.
 	beginWrite = []string{
-		"BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", // after the account's row is locked, what is read is the newest
+		// after the account's row is locked, what is read is the newest
+		"BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",
 		"SET LOCAL lock_timeout = '3s'",
 		"SET LOCAL idle_in_transaction_session_timeout = '30s'",
 	}
 )
 
-// begin travels with the first statement of the transaction. Its connection is taken at once: no request may have to wait for one
-// while others that have theirs wait for it.
+// begin travels with the first statement of the transaction. Its connection is taken at once: no request may have to
+// wait for one while others that have theirs wait for it.
 func (c *postgresConn) begin(write bool) error {
 	if err := c.connect(); err != nil {
 		return err
@@ -104,8 +105,8 @@ func (c *postgresConn) flush() error {
 	return err
 }
 
-// send sends what is queued and takes the answers. Only the last statement may be one that is waited for, whose rows go to read; a
-// failure of the others may not be the fault of the change that hears of it.
+// send sends what is queued and takes the answers. Only the last statement may be one that is waited for, whose rows go
+// to read; a failure of the others may not be the fault of the change that hears of it.
 func (c *postgresConn) send(read func(Row) error, waited bool) (changed int64, err error) {
 	if err := c.client.Err(); err != nil {
 		return 0, c.late(err)
@@ -127,9 +128,9 @@ func (c *postgresConn) send(read func(Row) error, waited bool) (changed int64, e
 	return done.RowsAffected(), nil
 }
 
-// commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it, and a commit
-// whose outcome is unknown is reported as failed. It is never canceled either: PostgreSQL would stop waiting
-// for the standby and show all clients what exists on one server only.
+// commit travels with what waits. It succeeds only where the server says so. A client that goes away does not reach it,
+// and a commit whose outcome is unknown is reported as failed. It is never canceled either: PostgreSQL would stop
+// waiting for the standby and show all clients what exists on one server only.
 func (c *postgresConn) commit() error {
 	last := append(c.queued, statement{sql: "COMMIT"})
 	c.queued, c.begun = nil, false
@@ -172,15 +173,16 @@ func (w *wire) outcome(done pgconn.CommandTag, err error) error {
 	return nil
 }
 
-// refuses tells whether an error is the server's answer to one statement, and no end of the connection, of which it is unknown
-// when it came.
+// refuses tells whether an error is the server's answer to one statement, and no end of the connection, of which it is
+// unknown when it came.
 func refuses(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") && !strings.HasPrefix(e.Code, "08") && !strings.HasPrefix(e.Code, "57P")
+	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") &&
+		!strings.HasPrefix(e.Code, "08") && !strings.HasPrefix(e.Code, "57P")
 }
 
-// leave lets a commit go on that no client waits for any more. Its connection is not the pool's any longer; there are never
-// more of them than writers. Where the server itself cannot be reached, it is given up.
+// leave lets a commit go on that no client waits for any more. Its connection is not the pool's any longer; there are
+// never more of them than writers. Where the server itself cannot be reached, it is given up.
 func (c *postgresConn) leave(answer <-chan error) {
 	c.engine.pending.Add(1)
 	conn := c.lent.Hijack()
@@ -242,16 +244,17 @@ func (c *postgresConn) late(err error) error {
 // way.
 func undone(e *pgconn.PgError) bool { return e.Code == "40001" || e.Code == "40P01" }
 
-// outdated tells whether a statement was prepared for a schema that has changed since. Every other feature that a server does not
-// support it will not support the next time either.
+// outdated tells whether a statement was prepared for a schema that has changed since. Every other feature that a
+// server does not support it will not support the next time either.
 func outdated(e *pgconn.PgError) bool {
 	return e.Code == "0A000" && e.Routine == "RevalidateCachedQuery"
 }
 
-// lostBehind tells whether the server has no connection to another one that has the account, which a distributed engine reports as an internal error or as a
-// failed connection. Its own connection to us goes on.
+// lostBehind tells whether the server has no connection to another one that has the account, which a distributed engine
+// reports as an internal error or as a failed connection. Its own connection to us goes on.
 func lostBehind(e *pgconn.PgError) bool {
-	return e.Code == "XX000" && strings.Contains(e.Message, "server closed the connection") || strings.HasPrefix(e.Code, "08") && e.SeverityUnlocalized == "ERROR"
+	return e.Code == "XX000" && strings.Contains(e.Message, "server closed the connection") ||
+		strings.HasPrefix(e.Code, "08") && e.SeverityUnlocalized == "ERROR"
 }
 
 // translate tells apart what can be tried again, what is taken, and what is broken. It is not for a commit.
@@ -279,7 +282,8 @@ func (c *postgresConn) translate(err error) error {
 		return because(errHeld, err)
 	case e.Code == "25006", // this server takes no writes any more
 		outdated(e), // a newer node has migrated, and a prepared statement is out of date
-		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL", e.SeverityUnlocalized == "PANIC":
+		class == "08", strings.HasPrefix(e.Code, "57P"), e.SeverityUnlocalized == "FATAL",
+		e.SeverityUnlocalized == "PANIC":
 		c.abandon()
 		return because(errRetry, err)
 	case e.Code == "25P02": // an earlier statement of the transaction failed

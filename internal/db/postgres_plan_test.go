@@ -19,8 +19,8 @@ var (
 	onlyAccount = regexp.MustCompile(`Cond: \((\w+\.)?account_id = (\$\d+|n\.account_id)\)`)
 )
 
-// A prepared statement keeps the plan that was made for it when the tables were empty and had no statistics. The plan must be
-// good for a million rows.
+// A prepared statement keeps the plan that was made for it when the tables were empty and had no statistics. The plan
+// must be good for a million rows.
 func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
@@ -101,7 +101,8 @@ func planOf(t *testing.T, s *book.Book, sql string) (lines []string) {
 	succeed(t, s.DB().Read(t.Context(), func(c db.Conn) error {
 		lines = nil
 		return c.InTransaction(func(exec func(string) error) error { // so that the statements are in one session
-			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan", "PREPARE statement AS " + sql} {
+			for _, step := range []string{"SET LOCAL plan_cache_mode = force_generic_plan",
+				"PREPARE statement AS " + sql} {
 				if err := exec(step); err != nil {
 					return fmt.Errorf("%s: %w", step, err)
 				}

@@ -19,9 +19,9 @@ const (
 	keptAnswer  = 256 << 10 // bytes of an answer whose memory is used again
 )
 
-// readQueue sends what several requests read in one round trip. It takes whatever is waiting, as the queue of changes does: a lone
-// request goes out at once, and what comes while others are under way goes together. Nothing is sent before it was asked for, so
-// that every client sees its own last write.
+// readQueue sends what several requests read in one round trip. It takes whatever is waiting, as the queue of changes
+// does: a lone request goes out at once, and what comes while others are under way goes together. Nothing is sent
+// before it was asked for, so that every client sees its own last write.
 type readQueue struct {
 	engine *postgresEngine
 
@@ -74,8 +74,9 @@ func (g *readQueue) leads(q *question) bool {
 	return false
 }
 
-// lead asks for all requests that wait, tells them, and hands over to one of those who have come since. Where the database is away, it
-// tells those as well: to let each of them find out by itself would make the last one wait for all the others.
+// lead asks for all requests that wait, tells them, and hands over to one of those who have come since. Where the
+// database is away, it tells those as well: to let each of them find out by itself would make the last one wait for all
+// the others.
 func (g *readQueue) lead(q *question) {
 	start := time.Now()
 	group := append([]*question{q}, g.take(readLimit-1)...)
@@ -115,9 +116,9 @@ func (g *readQueue) take(limit int) []*question {
 	return group
 }
 
-// answer asks a group of questions in one round trip. One that the server refuses gets the error, and the others are asked again without it, so that it fails no
-// one else; those of its account ask again by themselves, because on a server that is spread over several machines they may all fail. The error returned
-// is that of the connection.
+// answer asks a group of questions in one round trip. One that the server refuses gets the error, and the others are
+// asked again without it, so that it fails no one else; those of its account ask again by themselves, because on a
+// server that is spread over several machines they may all fail. The error returned is that of the connection.
 func (e *postgresEngine) answer(group []*question) error {
 	start := time.Now()
 	for len(group) > 0 {
@@ -146,7 +147,8 @@ func (e *postgresEngine) answer(group []*question) error {
 // refused tells whether the server has answered a statement with an error, and goes on with others.
 func refused(err error) bool {
 	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") && !strings.HasPrefix(e.Code, "57P")
+	return errors.As(err, &e) && (e.SeverityUnlocalized == "ERROR" || e.Severity == "ERROR") &&
+		!strings.HasPrefix(e.Code, "57P")
 }
 
 // account is whose rows a question asks for, by the rule that the account comes first.

@@ -1,7 +1,8 @@
 package db
 
-// A search in PostgreSQL is a table with one tsvector a document, and a GIN index. Words are taken as they are: no configuration of
-// text search, which may differ from server to server, has a say. The text is frozen, because steps of schemas have it.
+// A search in PostgreSQL is a table with one tsvector a document, and a GIN index. Words are taken as they are: no
+// configuration of text search, which may differ from server to server, has a say. The text is frozen, because steps of
+// schemas have it.
 const postgresSearchTable = `CREATE TABLE %s (
 	account_id BIGINT NOT NULL,
 	id BIGINT NOT NULL,
@@ -16,9 +17,10 @@ var postgresSearch = searchDialect{
 	find:      `SELECT id FROM %s WHERE account_id = $1 AND words @@ CAST(CAST($2 AS TEXT) AS tsquery) LIMIT $3`,
 	clear:     `TRUNCATE %s`,
 	clearSome: `DELETE FROM %s WHERE account_id = $1 AND id >= $2 AND id <= $3`,
-	words:     `SELECT id, word FROM %s CROSS JOIN LATERAL unnest(tsvector_to_array(words)) AS word WHERE id >= $1 AND id <= $2`,
-	and:       " & ",
-	or:        " | ",
+	words: `SELECT id, word FROM %s CROSS JOIN LATERAL unnest(tsvector_to_array(words)) AS word WHERE id >= $1
+		AND id <= $2`,
+	and: " & ",
+	or:  " | ",
 	word: func(text string, prefix bool) string {
 		if prefix {
 			return "'" + text + "':*"

@@ -26,8 +26,10 @@ func TestTheURLHasTheLastWordOnConnections(t *testing.T) {
 		config := must(postgresConfig("postgres://u:pool_max_conns@a:1,b:2/db" + test.settings))(t)
 		c := config.ConnConfig
 		params := c.RuntimeParams
-		if config.MaxConns != test.conns || c.ConnectTimeout != test.connect || params["application_name"] != test.name || len(params) != 1 {
-			t.Errorf("%s: %d connections, %v to connect, and the server is told %v", test.settings, config.MaxConns, c.ConnectTimeout, params)
+		if config.MaxConns != test.conns || c.ConnectTimeout != test.connect ||
+			params["application_name"] != test.name || len(params) != 1 {
+			t.Errorf("%s: %d connections, %v to connect, and the server is told %v", test.settings, config.MaxConns,
+				c.ConnectTimeout, params)
 		}
 	}
 }
@@ -57,8 +59,9 @@ func TestAnErrorNeverTellsThePassword(t *testing.T) {
 	}
 }
 
-// A server reports an outdated plan with the same code as everything that it does not support. Only the first is worth a retry, on
-// another connection. A distributed engine whose worker is gone says so with the code of its own faults, and those stay faults.
+// A server reports an outdated plan with the same code as everything that it does not support. Only the first is worth
+// a retry, on another connection. A distributed engine whose worker is gone says so with the code of its own faults,
+// and those stay faults.
 func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	d := openTiny(t, tinyOptions(Options{URL: rig.Database(t)}))
@@ -69,12 +72,14 @@ func TestOnlyAnOutdatedPlanIsTriedAgain(t *testing.T) {
 		{"0A000", "no", "RevalidateCachedQuery", true, true},
 		{"0A000", "no", "transformLockingClause", false, false},
 		{"0A000", "no", "", false, false},
-		{"XX000", "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally", "", false, true},
+		{"XX000", "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally",
+			"", false, true},
 		{"XX000", "cache lookup failed for type 4711", "", false, false},
 	} {
 		c := must(d.engine.writer(t.Context()))(t)
 		p := c.(*postgresConn)
-		got := p.translate(&pgconn.PgError{Code: test.code, Severity: "ERROR", SeverityUnlocalized: "ERROR", Message: test.message,
+		got := p.translate(&pgconn.PgError{Code: test.code, Severity: "ERROR", SeverityUnlocalized: "ERROR",
+			Message: test.message,
 			Routine: test.routine})
 		again, unavailable := errors.Is(got, errRetry), errors.Is(got, ErrUnavailable)
 		closed := p.lent.Conn().IsClosed()

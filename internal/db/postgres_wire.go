@@ -41,8 +41,8 @@ func (s statement) asSingle() statement {
 	return s
 }
 
-// wire sends statements on one connection together, so that they cost one round trip, prepares each of them once, and leaves the bytes
-// of an answer as they are. The library's own batch cannot leave single statements unprepared.
+// wire sends statements on one connection together, so that they cost one round trip, prepares each of them once, and
+// leaves the bytes of an answer as they are. The library's own batch cannot leave single statements unprepared.
 type wire struct {
 	*pgx.Conn
 	prepares bool
@@ -73,14 +73,17 @@ func (e *postgresEngine) wireOf(c *pgxpool.Conn) *wire {
 }
 
 func noteWarning(c *pgconn.PgConn, notice *pgconn.Notice) {
-	if w, ok := c.CustomData()[wireKey].(*wire); ok && (notice.SeverityUnlocalized == "WARNING" || notice.Severity == "WARNING") {
+	if w, ok := c.CustomData()[wireKey].(*wire); ok &&
+		(notice.SeverityUnlocalized == "WARNING" || notice.Severity == "WARNING") {
 		w.warning = notice.Message
 	}
 }
 
-// send runs statements in one round trip, after it has prepared those that are new. It returns how many of them were answered, and what
-// the last one did, whose rows go to last. After one that failed the server runs none.
-func (w *wire) send(ctx context.Context, statements []statement, last func(Row) error) (answered int, done pgconn.CommandTag, err error) {
+// send runs statements in one round trip, after it has prepared those that are new. It returns how many of them were
+// answered, and what the last one did, whose rows go to last. After one that failed the server runs none.
+func (w *wire) send(ctx context.Context, statements []statement,
+	last func(Row) error,
+) (answered int, done pgconn.CommandTag, err error) {
 	for i := range statements {
 		if err := w.prepare(ctx, &statements[i]); err != nil {
 			return 0, done, err // none was sent, and so none was answered
@@ -170,7 +173,8 @@ func (w *wire) encode(d *pgconn.StatementDescription, s *statement) (values [][]
 			values = append(values, nil)
 			continue
 		}
-		values, buffer = append(values, encoded[len(buffer):]), encoded // where this moves, older values keep the old place
+		// where this moves, older values keep the old place
+		values, buffer = append(values, encoded[len(buffer):]), encoded
 	}
 	if w.values, w.buffer = values, buffer; cap(buffer) > keptBuffer {
 		w.buffer = nil
@@ -178,8 +182,8 @@ func (w *wire) encode(d *pgconn.StatementDescription, s *statement) (values [][]
 	return values, nil
 }
 
-// planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on how large the
-// table is now. A plan that was kept from when the table was small would read all rows of the account.
+// planned tells whether a statement is planned each time: what is best for a list or for words depends on them, and on
+// how large the table is now. A plan that was kept from when the table was small would read all rows of the account.
 func planned(sql string) bool {
 	return strings.Contains(sql, "= ANY(") || strings.Contains(sql, " @@ ")
 }

@@ -26,8 +26,8 @@ func openCounted(t *testing.T) (*book.Book, *proxy) {
 	return open(t, store.Options{Database: through}), p
 }
 
-// least is the smallest increase of a counter in a few runs: a connection that has been idle for a while is checked first, and a
-// new one prepares its statements.
+// least is the smallest increase of a counter in a few runs: a connection that has been idle for a while is checked
+// first, and a new one prepares its statements.
 func least(counter *atomic.Int64, do func()) int64 {
 	least := int64(1 << 62)
 	for range 4 {
@@ -58,7 +58,8 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 	creates := func(i int) func() error { return creating(t, s, account, fmt.Sprintf("N%d", i)) }
 	attempts := func(i int) func() error { return attempting(t, s, account, fmt.Sprintf("A%d", i)) }
 	tagged := func(i int) func() error {
-		return adding(t, s, account, fmt.Sprintf(`{"first_name":"T%d","emails":[{"value":"t%d@x.org"}],"tags":["all","t%d"]}`, i, i, i))
+		return adding(t, s, account,
+			fmt.Sprintf(`{"first_name":"T%d","emails":[{"value":"t%d@x.org"}],"tags":["all","t%d"]}`, i, i, i))
 	}
 	tags := func(i int) func() error {
 		return func() error {
@@ -92,7 +93,10 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 		{"50 creates with tags", changes(50, tagged), 2},
 		{"a create that may be sent again", changes(1, attempts), 2},
 		{"50 creates that may be sent again", changes(50, attempts), 2},
-		{"a create that was answered before", changes(1, func(int) func() error { return attempting(t, s, account, "Again") }), 3},
+		{"a create that was answered before", changes(1, func(int) func() error {
+			return attempting(t, s, account,
+				"Again")
+		}), 3},
 		{"a change", changes(1, tags), 2},
 		{"20 changes of one contact", changes(20, tags), 2},
 		{"20 contacts with tags that are archived", changes(20, archives), 3},
@@ -103,8 +107,10 @@ func TestRequestsTakeFewRoundTrips(t *testing.T) {
 			t.Errorf("%s: %d round trips, want at most %d", test.name, got, test.most)
 		}
 	}
-	// Changes of a batch that write to the same table share a statement, or a few: there are statements for 1, 2, 4 rows and so on up to 64.
-	if alone, grouped := least(&p.ran, changes(1, tagged)), least(&p.ran, changes(50, tagged)); alone < 8 || grouped > 2*alone {
+	// Changes of a batch that write to the same table share a statement, or a few: there are statements for 1, 2, 4
+	// rows and so on up to 64.
+	if alone, grouped := least(&p.ran, changes(1, tagged)), least(&p.ran, changes(50, tagged)); alone < 8 ||
+		grouped > 2*alone {
 		t.Errorf("a create takes %d statements, and 50 in a group %d", alone, grouped)
 	}
 }
@@ -148,8 +154,9 @@ func TestConcurrentReadsThatWaitShareARoundTrip(t *testing.T) {
 	}
 }
 
-// A machine that has the rows of some accounts is away: a distributed engine says so for their statements, and goes on with others. Reads
-// of other accounts are answered at once, however many fail beside them, and however long it takes to find that out.
+// A machine that has the rows of some accounts is away: a distributed engine says so for their statements, and goes on
+// with others. Reads of other accounts are answered at once, however many fail beside them, and however long it takes
+// to find that out.
 func TestConcurrentAccountsOnAMachineThatIsAwayFailNoOther(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)

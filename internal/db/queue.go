@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	batchLimit   = 100                     // changes that commit together at most; more gain nothing
-	batchBytes   = 1 << 20                 // that they read and write, after which the others wait for the next batch: some ten milliseconds of work
-	batchTimeout = 15 * time.Second        // for a batch, up to its commit
-	retryTime    = 1500 * time.Millisecond // in which a batch is begun again where the database says that it did not happen
-	patience     = time.Second             // a failure that took longer is told to everyone who waits
-	stuckTime    = 200 * time.Millisecond  // a writer that takes longer waits for its account, and another one works meanwhile
+	batchLimit = 100 // changes that commit together at most; more gain nothing
+	// that they read and write, after which the others wait for the next batch: some ten milliseconds of work
+	batchBytes   = 1 << 20
+	batchTimeout = 15 * time.Second // for a batch, up to its commit
+	// in which a batch is begun again where the database says that it did not happen
+	retryTime = 1500 * time.Millisecond
+	patience  = time.Second // a failure that took longer is told to everyone who waits
+	// a writer that takes longer waits for its account, and another one works meanwhile
+	stuckTime = 200 * time.Millisecond
 )
 
 // Batch is what the caller makes of a unit of work.
@@ -48,8 +51,8 @@ type Change struct {
 func (c *Change) Gone() bool { return c.ctx.Err() != nil }
 
 // queue takes changes that are waiting, runs them in one transaction, commits once and answers all: with many clients a
-// flush of the disk is shared, with one client no one waits for a timer. Accounts take turns, so that the changes of one, many or large as they
-// may be, delay those of another by a batch or two.
+// flush of the disk is shared, with one client no one waits for a timer. Accounts take turns, so that the changes of
+// one, many or large as they may be, delay those of another by a batch or two.
 type queue struct {
 	db      *DB
 	begin   func(*Tx) Batch
@@ -96,7 +99,8 @@ func (q *queue) stop() {
 	q.running.Wait()
 }
 
-// do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not cancel it.
+// do queues a change and waits until it is on disk or refused. Once it has begun, a client that goes away does not
+// cancel it.
 func (q *queue) do(c *Change) error {
 	c.finished = make(chan struct{})
 	q.waiting.Add(1)
@@ -182,8 +186,8 @@ func (q *queue) takeLine(lines []*line) []*line {
 	return append(lines, l)
 }
 
-// work counts the writer of a line, until it gives the line back or is stuck: writers that wait for accounts which are locked elsewhere must not keep
-// those from working that other accounts need. With a single writer there is no other.
+// work counts the writer of a line, until it gives the line back or is stuck: writers that wait for accounts which are
+// locked elsewhere must not keep those from working that other accounts need. With a single writer there is no other.
 func (q *queue) work(l *line) {
 	q.working++
 	l.turns++
@@ -210,11 +214,12 @@ func (q *queue) rest(l *line, turn int) {
 	}
 }
 
-// needsWriter tells whether one more writer is worth it. Few writers find more changes of an account waiting, which cost less together; many
-// accounts with a change each would only wait for each other.
+// needsWriter tells whether one more writer is worth it. Few writers find more changes of an account waiting, which
+// cost less together; many accounts with a change each would only wait for each other.
 func (q *queue) needsWriter() bool { return q.working < q.usual || len(q.ready) > 2*q.working }
 
-// finish commits a batch, and tells it how that went. What was too much for it waits for the next one, ahead of what has come since.
+// finish commits a batch, and tells it how that went. What was too much for it waits for the next one, ahead of what
+// has come since.
 func (q *queue) finish(lines []*line, batch []*Change) {
 	start := time.Now()
 	done, err := q.commit(batch)
@@ -235,8 +240,8 @@ func (q *queue) putBack(changes []*Change) {
 	q.queued += len(changes)
 }
 
-// release tells a batch how it went: the first ones, each of which tells the next. Were all told at once, they would stand in
-// the way of those who only read and want a processor, too.
+// release tells a batch how it went: the first ones, each of which tells the next. Were all told at once, they would
+// stand in the way of those who only read and want a processor, too.
 func release(batch []*Change) {
 	for i, c := range batch {
 		if i+releases < len(batch) {
@@ -251,8 +256,8 @@ func release(batch []*Change) {
 // releases is how many of a batch go on at once.
 const releases = 2
 
-// refuse tells those who wait that the database is away: the lines of a writer, or everyone where the trouble is not of one account. If each of
-// them had to find out by itself, the last one would wait for all the others.
+// refuse tells those who wait that the database is away: the lines of a writer, or everyone where the trouble is not of
+// one account. If each of them had to find out by itself, the last one would wait for all the others.
 func (q *queue) refuse(lines []*line, err error) {
 	ofOne := errors.Is(err, errHeld) || errors.Is(err, errUndone)
 	q.mu.Lock()
@@ -270,8 +275,9 @@ func (q *queue) refuse(lines []*line, err error) {
 	}
 }
 
-// collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants a
-// processor for it, gets one first. A larger batch costs less than two. Where accounts share a batch, each has a change in it before any has another one.
+// collect takes what is waiting, without waiting for more: but a client that is about to queue a change, and only wants
+// a processor for it, gets one first. A larger batch costs less than two. Where accounts share a batch, each has a
+// change in it before any has another one.
 func (q *queue) collect(lines []*line) (_ []*line, batch []*Change) {
 	for before, n := 0, 1; n > before && n < batchLimit; {
 		runtime.Gosched()
@@ -301,7 +307,8 @@ func (q *queue) collect(lines []*line) (_ []*line, batch []*Change) {
 	return lines, batch
 }
 
-// commit runs the batch together, and returns how many of its changes that were. Where one of them poisons the transaction, each runs alone.
+// commit runs the batch together, and returns how many of its changes that were. Where one of them poisons the
+// transaction, each runs alone.
 func (q *queue) commit(batch []*Change) (done int, err error) {
 	err = retried(func() (err error) {
 		done, err = q.attempt(batch)
@@ -324,8 +331,8 @@ func (q *queue) commit(batch []*Change) (done int, err error) {
 	return done, err
 }
 
-// retried tries a transaction again while the database says that it did not happen, for a moment; once more, however late, where it was
-// taken back: the database waits before it looks for transactions that are in each other's way.
+// retried tries a transaction again while the database says that it did not happen, for a moment; once more, however
+// late, where it was taken back: the database waits before it looks for transactions that are in each other's way.
 func retried(attempt func() error) (err error) {
 	start, undone := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
@@ -341,8 +348,8 @@ func retried(attempt func() error) (err error) {
 	}
 }
 
-// attempt runs changes in one transaction, as many as fit into it, and returns how many. Each one's error is in the change; the error returned is of the whole.
-// Where the database itself panics, all of them fail: they may be on disk.
+// attempt runs changes in one transaction, as many as fit into it, and returns how many. Each one's error is in the
+// change; the error returned is of the whole. Where the database itself panics, all of them fail: they may be on disk.
 func (q *queue) attempt(batch []*Change) (done int, err error) {
 	err = guard.Do(func() (err error) {
 		done, err = q.transact(batch)
@@ -390,8 +397,8 @@ func (q *queue) transact(batch []*Change) (done int, err error) {
 	return done, err
 }
 
-// decide lets each change decide and write in its turn, until the batch is full, and returns how many have had theirs. It is the turn of the account
-// that has caused the least work so far.
+// decide lets each change decide and write in its turn, until the batch is full, and returns how many have had theirs.
+// It is the turn of the account that has caused the least work so far.
 func (t *Tx) decide(work Batch, batch []*Change) (done int, err error) {
 	t.counted = t.bytes() // what was read in advance has its own limit
 	for i := range batch {
@@ -430,8 +437,8 @@ func cheapestFirst(changes []*Change) {
 	changes[0] = c
 }
 
-// commit writes what is left and commits. A transaction that has changed nothing may have to write all the same: only then does
-// its commit wait for the servers that must have what it found. Otherwise there is nothing to commit.
+// commit writes what is left and commits. A transaction that has changed nothing may have to write all the same: only
+// then does its commit wait for the servers that must have what it found. Otherwise there is nothing to commit.
 func (t *Tx) commit() error {
 	if !t.changed && !t.dialect.confirms {
 		return nil
@@ -450,8 +457,8 @@ func (t *Tx) commit() error {
 	return err
 }
 
-// failAll gives every change the error of the whole. That holds for one that was refused, too: it may have been refused for what
-// another one of the batch had done.
+// failAll gives every change the error of the whole. That holds for one that was refused, too: it may have been refused
+// for what another one of the batch had done.
 func failAll(batch []*Change, err error) error {
 	for _, change := range batch {
 		if !errors.Is(change.err, context.Canceled) {
@@ -461,7 +468,8 @@ func failAll(batch []*Change, err error) error {
 	return err
 }
 
-// guarded turns a panic into an error: the queue must go on for all others. A statement that has failed is the reason, whatever else is said.
+// guarded turns a panic into an error: the queue must go on for all others. A statement that has failed is the reason,
+// whatever else is said.
 func guarded(t *Tx, fn func() error) (err error) {
 	var panicked *guard.Panicked
 	if err = guard.Do(fn); errors.As(err, &panicked) {

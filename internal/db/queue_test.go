@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A server needs a while to detect a deadlock. The transaction that it aborts is retried however late that is; a database that is
-// slow to report that it is unavailable is not.
+// A server needs a while to detect a deadlock. The transaction that it aborts is retried however late that is; a
+// database that is slow to report that it is unavailable is not.
 func TestATransactionThatTheServerTookBackIsTriedAgainHoweverLate(t *testing.T) {
 	for name, test := range map[string]struct {
 		failure error
@@ -73,8 +73,8 @@ func TestTheTroubleOfAnAccountIsItsOwn(t *testing.T) {
 	}
 }
 
-// What is only considered runs beside the queue, which no panic ends either. What it writes is dropped, and a statement that writes at
-// once is refused.
+// What is only considered runs beside the queue, which no panic ends either. What it writes is dropped, and a statement
+// that writes at once is refused.
 func TestWhatIsConsideredIsNotWritten(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		for what, decide := range map[string]func(*Tx) error{
@@ -104,9 +104,9 @@ func TestWhatIsConsideredIsNotWritten(t *testing.T) {
 	})
 }
 
-// Large changes of some accounts wait, and small ones of another account have come after them. A batch takes as many bytes as are
-// written in a moment, and no account more of them than the others, so that the small ones need not wait until all large ones are on
-// disk.
+// Large changes of some accounts wait, and small ones of another account have come after them. A batch takes as many
+// bytes as are written in a moment, and no account more of them than the others, so that the small ones need not wait
+// until all large ones are on disk.
 func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		for i, hostile := range []int64{1, 10} {
@@ -122,7 +122,8 @@ func TestChangesOfAnAccountDoNotWaitForAllLargeOnesOfOthers(t *testing.T) {
 			queued := d.Queued()
 			add := func(account, id int64, body []byte, done func()) {
 				changes.Go(func() {
-					err := d.write(t.Context(), account, inserting(docTable, account, account*1000+id+100*int64(i), "title", body))
+					err := d.write(t.Context(), account, inserting(docTable, account, account*1000+id+100*int64(i),
+						"title", body))
 					if err != nil {
 						t.Error(err)
 					}
@@ -212,7 +213,8 @@ func TestConcurrentStatsTellHowTheDatabaseIsDoing(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		pools := d.Pools()
-		if len(pools) != 2 || pools[1] != (Pool{"write", 1, pools[1].Max}) || pools[0].Name != "read" || pools[0].Max < 4 {
+		if len(pools) != 2 || pools[1] != (Pool{"write", 1, pools[1].Max}) || pools[0].Name != "read" ||
+			pools[0].Max < 4 {
 			t.Errorf("the pools are %v", pools)
 		}
 		free()

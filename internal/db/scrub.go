@@ -2,8 +2,9 @@ package db
 
 import "context"
 
-// What was removed must be readable nowhere in the files of the database. SQLite overwrites rows as it removes them, but its search keeps the words of
-// removed documents until it merges its parts, and its log keeps pages as they were. A database server does that in its own time.
+// What was removed must be readable nowhere in the files of the database. SQLite overwrites rows as it removes them,
+// but its search keeps the words of removed documents until it merges its parts, and its log keeps pages as they were.
+// A database server does that in its own time.
 
 // logDialect is how the contents of rows that were removed are taken out of the write-ahead log.
 type logDialect struct {
@@ -14,8 +15,8 @@ type logDialect struct {
 	inOurFiles bool   // otherwise the server keeps the log
 }
 
-// MergeSearch does a part of merging what the search has now, so that changes of others come between. begin is the first part; more tells whether anything
-// is left. Several callers that take turns share the work.
+// MergeSearch does a part of merging what the search has now, so that changes of others come between. begin is the
+// first part; more tells whether anything is left. Several callers that take turns share the work.
 func (d *DB) MergeSearch(ctx context.Context, search *Table, begin bool) (more bool, err error) {
 	err = d.changes.do(&Change{ctx: ctx, decide: func(t *Tx, _ Batch) (err error) {
 		more, err = t.mergeSearch(search, begin)
@@ -24,7 +25,8 @@ func (d *DB) MergeSearch(ctx context.Context, search *Table, begin bool) (more b
 	return more, err
 }
 
-// mergeSearch merges some parts of a search. To begin means that all parts are to become one; what is written meanwhile does not have to be.
+// mergeSearch merges some parts of a search. To begin means that all parts are to become one; what is written meanwhile
+// does not have to be.
 func (t *Tx) mergeSearch(search *Table, begin bool) (more bool, err error) {
 	sql := t.dialect.search.merge
 	if begin {
@@ -44,8 +46,8 @@ func (t *Tx) mergeSearch(search *Table, begin bool) (more bool, err error) {
 	return after-before >= 2, err // one is the command itself
 }
 
-// EmptyLog empties the write-ahead log. It is not done where someone reads an earlier state of the database, such as an export: no one waits for
-// that.
+// EmptyLog empties the write-ahead log. It is not done where someone reads an earlier state of the database, such as an
+// export: no one waits for that.
 func (d *DB) EmptyLog(ctx context.Context) (done bool, err error) {
 	err = d.Read(ctx, func(c Conn) error {
 		if log := c.dialect().log; log.inOurFiles {

@@ -5,20 +5,22 @@ import (
 	"strings"
 )
 
-// searchDialect is how an engine finds documents by their words. In its statements $1 is the account, $2 the query, and %s the name
-// of the search.
+// searchDialect is how an engine finds documents by their words. In its statements $1 is the account, $2 the query, and
+// %s the name of the search.
 type searchDialect struct {
 	find      string // ids in no order, at most $3
 	clear     string // removes all words of all accounts
 	clearSome string // removes those of an account, from $2 to $3
-	compact   string // makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that already
-	merge     string // goes on with merging, which leaves out what was removed
-	mergeAll  string // begins to merge all parts of the search; "" where there is nothing to merge
-	changes   string // how many rows were changed so far, where there is something to merge
-	words     string // every id with each of its words, in no order; $1 and $2 are the least and the greatest id
-	begin     string // a look at the search that tells it of this transaction; "" where it needs none
-	and, or   string
-	word      func(text string, prefix bool) string
+	// makes the search as cheap to write to as it can be, after many documents came at once; "" where it is that
+	// already
+	compact  string
+	merge    string // goes on with merging, which leaves out what was removed
+	mergeAll string // begins to merge all parts of the search; "" where there is nothing to merge
+	changes  string // how many rows were changed so far, where there is something to merge
+	words    string // every id with each of its words, in no order; $1 and $2 are the least and the greatest id
+	begin    string // a look at the search that tells it of this transaction; "" where it needs none
+	and, or  string
+	word     func(text string, prefix bool) string
 }
 
 // Word is a word to look for, or the beginning of one.
@@ -27,8 +29,8 @@ type Word struct {
 	Prefix bool
 }
 
-// Query is a search: every term must be met, each by one of its choices, and a choice by all of its words. The space stands before every
-// word of an account's documents and keeps accounts apart.
+// Query is a search: every term must be met, each by one of its choices, and a choice by all of its words. The space
+// stands before every word of an account's documents and keeps accounts apart.
 type Query struct {
 	Account int64
 	Space   string
@@ -47,12 +49,16 @@ func (d *searchDialect) expression(q Query) string {
 	return group(len(q.Terms), d.and, func(i int) string {
 		return group(len(q.Terms[i]), d.or, func(j int) string {
 			words := q.Terms[i][j]
-			return group(len(words), d.and, func(k int) string { return d.word(q.Space+words[k].Text, words[k].Prefix) })
+			return group(len(words), d.and, func(k int) string {
+				return d.word(q.Space+words[k].Text,
+					words[k].Prefix)
+			})
 		})
 	})
 }
 
-// Search reads the ids of what a query finds, but at most so many, in no order: an engine hands them out faster where it need not sort them.
+// Search reads the ids of what a query finds, but at most so many, in no order: an engine hands them out faster where
+// it need not sort them.
 func (c Conn) Search(search *Table, q Query, limit int64, read func(id int64) error) error {
 	if len(q.Terms) == 0 {
 		return nil
@@ -63,7 +69,8 @@ func (c Conn) Search(search *Table, q Query, limit int64, read func(id int64) er
 
 // EachWord reads the words of the documents from one id to another, in no order.
 func (c Conn) EachWord(search *Table, from, to int64, read func(id int64, word string) error) error {
-	return c.Each(func(r Row) error { return read(r.Int(0), r.Text(1)) }, search.spell(c.dialect().search.words), from, to)
+	return c.Each(func(r Row) error { return read(r.Int(0), r.Text(1)) }, search.spell(c.dialect().search.words), from,
+		to)
 }
 
 // ClearSearch removes all words of all accounts.
@@ -78,8 +85,8 @@ func (t *Tx) ClearWords(search *Table, account, from, to int64) error {
 	return err
 }
 
-// CompactSearch makes the search as cheap to write to as it can be, after many documents came at once: without it, the next changes
-// would pay for that.
+// CompactSearch makes the search as cheap to write to as it can be, after many documents came at once: without it, the
+// next changes would pay for that.
 func (t *Tx) CompactSearch(search *Table) error {
 	if t.dialect.search.compact == "" {
 		return nil

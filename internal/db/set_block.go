@@ -7,9 +7,9 @@ import (
 	"math/bits"
 )
 
-// A set is stored in blocks, so that a change rewrites a few hundred bytes however large the set is: block 0 has the sequence numbers
-// 1 to 4,096, and so on. What is stored of a block is a list of two bytes for each number while there are fewer than 256, else a bit for
-// each, which is never longer.
+// A set is stored in blocks, so that a change rewrites a few hundred bytes however large the set is: block 0 has the
+// sequence numbers 1 to 4,096, and so on. What is stored of a block is a list of two bytes for each number while there
+// are fewer than 256, else a bit for each, which is never longer.
 const (
 	BlockSize  = 4096
 	blockBytes = BlockSize / 8
@@ -72,7 +72,8 @@ func (b *SetBlock) Encode() []byte {
 	return stored
 }
 
-// DecodeBlock reads a row of a set: the number of a block, how many numbers are in it, and what Encode made of them. All else is an error.
+// DecodeBlock reads a row of a set: the number of a block, how many numbers are in it, and what Encode made of them.
+// All else is an error.
 func DecodeBlock(block, size int64, stored []byte) (b SetBlock, err error) {
 	if block < 0 || block > MaxBlock {
 		return b, fmt.Errorf("there is no block %d", block)

@@ -11,7 +11,8 @@ import (
 func TestABlockIsReadAsItWasStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		places := rapid.SliceOfNDistinct(rapid.IntRange(0, BlockSize-1), 1, rapid.SampledFrom([]int{5, 255, 256, 257, BlockSize}).Draw(t, "most"), rapid.ID[int]).Draw(t, "places")
+		places := rapid.SliceOfNDistinct(rapid.IntRange(0, BlockSize-1), 1,
+			rapid.SampledFrom([]int{5, 255, 256, 257, BlockSize}).Draw(t, "most"), rapid.ID[int]).Draw(t, "places")
 		block := rapid.Int64Range(0, 300).Draw(t, "block")
 		var b SetBlock
 		var want Set
@@ -80,9 +81,11 @@ func FuzzDecodeBlock(f *testing.F) {
 	})
 }
 
-// A range has the sequence numbers from its beginning to its end, wherever they lie in words, and its clone is another set.
+// A range has the sequence numbers from its beginning to its end, wherever they lie in words, and its clone is another
+// set.
 func TestRangesOfSequenceNumbers(t *testing.T) {
-	for _, ends := range [][2]int64{{1, 0}, {1, 1}, {1, 64}, {2, 63}, {64, 65}, {65, 128}, {130, 300}, {5, 4}, {200, 100}} {
+	for _, ends := range [][2]int64{{1, 0}, {1, 1}, {1, 64}, {2, 63}, {64, 65}, {65, 128}, {130, 300}, {5, 4},
+		{200, 100}} {
 		set, want := Range(ends[0], ends[1]), Set{}
 		for seq := ends[0]; seq <= ends[1]; seq++ {
 			want.Add(seq)

@@ -17,7 +17,8 @@ import (
 
 // The files whose names begin with sqlite are all that know the SQLite library.
 
-// keptStatements is how many prepared statements a connection keeps. Some are built from filters, and may be any number.
+// keptStatements is how many prepared statements a connection keeps. Some are built from filters, and may be any
+// number.
 const keptStatements = 200
 
 // sqliteReaders is how many connections read at once. Each has a page cache of its own, so they are few.
@@ -142,22 +143,24 @@ var sqliteDialect = dialect{
 		"clustered": "WITHOUT ROWID",
 		"search":    sqliteSearchTable,
 	},
-	search:    sqliteSearch,
-	texts:     cached(sqliteTexts),
-	rowKeys:   true,
-	estimates: []string{sqliteReload, `DELETE FROM sqlite_stat1`, `DELETE FROM sqlite_stat4`, sqliteEstimates, sqliteReload},
-	touch:     sqlLockAll,
-	size:      `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
-	clear:     `DELETE FROM `,
-	tables:    `SELECT name FROM sqlite_schema WHERE type = 'table'`,
-	identity:  `SELECT file FROM pragma_database_list WHERE name = 'main'`,
+	search:  sqliteSearch,
+	texts:   cached(sqliteTexts),
+	rowKeys: true,
+	estimates: []string{sqliteReload, `DELETE FROM sqlite_stat1`, `DELETE FROM sqlite_stat4`, sqliteEstimates,
+		sqliteReload},
+	touch:    sqlLockAll,
+	size:     `SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()`,
+	clear:    `DELETE FROM `,
+	tables:   `SELECT name FROM sqlite_schema WHERE type = 'table'`,
+	identity: `SELECT file FROM pragma_database_list WHERE name = 'main'`,
 	log: logDialect{
-		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout(0)`, empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
+		copy: `PRAGMA wal_checkpoint(PASSIVE)`, atOnce: `PRAGMA busy_timeout(0)`,
+		empty: `PRAGMA wal_checkpoint(TRUNCATE)`, mayWait: sqlitePragmas[0], inOurFiles: true,
 	},
 }
 
-// sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by more. A row is locked
-// by reading it, since a write transaction holds the whole database.
+// sqliteTexts write a row with each statement: a call of SQLite is so cheap that there is nothing to gain by more. A
+// row is locked by reading it, since a write transaction holds the whole database.
 func sqliteTexts(t *Table) tableSQL {
 	s := t.common()
 	insert, key := t.insertion(t.Columns, 1, plain), t.key(true)
@@ -171,7 +174,8 @@ func sqliteTexts(t *Table) tableSQL {
 		s.remove = fmt.Sprintf("DELETE FROM %s WHERE rowid = $2", t.Name)
 	case t.counter != "":
 		s.add = rowTexts{t.addition(1, key)}
-		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they were named.
+		// Mostly a number changes and keeps its digits. SQLite would move the row of the index all the same if they
+		// were named.
 		s.bump = fmt.Sprintf("UPDATE %s SET %s = %[2]s + $%d WHERE %s AND %[2]s + $%[3]d > 0 AND %[5]s = length(CAST(%[2]s + $%[3]d AS TEXT))",
 			t.Name, t.counter, t.Key+1, t.where(), t.Columns[t.Key+1].Name)
 	}
@@ -313,8 +317,8 @@ func (c *sqliteConn) each(read func(Row) error, s statement) error {
 	return c.translate(err)
 }
 
-// bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each, so that each
-// of them goes by an index for sure. list is the parameter that gets them, 0 where there is none.
+// bind sets the parameters of a statement. A list is bound later, element by element: the statement runs once for each,
+// so that each of them goes by an index for sure. list is the parameter that gets them, 0 where there is none.
 func (c *sqliteConn) bind(s statement) (p *sqliteStatement, elements, list int, err error) {
 	if p = c.statements[s.sql]; p == nil {
 		if p, err = c.prepare(s.sql); err != nil {
@@ -399,8 +403,8 @@ func (p *sqliteStatement) Bytes(column int) []byte {
 
 func (c *sqliteConn) bytesRead() int64 { return c.read }
 
-// prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers parameters
-// in the order in which they are first seen.
+// prepare prepares a statement, and works out which argument goes where: to SQLite $2 is only a name, and it numbers
+// parameters in the order in which they are first seen.
 func (c *sqliteConn) prepare(sql string) (*sqliteStatement, error) {
 	if len(c.statements) >= keptStatements {
 		if err := c.forget(); err != nil {
@@ -458,11 +462,13 @@ func (e *sqliteEngine) translate(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY), errors.Is(err, sqlite3.CONSTRAINT_ROWID):
+	case errors.Is(err, sqlite3.CONSTRAINT_UNIQUE), errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY),
+		errors.Is(err, sqlite3.CONSTRAINT_ROWID):
 		return because(ErrTaken, err)
 	case errors.Is(err, sqlite3.BUSY):
 		return because(ErrUnavailable, err)
-	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN), errors.Is(err, sqlite3.READONLY):
+	case errors.Is(err, sqlite3.FULL), errors.Is(err, sqlite3.IOERR), errors.Is(err, sqlite3.CANTOPEN),
+		errors.Is(err, sqlite3.READONLY):
 		if fault := e.fault(filepath.Dir(e.path)); fault != nil {
 			return fault
 		}

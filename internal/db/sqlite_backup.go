@@ -28,7 +28,8 @@ func CopyFile(ctx context.Context, dir, file string, progress func(done, total i
 	defer opened.release(c)
 	db := c.(*sqliteConn).db
 	return Conn{conn: c}.snapshot(func(c Conn) error {
-		if _, err := c.Int(`SELECT COUNT(*) FROM sqlite_schema`); err != nil { // the snapshot begins with the first read
+		// the snapshot begins with the first read
+		if _, err := c.Int(`SELECT COUNT(*) FROM sqlite_schema`); err != nil {
 			return err
 		}
 		backup, err := db.BackupInit("main", sqliteName(file))
@@ -46,8 +47,8 @@ func CopyFile(ctx context.Context, dir, file string, progress func(done, total i
 	})
 }
 
-// copyFailed is an error of a copy. It does not say that the database is unavailable: the disk of the copy may be the one
-// that is full.
+// copyFailed is an error of a copy. It does not say that the database is unavailable: the disk of the copy may be the
+// one that is full.
 func copyFailed(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -58,8 +59,9 @@ func copyFailed(err error) error {
 // sqlitePage is SQLite's default size of a page.
 const sqlitePage = 4096
 
-// CheckFile compares the schema of a database file that is not in use with the one that the program makes, reads every page, and then runs a
-// statement on it. It returns the version of its schema. It changes nothing and makes no file beside it.
+// CheckFile compares the schema of a database file that is not in use with the one that the program makes, reads every
+// page, and then runs a statement on it. It returns the version of its schema. It changes nothing and makes no file
+// beside it.
 func CheckFile(ctx context.Context, file string, schema *Schema, read func(Row), sql string) (version int, err error) {
 	db, err := sqlite3.OpenFlags(sqliteName(file)+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
 	if err != nil {
@@ -97,7 +99,8 @@ func (c Conn) FileFaults(searches ...*Table) ([]string, error) {
 	if !ok {
 		return nil, nil
 	}
-	for _, search := range searches { // FTS5 would look for what a transaction before has left, were it not told of this one by a statement of its own
+	// FTS5 would look for what a transaction before has left, were it not told of this one by a statement of its own
+	for _, search := range searches {
 		if _, err := c.Exists(search.spell(sqliteSearch.begin)); err != nil {
 			return nil, err
 		}

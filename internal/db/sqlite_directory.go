@@ -17,7 +17,8 @@ import (
 )
 
 // What a data directory of SQLite has beside the database: a lock, which the one server that works there holds, and the
-// identity of the database, by which a log is recognized that belongs to another file. SQLite itself would apply such a log.
+// identity of the database, by which a log is recognized that belongs to another file. SQLite itself would apply such a
+// log.
 
 const (
 	// DatabaseFile is the name of SQLite's file in its directory.
@@ -26,8 +27,8 @@ const (
 	identityFile = "donorbook.id"
 )
 
-// OwnFile tells whether a file in a data directory is the database, or one that only a running program needs: its log, its lock, its
-// identity, or what it is writing.
+// OwnFile tells whether a file in a data directory is the database, or one that only a running program needs: its log,
+// its lock, its identity, or what it is writing.
 func OwnFile(name string) bool {
 	return strings.HasPrefix(name, DatabaseFile) || strings.HasPrefix(name, identityFile) ||
 		strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".probe")
@@ -36,15 +37,16 @@ func OwnFile(name string) bool {
 // ErrLocked says that another process holds the lock of a file.
 var ErrLocked = errors.New("another process holds the lock")
 
-// lockDirectory makes sure that no other server works in the directory. The system releases the lock with the process, however
-// that ends.
+// lockDirectory makes sure that no other server works in the directory. The system releases the lock with the process,
+// however that ends.
 func lockDirectory(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockFile)
 	file, err := OpenLocked(path)
 	if errors.Is(err, ErrLocked) {
 		holder, _ := os.ReadFile(path)
-		return nil, fmt.Errorf("another server (process %s) is using the data directory %s: stop it first, or give this one a directory of its own",
-			strings.TrimSpace(string(holder)), dir)
+		return nil,
+			fmt.Errorf("another server (process %s) is using the data directory %s: stop it first, or give this one a directory of its own",
+				strings.TrimSpace(string(holder)), dir)
 	}
 	if err != nil {
 		return nil, cannotOpen(filepath.Join(dir, DatabaseFile), err)
@@ -56,8 +58,8 @@ func lockDirectory(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// checkDirectory refuses a directory whose files do not belong together, before SQLite changes any of them. Certificates without a
-// database are no reason: a copy makes one beside them.
+// checkDirectory refuses a directory whose files do not belong together, before SQLite changes any of them.
+// Certificates without a database are no reason: a copy makes one beside them.
 func checkDirectory(dir string) error {
 	path := filepath.Join(dir, DatabaseFile)
 	info, err := os.Stat(path)
@@ -104,9 +106,10 @@ func checkLog(dir string) error {
 	return fmt.Errorf("the log %s-wal does not belong to the database beside it, which was replaced. If you have restored a backup, remove %[1]s-wal and %[1]s-shm and start again; if not, put back the database that was there: the log may hold its newest changes", path)
 }
 
-// identity is what was last known of the database file. A mark is a random number that the file gets with each start of a server,
-// in SQLite's user_version; while it is on its way from the log to the file, both the old and the new one are right. Schema is
-// SQLite's own count of changes of the schema, which only grows in one file, and begins anew in a copy that SQLite has made.
+// identity is what was last known of the database file. A mark is a random number that the file gets with each start of
+// a server, in SQLite's user_version; while it is on its way from the log to the file, both the old and the new one are
+// right. Schema is SQLite's own count of changes of the schema, which only grows in one file, and begins anew in a copy
+// that SQLite has made.
 type identity struct {
 	Marks  []uint32 `json:"marks"`
 	Schema uint32   `json:"schema"`
@@ -126,7 +129,8 @@ func readHeader(path string) (h header, err error) {
 	return header{mark: binary.BigEndian.Uint32(page[60:]), schema: binary.BigEndian.Uint32(page[40:])}, err
 }
 
-// mark gives the database a new mark. It is of use for a later start only: where it cannot be written, the old one stays right.
+// mark gives the database a new mark. It is of use for a later start only: where it cannot be written, the old one
+// stays right.
 func (e *sqliteEngine) mark(writer *sqliteConn) {
 	before, err := readHeader(e.path)
 	if err != nil {
@@ -144,7 +148,8 @@ func (e *sqliteEngine) mark(writer *sqliteConn) {
 	if writer.db.Exec(fmt.Sprintf("PRAGMA user_version = %d; PRAGMA wal_checkpoint(PASSIVE)", fresh)) != nil {
 		return
 	}
-	if now, err := readHeader(e.path); err == nil && now.mark == uint32(fresh) { // not so while a reader has an old snapshot
+	// not so while a reader has an old snapshot
+	if now, err := readHeader(e.path); err == nil && now.mark == uint32(fresh) {
 		e.writeIdentity(identity{[]uint32{now.mark}, now.schema}) //nolint:errcheck // the one before is right as well
 	}
 }
@@ -174,8 +179,8 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// createDatabase makes a database where there is none, under another name first: so no program ever sees a file without content,
-// and one that has none was damaged.
+// createDatabase makes a database where there is none, under another name first: so no program ever sees a file without
+// content, and one that has none was damaged.
 func createDatabase(path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -205,8 +210,8 @@ func cannotOpen(path string, err error) error {
 	return fmt.Errorf("the database %s cannot be opened: %w", path, err)
 }
 
-// diskFault is why nothing can be written to the directory, nil where that is possible or the reason is another one. SQLite
-// knows it only for a moment, and says no more than that a disk has failed.
+// diskFault is why nothing can be written to the directory, nil where that is possible or the reason is another one.
+// SQLite knows it only for a moment, and says no more than that a disk has failed.
 func diskFault(dir string) error {
 	path := filepath.Join(dir, fmt.Sprintf("donorbook.%08x.probe", rand.Uint32()))
 	err := writeSynced(path, make([]byte, diskProbe))

@@ -11,8 +11,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// What only SQLite's data directory has: files that may be missing, empty, or of another database. These tests run before those that start
-// PostgreSQL: until its process has begun, it has the lock of a directory that is open at that moment.
+// What only SQLite's data directory has: files that may be missing, empty, or of another database. These tests run
+// before those that start PostgreSQL: until its process has begun, it has the lock of a directory that is open at that
+// moment.
 
 // serve opens the database of a directory as a server does.
 func serve(t *testing.T, dir string) *DB {
@@ -43,8 +44,8 @@ func copyDirectory(t *testing.T, from, to string) error {
 	return err
 }
 
-// crashed is a data directory as kill -9 leaves it: with a log that has rows that are not in the database. It is copied while a
-// server runs, which is what a process that ends at this moment would leave.
+// crashed is a data directory as kill -9 leaves it: with a log that has rows that are not in the database. It is copied
+// while a server runs, which is what a process that ends at this moment would leave.
 func crashed(t *testing.T, dir string) string {
 	t.Helper()
 	left := t.TempDir()
@@ -190,7 +191,8 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 	}
 	orphan := t.TempDir() // SQLite would apply the log to the database that a copy makes
 	succeed(t, os.WriteFile(filepath.Join(orphan, DatabaseFile+"-wal"), []byte("of another database"), 0o600))
-	wantSays(t, "a target with a log of another database", copyDirectory(t, used(), orphan), DatabaseFile+"-wal is there")
+	wantSays(t, "a target with a log of another database", copyDirectory(t, used(), orphan),
+		DatabaseFile+"-wal is there")
 	begun := t.TempDir() // a server that was killed before it made its database
 	succeed(t, must(lockDirectory(begun))(t).Close())
 	serve(t, begun)

@@ -73,8 +73,8 @@ func onDisk(t *testing.T) (*DB, *disk) {
 	return d, below
 }
 
-// A change is acknowledged after its flush and not before, and there is no second flush; only a write that has reached the disk shows
-// that the database accepts writes.
+// A change is acknowledged after its flush and not before, and there is no second flush; only a write that has reached
+// the disk shows that the database accepts writes.
 func TestConcurrentCommitFlushesTheDiskOnce(t *testing.T) {
 	t.Parallel()
 	d, disk := onDisk(t)
@@ -99,7 +99,8 @@ func TestConcurrentCommitFlushesTheDiskOnce(t *testing.T) {
 		log, database = disk.log.Load()-log, disk.database.Load()-database
 		if log != test.want || database > 0 {
 			t.Errorf("%d changes that waited together took %d flushes of the log and %d of the database, want %d and 0: "+
-				"look at synchronous=FULL in sqlitePragmas, at the queue's batches, and at when it answers", test.changes, log, database, test.want)
+				"look at synchronous=FULL in sqlitePragmas, at the queue's batches, and at when it answers",
+				test.changes, log, database, test.want)
 		}
 	}
 	before := disk.log.Load()
@@ -121,7 +122,8 @@ func TestAFullDiskIsCalledByItsName(t *testing.T) {
 		}
 		d.probe.at = d.probe.at.Add(-probeTime) // ask again
 		for what, err := range map[string]error{"a write": write(9), "ready": d.Ready(t.Context())} {
-			if !errors.Is(err, ErrUnavailable) || !errors.Is(err, fault) || strings.Contains(err.Error(), "disk I/O error") {
+			if !errors.Is(err, ErrUnavailable) || !errors.Is(err, fault) ||
+				strings.Contains(err.Error(), "disk I/O error") {
 				t.Errorf("%s with %v: %v", what, fault, err)
 			}
 		}

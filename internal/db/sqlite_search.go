@@ -8,8 +8,8 @@ import (
 // Every connection knows FTS5, since SQLite reads no table of an unknown kind, not even to check its file.
 func init() { sqlite3.AutoExtension(fts5.Register) }
 
-// A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which document has
-// which word, and a look at all words. The text is frozen, because a step of the schema has it.
+// A search in SQLite is an FTS5 table with one row a document. It keeps no text and no places of words, only which
+// document has which word, and a look at all words. The text is frozen, because a step of the schema has it.
 const sqliteSearchTable = `CREATE VIRTUAL TABLE %s USING fts5(words, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '@.#+~=-_'");
 
 CREATE VIRTUAL TABLE %s_word USING fts5vocab(%s, instance);
@@ -21,7 +21,8 @@ var sqliteSearch = searchDialect{
 	clearSome: `DELETE FROM %s WHERE rowid >= $2 AND rowid <= $3`,
 	compact:   `INSERT INTO %s (%s) VALUES ('optimize')`,
 	merge:     `INSERT INTO %s (%s, rank) VALUES ('merge', 32)`,
-	// Each such statement takes in what others have written meanwhile, so that a merge of nothing else would not end while they write.
+	// Each such statement takes in what others have written meanwhile, so that a merge of nothing else would not end
+	// while they write.
 	mergeAll: `INSERT INTO %s (%s, rank) VALUES ('merge', -32)`,
 	changes:  `SELECT total_changes()`,
 	words:    `SELECT doc, term FROM %s_word WHERE doc >= $1 AND doc <= $2`,

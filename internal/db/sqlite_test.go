@@ -64,14 +64,16 @@ func (l *leaving) Err() error {
 	return nil
 }
 
-// A read ends when its client leaves or its time is over, and gives back one of the few readers. One that may take long goes on.
+// A read ends when its client leaves or its time is over, and gives back one of the few readers. One that may take long
+// goes on.
 func TestALongReadEnds(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)
 	type reads map[string]func(context.Context, func(Conn) error) error
 	counting := func(to string) func(c Conn) error {
 		return func(c Conn) error {
-			_, err := c.Int(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + to + `) SELECT COUNT(*) FROM n`)
+			_, err := c.Int(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ` + to +
+				`) SELECT COUNT(*) FROM n`)
 			return err
 		}
 	}
@@ -137,8 +139,8 @@ func TestConcurrentOpenWaitsForWhoeverWritesANewDatabase(t *testing.T) {
 	})
 }
 
-// Gifts are found by statements that are built from their filters. A client that goes through all of them leaves no more than some; one
-// that runs is kept, however many others run in between.
+// Gifts are found by statements that are built from their filters. A client that goes through all of them leaves no
+// more than some; one that runs is kept, however many others run in between.
 func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)
@@ -163,7 +165,8 @@ func TestSQLiteKeepsABoundedNumberOfStatements(t *testing.T) {
 	equal(t, most, keptStatements, "a connection keeps")
 }
 
-// SQLite runs a statement once for each element of a list, so that it can have only one. The same list may stand there twice.
+// SQLite runs a statement once for each element of a list, so that it can have only one. The same list may stand there
+// twice.
 func TestSQLiteRefusesTwoLists(t *testing.T) {
 	t.Parallel()
 	d := tinySQLite(t)

@@ -23,8 +23,9 @@ type work struct {
 // The cost of a page does not depend on its position, measured in the work of the database and not in time.
 func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 	t.Parallel()
-	s := must(book.Open(t.Context(), store.Options{Data: t.TempDir()}))(t) // checking it completely would take longer than all else
-	defer s.Close()                                                        //nolint:errcheck // other tests check that
+	// checking it completely would take longer than all else
+	s := must(book.Open(t.Context(), store.Options{Data: t.TempDir()}))(t)
+	defer s.Close() //nolint:errcheck // other tests check that
 	account := newAccount(t, s).Number
 	const contacts, workers = 10_000, 100
 	in := input(t, `{"first_name":"A"}`)
@@ -41,7 +42,8 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 		before, rows := s.DB().SQLiteWork(), read.Load()
 		do()
 		w := s.DB().SQLiteWork()
-		return work{db.Work{Steps: w.Steps - before.Steps, Scans: w.Scans - before.Scans, Sorts: w.Sorts - before.Sorts}, read.Load() - rows}
+		return work{db.Work{Steps: w.Steps - before.Steps, Scans: w.Scans - before.Scans,
+			Sorts: w.Sorts - before.Sorts}, read.Load() - rows}
 	}
 	costs := func(scope crm.ContactScope, n, wantTotal, want int64) (w work) {
 		t.Helper()
@@ -53,7 +55,8 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 				}
 			})
 		}
-		if w.Scans != 0 || w.Sorts != 0 || w.rows < want || w.rows > want+1 { // the contacts; the account's totals, if they were not known
+		// the contacts; the account's totals, if they were not known
+		if w.Scans != 0 || w.Sorts != 0 || w.rows < want || w.rows > want+1 {
 			t.Errorf("%s, page %d: %+v", scope, n, w)
 		}
 		return w
@@ -68,7 +71,8 @@ func TestEveryPageOf10000CostsTheSame(t *testing.T) {
 		first := costs(scope, 1, contacts, 20)
 		same("the middle", costs(scope, 250, contacts, 20), first)
 		same("the end", costs(scope, 500, contacts, 20), first)
-		if past := costs(scope, 501, contacts, 0); first.Steps > 20*20 || past.Steps > first.Steps { // adjacent ones are read as a range
+		// adjacent ones are read as a range
+		if past := costs(scope, 501, contacts, 0); first.Steps > 20*20 || past.Steps > first.Steps {
 			t.Errorf("past the end: %+v, and the first page %+v", past, first)
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// sqlTexts are the constants of packages that hold SQL, by name: those of a directory, and of all below it. A name that others may use
-// begins with SQL instead of sql.
+// sqlTexts are the constants of packages that hold SQL, by name: those of a directory, and of all below it. A name that
+// others may use begins with SQL instead of sql.
 func sqlTexts(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	reader := &constantReader{t: t, fset: token.NewFileSet(), known: make(map[string]*types.Package)}
@@ -34,7 +34,8 @@ func sqlTexts(t *testing.T, dir string) map[string]string {
 		pkg := reader.read(path)
 		for _, name := range pkg.Scope().Names() {
 			private := "sql" + strings.TrimPrefix(strings.TrimPrefix(name, "SQL"), "sql")
-			if !strings.HasPrefix(strings.ToLower(name), "sql") || name == strings.ToLower(name) || strings.HasPrefix(name, "sqlite") {
+			if !strings.HasPrefix(strings.ToLower(name), "sql") || name == strings.ToLower(name) ||
+				strings.HasPrefix(name, "sqlite") {
 				continue
 			}
 			switch object := pkg.Scope().Lookup(name).(type) {
@@ -84,12 +85,13 @@ func (r *constantReader) read(dir string) *types.Package {
 		files = append(files, file)
 	}
 	config := types.Config{Error: func(error) {}, FakeImportC: true, Importer: r}
-	r.known[dir], _ = config.Check("donorbook/internal/"+filepath.ToSlash(strings.TrimPrefix(dir, "../")), r.fset, files, nil)
+	r.known[dir], _ = config.Check("donorbook/internal/"+filepath.ToSlash(strings.TrimPrefix(dir, "../")), r.fset,
+		files, nil)
 	return r.known[dir]
 }
 
-// statementTexts are all statements that a store runs on PostgreSQL, by name: the constants of both packages, and those that are
-// generated from the descriptions of tables and searches.
+// statementTexts are all statements that a store runs on PostgreSQL, by name: the constants of both packages, and those
+// that are generated from the descriptions of tables and searches.
 func statementTexts(t *testing.T, s *book.Book) map[string]string {
 	t.Helper()
 	texts := sqlTexts(t, "../store")
@@ -102,15 +104,16 @@ func statementTexts(t *testing.T, s *book.Book) map[string]string {
 	return texts
 }
 
-// The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these, and by nothing that
-// more pairs have.
+// The pairs of an account may be half a million. What asks for those of some contacts or groups finds them by these,
+// and by nothing that more pairs have.
 func TestPairsAreFoundByContactOrGroup(t *testing.T) {
 	t.Parallel()
 	s := open(t, store.Options{Data: t.TempDir()})
 	texts := sqlTexts(t, "../store")
 	succeed(t, s.DB().Read(t.Context(), func(c db.Conn) error {
 		for name, by := range map[string]string{
-			"sqlPairsA": "a=?", "sqlForgetPairsA": "a=?", "sqlForgetFoundA": "a=?", "sqlNextSure": "a>?", "sqlPair": "a=? AND b=?",
+			"sqlPairsA": "a=?", "sqlForgetPairsA": "a=?", "sqlForgetFoundA": "a=?", "sqlNextSure": "a>?",
+			"sqlPair":   "a=? AND b=?",
 			"sqlPairsB": "b=?", "sqlForgetPairsB": "b=?", "sqlForgetFoundB": "b=?", "sqlDrop": "a=? AND b=?",
 			"sqlGroupPairs": "person=?", "sqlSureOf": "person=?",
 		} {
@@ -125,7 +128,8 @@ func TestPairsAreFoundByContactOrGroup(t *testing.T) {
 			}, "EXPLAIN QUERY PLAN "+texts[name], args...); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			if len(plan) == 0 || !strings.Contains(plan[0], by) || strings.Contains(strings.Join(plan, "\n"), "TEMP B-TREE") {
+			if len(plan) == 0 || !strings.Contains(plan[0], by) ||
+				strings.Contains(strings.Join(plan, "\n"), "TEMP B-TREE") {
 				t.Errorf("%s is not found by %s: %q", name, by, plan)
 			}
 		}

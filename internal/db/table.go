@@ -11,16 +11,19 @@ import (
 	"sync"
 )
 
-// Table is a table, described once: what is written to it, copied and checked comes from here. The columns of its key come first.
-// One whose key begins with account_id has the rows of accounts, which may lie on different machines.
+// Table is a table, described once: what is written to it, copied and checked comes from here. The columns of its key
+// come first. One whose key begins with account_id has the rows of accounts, which may lie on different machines.
 type Table struct {
 	Name    string
 	Columns []Column
 	Key     int // how many columns are its key
 
-	Everywhere bool // it has rows of accounts, and yet is on every machine where accounts are on several: it is small, and found without its account
+	// it has rows of accounts, and yet is on every machine where accounts are on several: it is small, and found
+	// without its account
+	Everywhere bool
 
-	Transient string                            // a condition for rows that are not worth keeping, such as links that anyone can have made anew
+	// a condition for rows that are not worth keeping, such as links that anyone can have made anew
+	Transient string
 	Words     *Table                            // the search that has the words of its rows
 	WordsOf   func(row []any) (string, error)   // which they are
 	NameOf    func(row []any) (id, name string) // what an account is called, in the table of accounts
@@ -47,7 +50,8 @@ const (
 
 var kinds = map[string]Kind{"": IntKind, "text": TextKind, "bytes": BytesKind}
 
-// NewTable describes a table by the columns of its key and the others. A column is a number, or has :text or :bytes behind its name.
+// NewTable describes a table by the columns of its key and the others. A column is a number, or has :text or :bytes
+// behind its name.
 func NewTable(name, key, others string) *Table {
 	t := &Table{Name: name, Key: len(strings.Fields(key))}
 	for _, field := range strings.Fields(key + " " + others) {
@@ -57,8 +61,8 @@ func NewTable(name, key, others string) *Table {
 	return t
 }
 
-// NewCounter describes a table that counts something under its key, and knows how many digits the number has: an index of that
-// finds the largest numbers, and rarely moves.
+// NewCounter describes a table that counts something under its key, and knows how many digits the number has: an index
+// of that finds the largest numbers, and rarely moves.
 func NewCounter(name, key, count, digits string) *Table {
 	t := NewTable(name, key, count+" "+digits)
 	t.counter = count
@@ -75,7 +79,8 @@ func NewSearch(name string) *Table {
 // tenant tells whether the rows belong to accounts.
 func (t *Table) tenant() bool { return t.Columns[0].Name == "account_id" }
 
-// spread tells whether the rows are with their accounts where these are on several machines. All other tables are on every machine.
+// spread tells whether the rows are with their accounts where these are on several machines. All other tables are on
+// every machine.
 func (t *Table) spread() bool { return t.tenant() && !t.Everywhere }
 
 // At is the place of a column in a row, -1 where there is none.
@@ -122,7 +127,8 @@ func (t *Table) assign() string {
 	if t.Key == len(t.Columns) {
 		return "NOTHING"
 	}
-	return "UPDATE SET " + join(t.Columns[t.Key:], ", ", func(name string, _ int) string { return name + " = excluded." + name })
+	return "UPDATE SET " + join(t.Columns[t.Key:], ", ",
+		func(name string, _ int) string { return name + " = excluded." + name })
 }
 
 // tableSQL is how an engine writes the rows of a table.
@@ -147,8 +153,8 @@ func (s rowTexts) largest(n int) (sql string, rows int) {
 	return s[i], 1 << i
 }
 
-// insertion inserts a number of rows. They are all of one account, $1, so that the statement goes to one machine where accounts are
-// spread over several. value says what becomes of a parameter.
+// insertion inserts a number of rows. They are all of one account, $1, so that the statement goes to one machine where
+// accounts are spread over several. value says what becomes of a parameter.
 func (t *Table) insertion(given []Column, rows int, value func(c Column, parameter string) string) string {
 	lines, next := make([]string, rows), 1
 	for i := range lines {
@@ -172,7 +178,8 @@ func (t *Table) addition(rows int, key []Column) string {
 		return parameter
 	})
 	sum := t.Name + "." + t.counter + " + excluded." + t.counter
-	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s = %s, %s = length(CAST(%[4]s AS TEXT))", insert, names(key), t.counter, sum, t.Columns[t.Key+1].Name)
+	return fmt.Sprintf("%s ON CONFLICT (%s) DO UPDATE SET %s = %s, %s = length(CAST(%[4]s AS TEXT))", insert,
+		names(key), t.counter, sum, t.Columns[t.Key+1].Name)
 }
 
 // plain is a parameter as it is.
@@ -213,17 +220,19 @@ func (t *Table) rowKey(b []byte, values []any) []byte {
 	return b
 }
 
-// EachRow reads all rows of a table in the order of its key, a bounded number with each statement. The row is valid until the next one;
-// what is in it stays.
+// EachRow reads all rows of a table in the order of its key, a bounded number with each statement. The row is valid
+// until the next one; what is in it stays.
 func (c Conn) EachRow(t *Table, read func(row []any) error) error {
 	key := t.key(c.dialect().rowKeys)
-	return c.eachRow(t, key, fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(), t.Name, names(key), parameters(key), scanRows), read)
+	return c.eachRow(t, key, fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) ORDER BY %[3]s LIMIT %[5]d", t.all(),
+		t.Name, names(key), parameters(key), scanRows), read)
 }
 
 // EachOf is EachRow for the rows of one account.
 func (c Conn) EachOf(t *Table, account int64, read func(row []any) error) error {
 	key := t.Columns[1:t.Key]
-	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) AND account_id = $%d ORDER BY %[3]s LIMIT %[6]d", t.all(), t.Name, names(key), parameters(key), t.Key, scanRows)
+	sql := fmt.Sprintf("SELECT %s FROM %s WHERE (%s) > (%s) AND account_id = $%d ORDER BY %[3]s LIMIT %[6]d", t.all(),
+		t.Name, names(key), parameters(key), t.Key, scanRows)
 	return c.eachRow(t, key, sql, read, account)
 }
 
@@ -255,12 +264,15 @@ func (c Conn) eachRow(t *Table, key []Column, sql string, read func(row []any) e
 	return nil
 }
 
-// FirstKeys are the keys of the first rows that an account has in a table. Its ids are greater than above, where an engine that has an id alone for a key begins.
+// FirstKeys are the keys of the first rows that an account has in a table. Its ids are greater than above, where an
+// engine that has an id alone for a key begins.
 func (c Conn) FirstKeys(t *Table, account, above int64, limit int) ([][]any, error) {
 	key := &Table{Columns: t.Columns[:t.Key]}
-	sql, args := fmt.Sprintf("SELECT %s FROM %s WHERE account_id = $1 ORDER BY %[1]s LIMIT %[3]d", key.all(), t.Name, limit), []any{account}
+	sql, args := fmt.Sprintf("SELECT %s FROM %s WHERE account_id = $1 ORDER BY %[1]s LIMIT %[3]d", key.all(), t.Name,
+		limit), []any{account}
 	if len(t.key(c.dialect().rowKeys)) < t.Key {
-		sql, args = fmt.Sprintf("SELECT %s FROM %s WHERE +account_id = $1 AND id > $2 ORDER BY id LIMIT %d", key.all(), t.Name, limit), append(args, above)
+		sql, args = fmt.Sprintf("SELECT %s FROM %s WHERE +account_id = $1 AND id > $2 ORDER BY id LIMIT %d", key.all(),
+			t.Name, limit), append(args, above)
 	}
 	return List(c, func(r Row) []any {
 		row := make([]any, t.Key)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Tx is a unit of work: a write transaction that the changes of a batch share. What they write is kept in memory, the last state of
-// each row, and goes to the database table by table, before something is read or at the end.
+// Tx is a unit of work: a write transaction that the changes of a batch share. What they write is kept in memory, the
+// last state of each row, and goes to the database table by table, before something is read or at the end.
 type Tx struct {
 	Conn
 	dialect  *dialect
@@ -87,7 +87,8 @@ func (t *Tx) each(read func(Row) error, s statement) error {
 	return t.noted(err)
 }
 
-// noted notes that a statement has failed. Whatever the change that asked makes of it, the batch is not kept: what was to be read may count as not there.
+// noted notes that a statement has failed. Whatever the change that asked makes of it, the batch is not kept: what was
+// to be read may count as not there.
 func (t *Tx) noted(err error) error {
 	if t.failed == nil {
 		t.failed = err
@@ -95,7 +96,8 @@ func (t *Tx) noted(err error) error {
 	return err
 }
 
-// heard is the error of a change: that of its statement, where the change has not noticed it or took it for something else.
+// heard is the error of a change: that of its statement, where the change has not noticed it or took it for something
+// else.
 func (t *Tx) heard(err error) error {
 	if t.failed == nil || errors.Is(err, t.failed) {
 		return err
@@ -159,7 +161,8 @@ func (t *Tx) Add(table *Table, n int64, key ...any) {
 	t.append(table, add, append(slices.Clip(key), n)) // beside another action on the row, since counts are written last
 }
 
-// Touch says that the change that runs has counted something in memory: if it fails from now on, the batch must begin again.
+// Touch says that the change that runs has counted something in memory: if it fails from now on, the batch must begin
+// again.
 func (t *Tx) Touch() { t.wrote, t.changed = true, true }
 
 func (t *Tx) put(table *Table, do action, values []any) {
@@ -178,7 +181,8 @@ func (t *Tx) put(table *Table, do action, values []any) {
 // Drops tells that the changes are only considered: what they write is dropped, and not seen by what is read.
 func (t *Tx) Drops() bool { return t.drops }
 
-// Pending are the rows of a table that are to be written and were not yet, or only have their key where they are to be removed.
+// Pending are the rows of a table that are to be written and were not yet, or only have their key where they are to be
+// removed.
 func (t *Tx) Pending(table *Table) iter.Seq2[[]any, bool] {
 	return func(yield func(row []any, isRemoved bool) bool) {
 		for _, row := range t.rows {
@@ -205,8 +209,8 @@ func (t *Tx) find(table *Table, values []any) *pendingRow {
 	return nil
 }
 
-// write hands the rows over to the connection, which may queue them, table by table and in the order of their keys: neighbors lie on the
-// same page, and a search writes documents that come in order together, but any other by itself.
+// write hands the rows over to the connection, which may queue them, table by table and in the order of their keys:
+// neighbors lie on the same page, and a search writes documents that come in order together, but any other by itself.
 func (t *Tx) write() error {
 	if len(t.rows) == 0 || t.drops {
 		return nil
@@ -235,8 +239,8 @@ func (t *Tx) write() error {
 	return nil
 }
 
-// poisoned is the error of something that was written later than it was asked for. The change that hears of it may not be the one
-// that asked for it.
+// poisoned is the error of something that was written later than it was asked for. The change that hears of it may not
+// be the one that asked for it.
 func poisoned(err error) error {
 	if errors.Is(err, ErrUnavailable) {
 		return err
@@ -314,10 +318,12 @@ func (t *Tx) writeCounts(table *Table, sql tableSQL, rows [][]any) (err error) {
 	if err != nil {
 		return err
 	}
-	return t.writeEach(sql.drop, slices.DeleteFunc(rows, func(row []any) bool { return row[table.Key].(int64) >= 0 }), table.Key)
+	return t.writeEach(sql.drop, slices.DeleteFunc(rows, func(row []any) bool { return row[table.Key].(int64) >= 0 }),
+		table.Key)
 }
 
-// Exec runs a statement at once and returns how many rows it changed. A change that is only considered has no right to that.
+// Exec runs a statement at once and returns how many rows it changed. A change that is only considered has no right to
+// that.
 func (t *Tx) Exec(sql string, args ...any) (int64, error) {
 	if t.drops {
 		return 0, errors.New("a change that was only to be considered has run " + sql)
@@ -361,7 +367,8 @@ func (t *Tx) Lock(read func(Row), table *Table, key ...any) (found bool, err err
 	return found, err
 }
 
-// LockAll lets one change at a time, of all nodes, decide about what belongs to no account. Its unit of work must be short.
+// LockAll lets one change at a time, of all nodes, decide about what belongs to no account. Its unit of work must be
+// short.
 func (t *Tx) LockAll() error {
 	_, err := t.Exec(sqlLockAll)
 	return err

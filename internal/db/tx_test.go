@@ -30,8 +30,8 @@ func (d *DB) rows(t testing.TB) map[string]string {
 	return found
 }
 
-// Whatever the changes of the batches are, the rows are the same as in a naive list: several changes of a row, which are written as
-// one, have the result of separate ones.
+// Whatever the changes of the batches are, the rows are the same as in a naive list: several changes of a row, which
+// are written as one, have the result of separate ones.
 func TestUnitsOfWorkAgreeWithANaiveList(t *testing.T) {
 	eachDB(t, func(t *testing.T, d *DB) {
 		random := rand.New(rand.NewPCG(5, 6))

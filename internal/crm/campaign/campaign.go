@@ -1,5 +1,5 @@
-// Package campaign has what an organization asks money for: what a campaign is, what a file or a form may say about it, its HTML and its web address. It knows no
-// contact and no gift; what gifts come to is given to it as a number.
+// Package campaign has what an organization asks money for: what a campaign is, what a file or a form may say about it,
+// its HTML and its web address. It knows no contact and no gift; what gifts come to is given to it as a number.
 package campaign
 
 import (
@@ -50,8 +50,8 @@ type Campaign struct {
 	ListedAt    int64  // its place in lists, oldest first across accounts: the microsecond of its creation
 }
 
-// Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the rest of the
-// campaign stays private too: its texts, pictures and dates tell where and when.
+// Public is what anyone may see of a campaign. Of a private event that is its title. If the campaign is the event, the
+// rest of the campaign stays private too: its texts, pictures and dates tell where and when.
 func (c Campaign) Public() Campaign {
 	if c.Event == nil || !c.Event.Private {
 		return c
@@ -108,18 +108,22 @@ type Input struct {
 	BenefitValue                             *int64            // in cents
 	Beneficiaries                            *[]string         // public ids of accounts
 	Pictures                                 []picture.Picture // that were uploaded for it
-	Seen                                     string            // the version of what the change is about; "" for whatever is there
+	// the version of what the change is about; "" for whatever is there
+	Seen string
 }
 
 // typeNames and statusNames are what clients of other services call the types and the states of campaigns.
 var (
 	typeNames = map[string]string{
-		"standard": "collect", "donation": "collect", "donation_form": "collect", "form": "collect", "appeal": "collect",
-		"fundraiser": "fundraise", "fundraising": "fundraise", "peer_to_peer": "fundraise", "p2p": "fundraise", "team": "fundraise", "crowdfunding": "fundraise",
+		"standard": "collect", "donation": "collect", "donation_form": "collect", "form": "collect",
+		"appeal":     "collect",
+		"fundraiser": "fundraise", "fundraising": "fundraise", "peer_to_peer": "fundraise", "p2p": "fundraise",
+		"team": "fundraise", "crowdfunding": "fundraise",
 		"ticketed_event": EventCampaign, "ticketing": EventCampaign, "general_fund": "general", "fund": "general",
 	}
 	statusNames = map[string]string{
-		"active": Published, "live": Published, "unpublished": Draft, "inactive": Draft, "ended": Closed, "completed": Closed, "archived": Closed,
+		"active": Published, "live": Published, "unpublished": Draft, "inactive": Draft, "ended": Closed,
+		"completed": Closed, "archived": Closed,
 	}
 )
 
@@ -134,28 +138,58 @@ const (
 
 // Table is a campaign, field by field. A new field is a line here, and a field in the two types above.
 var Table = doc.Table[*Campaign, *Input]{
-	doc.Kept[*Campaign, *Input]("account_id", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.AccountID }),
-	doc.Sent("type", "Type", called(typeNames, doc.Among("general", "collect", "fundraise", "event").Or(defaultCampaignType)), func(c *Campaign) *string { return &c.Type }, func(in *Input) **string { return &in.Type }),
-	doc.Sent("title", "Title", doc.String(doc.MaxText).Needed(), func(c *Campaign) *string { return &c.Title }, func(in *Input) **string { return &in.Title }),
-	doc.Sent("subtitle", "Subtitle", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Subtitle }, func(in *Input) **string { return &in.Subtitle }),
-	doc.Sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description }, func(in *Input) **string { return &in.Description }),
-	doc.Sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug }, func(in *Input) **string { return &in.Slug }),
-	doc.Derived[*Campaign, *Input]("url", func(dst []byte, c *Campaign) []byte { return append(append(append(dst, `"/`...), c.Slug...), '"') }), // never anything to escape
-	doc.Sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal }, func(in *Input) **int64 { return &in.Goal }),
-	doc.Sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised }, func(in *Input) **int64 { return &in.Raised }),
-	doc.Sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors }, func(in *Input) **int64 { return &in.Donors }),
-	doc.Sent("currency", "Currency", currencyKind().Or(text.DefaultCurrency), func(c *Campaign) *string { return &c.Currency }, func(in *Input) **string { return &in.Currency }),
-	doc.Sent("logo", "Logo image", pictureLink(), func(c *Campaign) *string { return &c.Logo }, func(in *Input) **string { return &in.Logo }),
-	doc.Sent("cover", "Cover", doc.Nested(coverTable), func(c *Campaign) **Cover { return &c.Cover }, func(in *Input) ***Cover { return &in.Cover }),
-	doc.Sent("end_at", "End date", endTime(), func(c *Campaign) *time.Time { return &c.EndAt }, func(in *Input) **time.Time { return &in.EndAt }),
-	doc.Sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt }, func(in *Input) **time.Time { return &in.CreatedAt }).InFiles(),
-	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt }, func(in *Input) **time.Time { return &in.UpdatedAt }).InFiles().
-		NotBefore("created_at", func(in *Input) (start, end time.Time) { return valueOf(in.CreatedAt), valueOf(in.UpdatedAt) }),
-	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event }, func(in *Input) ***Event { return &in.Event }),
-	doc.Sent(benefitField, "Given in return", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Benefit }, func(in *Input) **string { return &in.Benefit }),
-	doc.Sent(benefitValueField, "Its value", cents, func(c *Campaign) *int64 { return &c.BenefitValue }, func(in *Input) **int64 { return &in.BenefitValue }),
-	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)), func(c *Campaign) *string { return &c.Status }, func(in *Input) **string { return &in.Status }).InColumn().InFiles(),
-	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL), func(c *Campaign) *string { return &c.PaymentLink }, func(in *Input) **string { return &in.PaymentLink }).InColumn(),
+	doc.Kept[*Campaign, *Input]("account_id", doc.String(doc.MaxText),
+		func(c *Campaign) *string { return &c.AccountID }),
+	doc.Sent("type", "Type", called(typeNames, doc.Among("general", "collect", "fundraise",
+		"event").Or(defaultCampaignType)), func(c *Campaign) *string { return &c.Type },
+		func(in *Input) **string { return &in.Type }),
+	doc.Sent("title", "Title", doc.String(doc.MaxText).Needed(), func(c *Campaign) *string { return &c.Title },
+		func(in *Input) **string { return &in.Title }),
+	doc.Sent("subtitle", "Subtitle", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Subtitle },
+		func(in *Input) **string { return &in.Subtitle }),
+	doc.Sent("description", "Description", htmlText(), func(c *Campaign) *string { return &c.Description },
+		func(in *Input) **string { return &in.Description }),
+	doc.Sent("slug", "Web address", slugKind(), func(c *Campaign) *string { return &c.Slug },
+		func(in *Input) **string { return &in.Slug }),
+	// never anything to escape
+	doc.Derived[*Campaign, *Input]("url", func(dst []byte, c *Campaign) []byte {
+		return append(append(append(dst,
+			`"/`...), c.Slug...), '"')
+	}),
+	doc.Sent("goal", "Goal", cents, func(c *Campaign) *int64 { return &c.Goal },
+		func(in *Input) **int64 { return &in.Goal }),
+	doc.Sent("raised", "Raised before Donorbook", cents, func(c *Campaign) *int64 { return &c.OpeningRaised },
+		func(in *Input) **int64 { return &in.Raised }),
+	doc.Sent("donors", "Donors before Donorbook", count, func(c *Campaign) *int64 { return &c.OpeningDonors },
+		func(in *Input) **int64 { return &in.Donors }),
+	doc.Sent("currency", "Currency", currencyKind().Or(text.DefaultCurrency),
+		func(c *Campaign) *string { return &c.Currency }, func(in *Input) **string { return &in.Currency }),
+	doc.Sent("logo", "Logo image", pictureLink(), func(c *Campaign) *string { return &c.Logo },
+		func(in *Input) **string { return &in.Logo }),
+	doc.Sent("cover", "Cover", doc.Nested(coverTable), func(c *Campaign) **Cover { return &c.Cover },
+		func(in *Input) ***Cover { return &in.Cover }),
+	doc.Sent("end_at", "End date", endTime(), func(c *Campaign) *time.Time { return &c.EndAt },
+		func(in *Input) **time.Time { return &in.EndAt }),
+	doc.Sent("created_at", "Creation", createdTime(), func(c *Campaign) *time.Time { return &c.CreatedAt },
+		func(in *Input) **time.Time { return &in.CreatedAt }).InFiles(),
+	doc.Sent("updated_at", "Last change", campaignTime.Staying(), func(c *Campaign) *time.Time { return &c.UpdatedAt },
+		func(in *Input) **time.Time { return &in.UpdatedAt }).InFiles().
+		NotBefore("created_at", func(in *Input) (start, end time.Time) {
+			return valueOf(in.CreatedAt),
+				valueOf(in.UpdatedAt)
+		}),
+	doc.Sent("event", "Event", doc.Nested(eventTable), func(c *Campaign) **Event { return &c.Event },
+		func(in *Input) ***Event { return &in.Event }),
+	doc.Sent(benefitField, "Given in return", doc.String(doc.MaxText), func(c *Campaign) *string { return &c.Benefit },
+		func(in *Input) **string { return &in.Benefit }),
+	doc.Sent(benefitValueField, "Its value", cents, func(c *Campaign) *int64 { return &c.BenefitValue },
+		func(in *Input) **int64 { return &in.BenefitValue }),
+	doc.Sent("status", "Status", called(statusNames, doc.Among(Draft, Published, Closed).Or(Published)),
+		func(c *Campaign) *string { return &c.Status },
+		func(in *Input) **string { return &in.Status }).InColumn().InFiles(),
+	doc.Sent("payment_link", "Payment link", secureLink(doc.PaymentURL),
+		func(c *Campaign) *string { return &c.PaymentLink },
+		func(in *Input) **string { return &in.PaymentLink }).InColumn(),
 	beneficiariesField(),
 }
 
@@ -164,34 +198,46 @@ const benefitField, benefitValueField = "benefit", "benefit_value"
 var campaignFields = Table.Paths()
 
 var coverTable = doc.Table[*Cover, *Cover]{
-	doc.Part("type", "type", doc.Among("image", "video").Or("image").Choice(), func(c *Cover) *string { return &c.Type }),
+	doc.Part("type", "type", doc.Among("image", "video").Or("image").Choice(),
+		func(c *Cover) *string { return &c.Type }),
 	coverURL(),
-	doc.Part("source", "source", doc.Among("upload", "youtube", "vimeo", "twitch", "facebook").Or("upload").Choice(), func(c *Cover) *string { return &c.Source }),
+	doc.Part("source", "source", doc.Among("upload", "youtube", "vimeo", "twitch", "facebook").Or("upload").Choice(),
+		func(c *Cover) *string { return &c.Source }),
 }
 
 var eventTable = doc.Table[*Event, *Event]{
 	doc.Part("title", "title", eventTitle(), func(e *Event) *string { return &e.Title }),
-	doc.Part("type", "format", doc.String(doc.MaxText).Or("in_person").Choice(), func(e *Event) *string { return &e.Type }),
+	doc.Part("type", "format", doc.String(doc.MaxText).Or("in_person").Choice(),
+		func(e *Event) *string { return &e.Type }),
 	doc.Part("location_name", "Venue", doc.String(doc.MaxText), func(e *Event) *string { return &e.LocationName }),
-	doc.Part("address_formatted", "address", doc.String(doc.MaxText), func(e *Event) *string { return &e.AddressFormatted }),
-	doc.Part("google_place_id", "Google place ID", doc.String(doc.MaxText), func(e *Event) *string { return &e.GooglePlaceID }),
+	doc.Part("address_formatted", "address", doc.String(doc.MaxText),
+		func(e *Event) *string { return &e.AddressFormatted }),
+	doc.Part("google_place_id", "Google place ID", doc.String(doc.MaxText),
+		func(e *Event) *string { return &e.GooglePlaceID }),
 	eventTime("start_at", "start", campaignTime, func(e *Event) *time.Time { return &e.StartAt }),
 	eventTime("end_at", "end", endTime(), func(e *Event) *time.Time { return &e.EndAt }).
 		NotBefore("start_at", func(e *Event) (start, end time.Time) { return e.StartAt, e.EndAt }),
-	doc.Part("timezone", "time zone", doc.Matching(text.IsTimezone, doc.Timezone), func(e *Event) *string { return &e.Timezone }),
+	doc.Part("timezone", "time zone", doc.Matching(text.IsTimezone, doc.Timezone),
+		func(e *Event) *string { return &e.Timezone }),
 	doc.Part("details", "Details for guests", htmlText(), func(e *Event) *string { return &e.Details }),
 	doc.Part("private", "private", doc.YesNo, func(e *Event) *bool { return &e.Private }),
 	doc.Part("tickets_required", "tickets", doc.YesNo, func(e *Event) *bool { return &e.TicketsRequired }),
-	doc.Part("livestream", "livestream", doc.Nested(livestreamTable), func(e *Event) **Livestream { return &e.Livestream }),
-	eventTime("livestream_start_at", "Stream start", campaignTime, func(e *Event) *time.Time { return &e.LivestreamStartAt }),
+	doc.Part("livestream", "livestream", doc.Nested(livestreamTable),
+		func(e *Event) **Livestream { return &e.Livestream }),
+	eventTime("livestream_start_at", "Stream start", campaignTime,
+		func(e *Event) *time.Time { return &e.LivestreamStartAt }),
 	eventTime("livestream_end_at", "Stream end", endTime(), func(e *Event) *time.Time { return &e.LivestreamEndAt }).
-		NotBefore("livestream_start_at", func(e *Event) (start, end time.Time) { return e.LivestreamStartAt, e.LivestreamEndAt }),
+		NotBefore("livestream_start_at", func(e *Event) (start, end time.Time) {
+			return e.LivestreamStartAt,
+				e.LivestreamEndAt
+		}),
 }
 
 var livestreamTable = doc.Table[*Livestream, *Livestream]{
 	doc.Part("url", "Watch link", doc.Link(), func(l *Livestream) *string { return &l.URL }),
 	doc.Part("type", "Stream type", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Type }),
-	doc.Part("location", "Stream location", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Location }),
+	doc.Part("location", "Stream location", doc.String(doc.MaxText),
+		func(l *Livestream) *string { return &l.Location }),
 	doc.Part("platform", "platform", doc.String(doc.MaxText), func(l *Livestream) *string { return &l.Platform }),
 	doc.Part("embed_url", "Embed link", doc.Link(), func(l *Livestream) *string { return &l.EmbedURL }),
 	doc.Part("scheduled", "scheduled", doc.YesNo, func(l *Livestream) *bool { return &l.Scheduled }),
@@ -221,8 +267,8 @@ func eventTime(name, label string, k doc.Kind[time.Time], in func(*Event) *time.
 	return f
 }
 
-// createdTime keeps the creation within the years in which its microsecond is a positive integer that every JSON client holds
-// exactly: it becomes the id.
+// createdTime keeps the creation within the years in which its microsecond is a positive integer that every JSON client
+// holds exactly: it becomes the id.
 func createdTime() doc.Kind[time.Time] {
 	return campaignTime.Staying().And(func(c *doc.Checker, at doc.Place, name string, t *time.Time) {
 		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2199) {
@@ -291,7 +337,8 @@ func New(in Input, account access.Account, id int64, slug string, now time.Time)
 	listedAt := in.listedAt(now)
 	now = now.UTC().Truncate(time.Second)
 	c := Campaign{
-		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: text.DefaultCurrency, Status: Published, ListedAt: listedAt,
+		ID: id, AccountID: account.ID, Type: defaultCampaignType, Currency: text.DefaultCurrency, Status: Published,
+		ListedAt:  listedAt,
 		CreatedAt: now, UpdatedAt: now,
 	}
 	c.apply(&in, now)
@@ -306,7 +353,8 @@ func (c Campaign) Update(in Input, now time.Time) Campaign {
 	next := c
 	next.apply(&in, now)
 	before, _ := c.AppendBody(nil)
-	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() && (!bytes.Equal(before, after) || next.Status != c.Status) {
+	if after, _ := next.AppendBody(nil); valueOf(in.UpdatedAt).IsZero() &&
+		(!bytes.Equal(before, after) || next.Status != c.Status) {
 		next.UpdatedAt = text.ChangeTime(now, c.UpdatedAt)
 	}
 	next.UpdatedAt = text.ChangeTime(next.UpdatedAt, next.CreatedAt)
@@ -333,8 +381,9 @@ func valueOf(t *time.Time) time.Time {
 	return *t
 }
 
-// Append appends the wire form of a campaign whose stored body is given. The public base URL is that of the
-// request, the gifts are counted elsewhere, and the status is kept beside it, so all are put in here. The code, which is the slug, comes after what is specified.
+// Append appends the wire form of a campaign whose stored body is given. The public base URL is that of the request,
+// the gifts are counted elsewhere, and the status is kept beside it, so all are put in here. The code, which is the
+// slug, comes after what is specified.
 func Append(dst []byte, id int64, body []byte, urlAt int, baseURL string, given Given, status string) []byte {
 	dst = append(dst, `{"id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
@@ -357,7 +406,8 @@ func (c *Campaign) AppendBody(dst []byte) (body []byte, urlAt int) {
 	for i := range Table {
 		f := &Table[i]
 		isBenefit := f.Name == benefitField || f.Name == benefitValueField
-		if f.Append == nil || isBenefit && c.Benefit == "" && c.BenefitValue == 0 { // as in documents from before there were benefits
+		// as in documents from before there were benefits
+		if f.Append == nil || isBenefit && c.Benefit == "" && c.BenefitValue == 0 {
 			continue
 		}
 		dst = append(append(append(dst, `,"`...), f.Name...), `":`...)
@@ -409,11 +459,13 @@ const (
 var Scopes = []Scope{OwnCampaigns, BenefitingCampaigns, ChapterCampaigns, AllCampaigns}
 
 var campaignMasks = map[Scope]Relation{
-	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter, AllCampaigns: Own | Benefiting | Chapter,
+	OwnCampaigns: Own, BenefitingCampaigns: Benefiting, ChapterCampaigns: Chapter,
+	AllCampaigns: Own | Benefiting | Chapter,
 }
 
 // scopeAliases are what clients of other services call the scopes; null is one that they have not set.
-var scopeAliases = map[string]Scope{"null": OwnCampaigns, "owned": OwnCampaigns, "beneficiary": BenefitingCampaigns, "chapter": ChapterCampaigns}
+var scopeAliases = map[string]Scope{"null": OwnCampaigns, "owned": OwnCampaigns, "beneficiary": BenefitingCampaigns,
+	"chapter": ChapterCampaigns}
 
 // ParseScope reads the query parameter scope of the campaign list; "" is the default.
 func ParseScope(s string) (Scope, error) {
@@ -429,8 +481,8 @@ func ParseScope(s string) (Scope, error) {
 // Mask is the relations of which a campaign must have one to be listed.
 func (s Scope) Mask() Relation { return campaignMasks[s] }
 
-// Version names the state that a campaign is in. Whom it benefits and where people donate is no part of what the API shows of it, but
-// people change it on the same form.
+// Version names the state that a campaign is in. Whom it benefits and where people donate is no part of what the API
+// shows of it, but people change it on the same form.
 func (c *Campaign) Version(beneficiaries []string) string {
 	body, _ := c.AppendBody(nil)
 	return doc.VersionOf(append(body, strings.Join(beneficiaries, " ")+" "+c.PaymentLink...))
@@ -444,5 +496,6 @@ func (c *Campaign) Differences(after *Campaign) doc.Differences {
 var (
 
 	// Limit counts the campaigns of an organization and of all its chapters.
-	Limit = doc.Limit{Max: 10_000, Reached: "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
+	Limit = doc.Limit{Max: 10_000,
+		Reached: "This organization and its chapters have 10,000 campaigns, the most they can have. Edit one that has ended instead of creating another."}
 )

@@ -122,10 +122,12 @@ func TestUpdateCampaign(t *testing.T) {
 	assert.Same(t, want, update(`"raised":99.9`))
 
 	want = Campaign{
-		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD", Status: Published,
+		ID: old.ID, AccountID: old.AccountID, Type: "collect", Title: old.Title, Slug: "run-2026", Currency: "USD",
+		Status:    Published,
 		CreatedAt: old.CreatedAt, UpdatedAt: later, ListedAt: old.ListedAt,
 	}
-	assert.Same(t, want, update(`"type":null,"subtitle":"","description":null,"goal":null,"raised":null,"donors":null,"currency":null,
+	assert.Same(t, want,
+		update(`"type":null,"subtitle":"","description":null,"goal":null,"raised":null,"donors":null,"currency":null,
 		"logo":" ","cover":null,"end_at":null,"created_at":null,"updated_at":null,"event":null`))
 
 	dated := update(`"donors":4,"updated_at":"2026-01-01 00:00:00"`).UpdatedAt
@@ -207,9 +209,11 @@ func TestStoredCampaignComesBack(t *testing.T) {
 func TestShownCampaignCanBeImportedAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := assert.Must(json.Marshal(map[string]any{
-			"title": "t" + drawText(t, "title"), "description": drawText(t, "description") + "<p>a<b>b<img src=https://a.example/>",
+			"title": "t" + drawText(t, "title"), "description": drawText(t, "description") +
+				"<p>a<b>b<img src=https://a.example/>",
 			"goal": rapid.IntRange(0, 1000).Draw(t, "goal"), "slug": "a", "donors": 5,
-			"event": map[string]any{"details": drawText(t, "details"), "timezone": "Europe/Berlin", "private": rapid.Bool().Draw(t, "private")},
+			"event": map[string]any{"details": drawText(t, "details"), "timezone": "Europe/Berlin",
+				"private": rapid.Bool().Draw(t, "private")},
 		}))(t)
 		in := oneCampaign(t, string(row))
 		c := New(in, rose, 7, "a", noon)

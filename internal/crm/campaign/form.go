@@ -13,9 +13,10 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// A form of a campaign has a text for each field that people write themselves; a box that is ticked holds "yes". Times of the event
-// are in its time zone, the end of the campaign is in that of the organization, which an event without a zone takes as well. There is a cover where there is an address of one, and an event or a
-// livestream where anything is said about it.
+// A form of a campaign has a text for each field that people write themselves; a box that is ticked holds "yes". Times
+// of the event are in its time zone, the end of the campaign is in that of the organization, which an event without a
+// zone takes as well. There is a cover where there is an address of one, and an event or a livestream where anything is
+// said about it.
 
 // ReadForm makes an input of a whole form, and validates it: whatever the form does not hold is cleared. old is
 // the campaign that the form was filled from, if any; zone is the organization's.
@@ -73,10 +74,12 @@ func (f *campaignForm) Value(name string) string {
 
 // coverHosts are the services whose addresses are those of videos.
 var coverHosts = map[string]string{
-	"youtube.com": "youtube", "youtu.be": "youtube", "vimeo.com": "vimeo", "twitch.tv": "twitch", "facebook.com": "facebook", "fb.watch": "facebook",
+	"youtube.com": "youtube", "youtu.be": "youtube", "vimeo.com": "vimeo", "twitch.tv": "twitch",
+	"facebook.com": "facebook", "fb.watch": "facebook",
 }
 
-// coverAt is the cover at an address: a video of a service that is known or with the ending of one, and otherwise an image.
+// coverAt is the cover at an address: a video of a service that is known or with the ending of one, and otherwise an
+// image.
 func coverAt(address string) Cover {
 	cover := Cover{URL: address, Type: "image", Source: "upload"}
 	u, err := url.Parse(address)
@@ -103,13 +106,15 @@ func (f *campaignForm) currency() string { return strings.ToUpper(f.Value("curre
 // html keeps a text that no one changed.
 func (f *campaignForm) html(name, typed string) string {
 	typed = strings.ReplaceAll(typed, "\r\n", "\n")
-	if old := map[string]string{"description": f.old.Description, "event.details": f.event.Details}[name]; typed == markup(old) {
+	if old := map[string]string{"description": f.old.Description,
+		"event.details": f.event.Details}[name]; typed == markup(old) {
 		return old
 	}
 	return fromMarkup(typed)
 }
 
-// time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one writing.
+// time keeps the old time while the form still says it: an hour that the clock strikes twice in a night has one
+// writing.
 func (f *campaignForm) time(name, text string) time.Time {
 	zone, old := cmp.Or(f.Value("event.timezone"), f.zone), map[string]time.Time{
 		"end_at": f.old.EndAt, "event.start_at": f.event.StartAt, "event.end_at": f.event.EndAt,
@@ -128,7 +133,10 @@ func (f *campaignForm) time(name, text string) time.Time {
 func differentWords(value string) *[]string {
 	var words []string
 	var seen text.Set
-	for _, word := range strings.FieldsFunc(value, func(c rune) bool { return unicode.IsSpace(c) || c == ',' || c == ';' }) {
+	for _, word := range strings.FieldsFunc(value, func(c rune) bool {
+		return unicode.IsSpace(c) || c == ',' ||
+			c == ';'
+	}) {
 		if seen.Add(word) {
 			words = append(words, word)
 		}
@@ -156,7 +164,8 @@ func parseLocalTime(v *doc.Invalid, field, value, zone string) time.Time {
 		v.Add(field, "must be a date and a time, such as 2026-11-15T18:30")
 		return time.Time{}
 	}
-	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0, text.Location(zone))
+	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(), 0,
+		text.Location(zone))
 	switch {
 	case at.Format(localSecondForm) != wall.Format(localSecondForm):
 		v.Add(field, "is a time that does not exist in %v: clocks skip it on that day", zone)

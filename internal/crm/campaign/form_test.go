@@ -106,7 +106,8 @@ func TestEveryTimeAndAmountSurvivesTheForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := gala(t, "")
 		drawTotals(t, &c)
-		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"), StartAt: drawTime(t, "start")}
+		c.Event = &Event{Title: c.Title, Type: "hybrid", Timezone: rapid.SampledFrom(zones).Draw(t, "zone"),
+			StartAt: drawTime(t, "start")}
 		assert.Same(t, c, c.Update(assert.Must(readForm(filled(c), c))(t), noon.Add(time.Hour)))
 	})
 }
@@ -124,7 +125,8 @@ func TestAnHourThatComesTwiceStaysWhileNobodyChangesIt(t *testing.T) {
 
 func TestWhatAFormDoesNotHoldIsCleared(t *testing.T) {
 	c := New(oneCampaign(t, fullRow), rose, 5, "run-2026", noon)
-	in := assert.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"}, c))(t)
+	in := assert.Must(readForm(map[string]string{"title": " Walk ", "event.type": "hybrid", "cover.type": "video"},
+		c))(t)
 	assert.Same(t, Campaign{
 		ID: 5, AccountID: rose.ID, Type: "collect", Title: "Walk", Slug: "run-2026", Currency: "USD", Status: Published,
 		CreatedAt: c.CreatedAt, UpdatedAt: noon, ListedAt: c.ListedAt,
@@ -141,7 +143,8 @@ func TestAnEventIsCalledAsItsCampaign(t *testing.T) {
 
 func TestACampaignFormTellsAllFaultsInOrder(t *testing.T) {
 	_, err := readForm(map[string]string{
-		"slug": "Gala Night", "goal": "a lot", "donors": "some", "currency": "dollars", "cover.url": "here", "end_at": "soon",
+		"slug": "Gala Night", "goal": "a lot", "donors": "some", "currency": "dollars", "cover.url": "here",
+		"end_at":         "soon",
 		"event.timezone": "Mars/Olympus", "event.start_at": "2026-02-30T12:00", "event.livestream.url": "x",
 		"beneficiaries": "B1b2C3d4E5f6G7h8, B1b2C3d4E5f6G7h8 x",
 	}, Campaign{})
@@ -247,7 +250,8 @@ func TestAnAddressSaysWhatKindOfCoverItIs(t *testing.T) {
 		cover := *typed(t, "cover.url", address).Cover
 		assert.Equal(t, cover.Type+" "+cover.Source, want, "%s", address)
 	}
-	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}} // as a file said
+	// as a file said
+	old := Campaign{Title: "a", Cover: &Cover{Type: "video", URL: "https://a.example/x", Source: "twitch"}}
 	in := assert.Must(readForm(map[string]string{"title": "a", "cover.url": old.Cover.URL}, old))(t)
 	assert.Equal(t, **in.Cover, *old.Cover, "the cover became")
 	// A currency may be typed in small letters.

@@ -9,7 +9,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// The states of a campaign. Only colleagues see the page of a draft, and the page of a closed one does not ask for gifts.
+// The states of a campaign. Only colleagues see the page of a draft, and the page of a closed one does not ask for
+// gifts.
 const (
 	Draft     = "draft"
 	Published = "published"
@@ -37,8 +38,8 @@ func (c Campaign) Raised() int64 { return c.OpeningRaised + c.Given.cents(c.Curr
 // Donors is how many people gave altogether.
 func (c Campaign) Donors() int64 { return c.OpeningDonors + c.Given.Donors }
 
-// DropTotals takes numbers out of an input that are what was shown of a campaign: they have its gifts in them, and are no opening
-// balance.
+// DropTotals takes numbers out of an input that are what was shown of a campaign: they have its gifts in them, and are
+// no opening balance.
 func (in *Input) DropTotals(shown Campaign) {
 	if in.Raised != nil && *in.Raised == shown.Raised() {
 		in.Raised = nil
@@ -48,8 +49,9 @@ func (in *Input) DropTotals(shown Campaign) {
 	}
 }
 
-// appendTo appends the rest of a stored body, from the slug in its URL on, with the gifts added to its numbers. The slug and the goal,
-// which come before them, have nothing that could be taken for the name of a field. base is the base URL as JSON has it.
+// appendTo appends the rest of a stored body, from the slug in its URL on, with the gifts added to its numbers. The
+// slug and the goal, which come before them, have nothing that could be taken for the name of a field. base is the base
+// URL as JSON has it.
 func (g Given) appendTo(dst, rest []byte, base string) []byte {
 	if g == (Given{}) {
 		return appendPictures(dst, rest, base)
@@ -60,15 +62,16 @@ func (g Given) appendTo(dst, rest []byte, base string) []byte {
 	cents, ok := text.ParseDecimal(string(raised), 2, text.CentDigits)
 	people, err := strconv.ParseInt(string(donors), 10, 64)
 	if !ok || err != nil {
-		panic(fmt.Sprintf("campaign: the stored numbers %q and %q of a campaign cannot be read", raised, donors)) // its checksum was right
+		// its checksum was right
+		panic(fmt.Sprintf("campaign: the stored numbers %q and %q of a campaign cannot be read", raised, donors))
 	}
 	dst = text.AppendCents(append(dst, before...), cents+g.cents(string(bytes.Trim(currency, `"`))))
 	dst = strconv.AppendInt(append(dst, between...), people+g.Donors, 10)
 	return appendPictures(dst, rest, base)
 }
 
-// Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a goal that is
-// not reached yet. There is none without a goal.
+// Progress is how much of the goal has been raised, in whole percent and never rounded up, so that no page tells of a
+// goal that is not reached yet. There is none without a goal.
 func (c *Campaign) Progress() (percent int64, ok bool) {
 	if c.Goal == 0 {
 		return 0, false

@@ -27,8 +27,9 @@ func TestGiftsAreAddedToTheNumbersOfACampaign(t *testing.T) {
 		"\"raised\":9999999999.99"      EUR  1      1  "\"raised\":10000000000,\"donors\":1"
 	`) {
 		// Its texts imitate the fields.
-		c := gala(t, `"subtitle":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"`+
-			test.Currency+`",`+test.Row)
+		c := gala(t,
+			`"subtitle":",\"raised\":1,\"donors\":2,\"currency\":\"","description":",\"raised\":7,","goal":100,"currency":"`+
+				test.Currency+`",`+test.Row)
 		assert.Contains(t, wire(c, "https://x.org/,raised", Given{test.Amount, test.Givers}),
 			`"url":"https://x.org/,raised/gala","goal":100,`+test.Want+`,"currency":"`+test.Currency+`","logo":null`)
 	}
@@ -114,10 +115,12 @@ func TestAPaymentLinkIsAnHTTPSAddress(t *testing.T) {
 	refuses(`"status":"open"`, "row 1: status: The status field must be one of draft, published, closed.")
 }
 
-// A client that reads a campaign, changes one field and sends all of it back has changed that field, whatever was given meanwhile.
+// A client that reads a campaign, changes one field and sends all of it back has changed that field, whatever was given
+// meanwhile.
 func TestACampaignThatIsSentBackChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := gala(t, `"subtitle":"Dinner & dance","description":"<p>Fish</p> or <b>none</b>","logo":"https://i.example.org/l.png",
+		c := gala(t,
+			`"subtitle":"Dinner & dance","description":"<p>Fish</p> or <b>none</b>","logo":"https://i.example.org/l.png",
 			"cover":{"type":"video","url":"http://v.example.org","source":"vimeo"},"status":"draft","payment_link":"https://pay.example.org",
 			"event":{"private":true,"livestream":{"url":"http://v.example.org/l"}}`)
 		drawTotals(t, &c)

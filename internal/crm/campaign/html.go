@@ -85,7 +85,8 @@ func htmlElements(text string, found func(name string, shown bool)) {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			token := z.Token()
 			needed := map[string]string{"a": "href", "img": "src"}[token.Data]
-			found(token.Data, needed == "" || slices.ContainsFunc(token.Attr, func(a html.Attribute) bool { return a.Key == needed }))
+			found(token.Data, needed == "" || slices.ContainsFunc(token.Attr,
+				func(a html.Attribute) bool { return a.Key == needed }))
 		}
 	}
 }
@@ -117,8 +118,8 @@ var (
 	inLine = strings.Fields("a b code del em i img ins mark s small strong sub sup u")
 )
 
-// Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text is
-// sanitized, so is the result.
+// Paragraphs is a text whose lines no tag makes, with tags for them: HTML alone would run them together. Where the text
+// is sanitized, so is the result.
 func Paragraphs(text string) string {
 	if !strings.Contains(text, "\n") || IsHTML(text) {
 		return text
@@ -147,15 +148,16 @@ func Paragraphs(text string) string {
 	return b.String()
 }
 
-// IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag. Every look at a public page asks this, so the text is read once
-// and nothing is kept of it.
+// IsHTML tells whether a text is HTML that says itself where a line ends. A heart, <3, is no tag. Every look at a
+// public page asks this, so the text is read once and nothing is kept of it.
 func IsHTML(text string) bool {
 	for {
 		_, rest, found := strings.Cut(text, "<")
 		if !found {
 			return false
 		}
-		if name, isTag := tagAt(rest); isTag && !slices.ContainsFunc(inLine, func(tag string) bool { return strings.EqualFold(tag, name) }) {
+		if name, isTag := tagAt(rest); isTag && !slices.ContainsFunc(inLine,
+			func(tag string) bool { return strings.EqualFold(tag, name) }) {
 			return true
 		}
 		text = rest
@@ -173,7 +175,10 @@ func tagAt(text string) (name string, isTag bool) {
 	} else {
 		inside = inside[:end]
 	}
-	end := strings.IndexFunc(inside, func(c rune) bool { return c >= utf8.RuneSelf || !isLetter(byte(c)) && (c < '0' || c > '9') })
+	end := strings.IndexFunc(inside, func(c rune) bool {
+		return c >= utf8.RuneSelf || !isLetter(byte(c)) &&
+			(c < '0' || c > '9')
+	})
 	if end < 0 {
 		end = len(inside)
 	}

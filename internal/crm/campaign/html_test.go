@@ -74,7 +74,8 @@ func TestOnlySomeKindsOfRemovedHTMLAreSaid(t *testing.T) {
 }
 
 // allowedAttributes states the policy again, as what may come out.
-var allowedAttributes = map[string][]string{"a": {"href", "rel", "target"}, "img": {"src", "alt", "title", "width", "height"}}
+var allowedAttributes = map[string][]string{"a": {"href", "rel", "target"},
+	"img": {"src", "alt", "title", "width", "height"}}
 
 func FuzzSanitizeHTML(f *testing.F) {
 	for _, text := range rows.All(`

@@ -10,8 +10,10 @@ func (c *Campaign) CheckImported() error {
 		event = &own
 	}
 	in := Input{
-		Type: &c.Type, Title: &c.Title, Subtitle: &c.Subtitle, Description: &c.Description, Slug: &c.Slug, Goal: &c.Goal, Raised: &c.OpeningRaised, Donors: &c.OpeningDonors,
-		Currency: &c.Currency, Logo: &c.Logo, Cover: &cover, EndAt: &c.EndAt, CreatedAt: &c.CreatedAt, UpdatedAt: &c.UpdatedAt, Event: &event, Status: &c.Status, PaymentLink: &c.PaymentLink,
+		Type: &c.Type, Title: &c.Title, Subtitle: &c.Subtitle, Description: &c.Description, Slug: &c.Slug,
+		Goal: &c.Goal, Raised: &c.OpeningRaised, Donors: &c.OpeningDonors,
+		Currency: &c.Currency, Logo: &c.Logo, Cover: &cover, EndAt: &c.EndAt, CreatedAt: &c.CreatedAt,
+		UpdatedAt: &c.UpdatedAt, Event: &event, Status: &c.Status, PaymentLink: &c.PaymentLink,
 		Benefit: &c.Benefit, BenefitValue: &c.BenefitValue,
 	}
 	check := doc.NewChecker(nil, true)

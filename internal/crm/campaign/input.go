@@ -72,8 +72,8 @@ func DecodeAll(document []byte) ([]Input, error) {
 	return rows, nil
 }
 
-// importedKeys are what only a file says about a campaign: what came in and happened before. Others may send them back as they were
-// shown, and change nothing with them.
+// importedKeys are what only a file says about a campaign: what came in and happened before. Others may send them back
+// as they were shown, and change nothing with them.
 var importedKeys = []string{"raised", "donors", "created_at", "updated_at"}
 
 // Decode reads the body of a create or a change.

@@ -18,7 +18,8 @@ import (
 )
 
 func TestDecodeCampaignsSaysWhatIsWrong(t *testing.T) {
-	sizes := strings.NewReplacer("LONG", strings.Repeat("ä", 256), "TEXT", strings.Repeat("x", 100_001), "LINK", strings.Repeat("x", 2048))
+	sizes := strings.NewReplacer("LONG", strings.Repeat("ä", 256), "TEXT", strings.Repeat("x", 100_001), "LINK",
+		strings.Repeat("x", 2048))
 	for row, want := range rows.Pairs(`
 		{}                                                       The title field is required.
 		{"title":" "}                                            The title field is required.
@@ -123,7 +124,8 @@ func TestCampaignInputTellsMissingFromNull(t *testing.T) {
 	assert.Says(t, missing.CheckNew(), "The title field is required.")
 	named := oneCampaign(t, `{"slug":"a","title":"A"}`)
 	assert.Succeed(t, named.CheckNew())
-	null := oneCampaign(t, `{"slug":"a","goal":null,"cover":null,"event":null,"end_at":null,"beneficiaries":null,"subtitle":null}`)
+	null := oneCampaign(t,
+		`{"slug":"a","goal":null,"cover":null,"event":null,"end_at":null,"beneficiaries":null,"subtitle":null}`)
 	assert.Equal(t, fmt.Sprint(*null.Goal, *null.Cover, *null.Event, *null.EndAt, *null.Beneficiaries, *null.Subtitle),
 		fmt.Sprint(0, nil, nil, time.Time{}, []string{}, ""))
 }
@@ -200,7 +202,8 @@ func TestACampaignIsListedByTheMicrosecondOfItsCreation(t *testing.T) {
 }
 
 func FuzzDecodeCampaigns(f *testing.F) {
-	for _, row := range []string{fullRow, `{}`, `{"title":"a","goal":1e3}`, `{"title":"a","event":{"livestream":{}}}`, `null`} {
+	for _, row := range []string{fullRow, `{}`, `{"title":"a","goal":1e3}`, `{"title":"a","event":{"livestream":{}}}`,
+		`null`} {
 		f.Add("[" + row + "]")
 	}
 	f.Add(`{"title":1}`)
@@ -213,7 +216,8 @@ func FuzzDecodeCampaigns(f *testing.F) {
 			return
 		}
 		var raw []any
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(document, "\ufeff")), &raw); err != nil || len(raw) != len(rows) {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(document, "\ufeff")), &raw); err != nil ||
+			len(raw) != len(rows) {
 			t.Fatalf("%q gave %d rows, and the standard library says %d, %v", document, len(rows), len(raw), err)
 		}
 		for i, in := range rows {
@@ -224,7 +228,8 @@ func FuzzDecodeCampaigns(f *testing.F) {
 				c := New(in, rose, int64(i), slug, noon)
 				body, _ := c.AppendBody(nil)
 				back := assert.Must(Parse(c.ID, body))(t)
-				back.Status, back.PaymentLink, back.ListedAt = c.Status, c.PaymentLink, c.ListedAt // which are kept beside the document
+				// which are kept beside the document
+				back.Status, back.PaymentLink, back.ListedAt = c.Status, c.PaymentLink, c.ListedAt
 				assert.Same(t, c, back)
 				if again := c.Update(in, noon.Add(time.Hour)); again.UpdatedAt != c.UpdatedAt && in.Slug == nil {
 					t.Fatal("the same input changed the campaign: " + strconv.Quote(document))

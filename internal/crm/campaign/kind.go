@@ -21,9 +21,10 @@ const maxHTML = 100_000
 var (
 	// cents is an amount of money.
 	cents = doc.Kind[int64]{
-		Read: func(r *doc.Reader) int64 { return doc.ReadDecimal(r, 2, text.CentDigits, doc.CentRange) }, Append: text.AppendCents,
-		Check: within(text.MaxCents, doc.CentRange),
-		Text:  func(n int64) string { return doc.EmptyWhere(n == 0, text.AmountText(n)) },
+		Read:   func(r *doc.Reader) int64 { return doc.ReadDecimal(r, 2, text.CentDigits, doc.CentRange) },
+		Append: text.AppendCents,
+		Check:  within(text.MaxCents, doc.CentRange),
+		Text:   func(n int64) string { return doc.EmptyWhere(n == 0, text.AmountText(n)) },
 		Take: func(form doc.Form, name string) int64 {
 			f := campaignFormOf(form)
 			return parseAmount(&f.faults, name, form.Value(name), f.currency())
@@ -102,7 +103,8 @@ func called(names map[string]string, k doc.Kind[string]) doc.Kind[string] {
 }
 
 func slugKind() doc.Kind[string] {
-	return doc.Matching(IsSlug, doc.SlugForm, doc.MaxText).Staying().And(func(c *doc.Checker, at doc.Place, name string, slug *string) {
+	return doc.Matching(IsSlug, doc.SlugForm, doc.MaxText).Staying().And(func(c *doc.Checker, at doc.Place, name string,
+		slug *string) {
 		if slices.Contains(reservedSlugs, *slug) {
 			c.AddAt(at, name, "is reserved for the service itself: choose another one")
 		}
@@ -116,9 +118,13 @@ func currencyKind() doc.Kind[string] {
 	return k
 }
 
-// pictureLink is the address of a picture that a page would show: one that was uploaded, or one of another site, which pages load over https alone.
+// pictureLink is the address of a picture that a page would show: one that was uploaded, or one of another site, which
+// pages load over https alone.
 func pictureLink() doc.Kind[string] {
-	return doc.Choice(text.MaxURL, doc.PictureURL, func(value string) bool { return picture.IsAddress(value) || isSecureURL(value) })
+	return doc.Choice(text.MaxURL, doc.PictureURL, func(value string) bool {
+		return picture.IsAddress(value) ||
+			isSecureURL(value)
+	})
 }
 
 // secureLink is an address of another site that begins with https.

@@ -48,13 +48,15 @@ func TestParseAmount(t *testing.T) {
 		strings.Repeat("9", 400)) {
 		var v doc.Invalid
 		cents := parseAmount(&v, "goal", text, "USD")
-		crmtest.WantFaults(t, text, v.Err(), "The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50.")
+		crmtest.WantFaults(t, text, v.Err(),
+			"The goal field must be 0 or more and less than 10 billion, such as 1,500 or 1500.50.")
 		assert.Equal(t, cents, 0, "%q", text)
 	}
 }
 
 func TestParseNumber(t *testing.T) {
-	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567, "999,999,999,999,999": text.MaxDonors} {
+	for text, want := range map[string]int64{"": 0, " 12 ": 12, "1,234": 1234, "1234567": 1_234_567,
+		"999,999,999,999,999": text.MaxDonors} {
 		var v doc.Invalid
 		if n := parseNumber(&v, "donors", text); n != want || v.Err() != nil {
 			t.Errorf("%q is %d, %v", text, n, v.Err())

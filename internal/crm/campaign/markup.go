@@ -19,22 +19,29 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// People write the texts of a campaign in a form with light formatting, a small part of Markdown: paragraphs, **bold**, *italic*, # headings, - lists,
+// People write the texts of a campaign in a form with light formatting, a small part of Markdown: paragraphs, **bold**,
+// *italic*, # headings, - lists,
 // 1. lists, > quotes, links, pictures and a line of ---. What is stored and answered is HTML.
 
-// markdown knows nothing that people would come upon by accident, such as code by four spaces. A line ends where the person has ended it.
+// markdown knows nothing that people would come upon by accident, such as code by four spaces. A line ends where the
+// person has ended it.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	p := parser.NewParser(
 		parser.WithBlockParsers(
-			util.Prioritized(parser.NewThematicBreakParser(), 200), util.Prioritized(parser.NewListParser(), 300), util.Prioritized(parser.NewListItemParser(), 400),
-			util.Prioritized(parser.NewATXHeadingParser(), 600), util.Prioritized(parser.NewBlockquoteParser(), 800), util.Prioritized(parser.NewParagraphParser(), 1000)),
+			util.Prioritized(parser.NewThematicBreakParser(), 200), util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewATXHeadingParser(), 600), util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000)),
 		parser.WithInlineParsers(
-			util.Prioritized(parser.NewLinkParser(), 200), util.Prioritized(parser.NewAutoLinkParser(), 300), util.Prioritized(parser.NewRawHTMLParser(), 400),
+			util.Prioritized(parser.NewLinkParser(), 200), util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewRawHTMLParser(), 400),
 			util.Prioritized(parser.NewEmphasisParser(), 500)))
-	return goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extension.Linkify), goldmark.WithRendererOptions(html.WithHardWraps(), html.WithUnsafe()))
+	return goldmark.New(goldmark.WithParser(p), goldmark.WithExtensions(extension.Linkify),
+		goldmark.WithRendererOptions(html.WithHardWraps(), html.WithUnsafe()))
 })
 
-// fromMarkup is the HTML of a text with light formatting, which is not sanitized yet. A text that has the layout of HTML already is taken as it is.
+// fromMarkup is the HTML of a text with light formatting, which is not sanitized yet. A text that has the layout of
+// HTML already is taken as it is.
 func fromMarkup(typed string) string {
 	if typed = strings.TrimSpace(typed); IsHTML(typed) {
 		return typed
@@ -57,7 +64,8 @@ func fromMarkup(typed string) string {
 	return strings.TrimSpace(strings.ReplaceAll(b.String(), "<br>\n", "<br>"))
 }
 
-// isDense tells whether a part of a text is so full of marks that it is hardly formatting. What it costs to read grows with the square of them.
+// isDense tells whether a part of a text is so full of marks that it is hardly formatting. What it costs to read grows
+// with the square of them.
 func isDense(typed string) bool {
 	return slices.ContainsFunc(blankLine.Split(typed, -1), func(part string) bool {
 		marks := 0
@@ -92,11 +100,13 @@ func markup(stored string) string {
 
 // fragment is the tree of a sanitized text.
 func fragment(text string) ([]*dom.Node, bool) {
-	nodes, err := dom.ParseFragment(strings.NewReader(text), &dom.Node{Type: dom.ElementNode, Data: "div", DataAtom: atom.Div})
+	nodes, err := dom.ParseFragment(strings.NewReader(text),
+		&dom.Node{Type: dom.ElementNode, Data: "div", DataAtom: atom.Div})
 	return nodes, err == nil
 }
 
-// markupWriter writes HTML as light formatting. It need not be sure of what it writes: the result is read again and compared.
+// markupWriter writes HTML as light formatting. It need not be sure of what it writes: the result is read again and
+// compared.
 type markupWriter struct{ lost bool }
 
 // blocks are paragraphs, headings, lists and quotes, with an empty line between them.
@@ -121,7 +131,8 @@ func (w *markupWriter) blocks(nodes []*dom.Node) string {
 	return strings.Join(all, "\n\n")
 }
 
-var headingMarks = map[atom.Atom]string{atom.H2: "# ", atom.H3: "## ", atom.H4: "### ", atom.H5: "#### ", atom.H6: "##### "}
+var headingMarks = map[atom.Atom]string{atom.H2: "# ", atom.H3: "## ", atom.H4: "### ", atom.H5: "#### ",
+	atom.H6: "##### "}
 
 func (w *markupWriter) block(node *dom.Node) (text string, ok bool) {
 	switch node.DataAtom {
@@ -216,7 +227,8 @@ func (w *markupWriter) inline(node *dom.Node) string {
 
 // isBareLink tells whether a link shows its address.
 func isBareLink(a *dom.Node) bool {
-	return a.FirstChild != nil && a.FirstChild == a.LastChild && a.FirstChild.Type == dom.TextNode && a.FirstChild.Data == attribute(a, "href")
+	return a.FirstChild != nil && a.FirstChild == a.LastChild && a.FirstChild.Type == dom.TextNode &&
+		a.FirstChild.Data == attribute(a, "href")
 }
 
 // escapeMarks keeps what a text has by chance from being formatting.
@@ -233,7 +245,8 @@ func escapeStart(text string) string {
 	for i, line := range lines {
 		if line = strings.TrimSpace(line); line != "" && strings.ContainsAny(line[:1], "#>-+=_") {
 			line = `\` + line
-		} else if digits := strings.TrimLeft(line, "0123456789"); digits != line && digits != "" && strings.ContainsAny(digits[:1], ".)") {
+		} else if digits := strings.TrimLeft(line, "0123456789"); digits != line && digits != "" &&
+			strings.ContainsAny(digits[:1], ".)") {
 			line = line[:len(line)-len(digits)] + `\` + digits
 		}
 		lines[i] = line
@@ -241,7 +254,8 @@ func escapeStart(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// canonical tells of a tree what a reader would notice: white space around blocks is nothing, and a link that shows its address is as good as the address.
+// canonical tells of a tree what a reader would notice: white space around blocks is nothing, and a link that shows its
+// address is as good as the address.
 func canonical(nodes []*dom.Node) string {
 	w := canonicalWriter{}
 	inLine := false
@@ -305,7 +319,8 @@ func (w *canonicalWriter) node(node *dom.Node) {
 
 func isBlock(node *dom.Node) bool {
 	switch node.DataAtom {
-	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Li, atom.Blockquote, atom.Pre, atom.Hr:
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Li, atom.Blockquote,
+		atom.Pre, atom.Hr:
 		return true
 	}
 	return false

@@ -58,7 +58,8 @@ func TestStoredHTMLIsShownWithLightFormatting(t *testing.T) {
 	}
 }
 
-// Whatever is typed, the form shows it again so that a change elsewhere leaves it as it is, and a change of it loses nothing.
+// Whatever is typed, the form shows it again so that a change elsewhere leaves it as it is, and a change of it loses
+// nothing.
 func TestWhatWasTypedSurvivesTheForm(t *testing.T) {
 	pieces := rapid.SampledFrom(rows.All(`
 		a  word  " "  " \x20"  "\n"  "\n\n"  *  **  _  "# "  "- "  "1. "  "> "  ---  [  ](https://a.example)  !  <b>

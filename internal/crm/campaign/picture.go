@@ -11,9 +11,11 @@ import (
 	"donorbook/internal/crm/picture"
 )
 
-// A picture that was uploaded stands in the document by its address without the base URL, so that the document stays true when the server moves.
+// A picture that was uploaded stands in the document by its address without the base URL, so that the document stays
+// true when the server moves.
 
-// EachPicture gives the addresses of the pictures that were uploaded for a campaign, with the fields that they are in. They may be changed.
+// EachPicture gives the addresses of the pictures that were uploaded for a campaign, with the fields that they are in.
+// They may be changed.
 func (c *Campaign) EachPicture(each func(field string, address *string)) {
 	if picture.IsAddress(c.Logo) {
 		each("logo", &c.Logo)
@@ -53,7 +55,8 @@ func Shown(text string) string {
 		return text
 	}
 	return inText.ReplaceAllStringFunc(text, func(source string) string {
-		return source + ` srcset="` + picture.SourceSet(source[len(` src="`):len(source)-1]) + `" sizes="(min-width: 46rem) 44rem, 100vw" loading="lazy"`
+		return source + ` srcset="` + picture.SourceSet(source[len(` src="`):len(source)-1]) +
+			`" sizes="(min-width: 46rem) 44rem, 100vw" loading="lazy"`
 	})
 }
 
@@ -85,7 +88,8 @@ func (c Campaign) WithBase(base string) Campaign {
 	return c
 }
 
-// CutBase takes the base URL of the server off the addresses of pictures, as a client sends them back that was shown them.
+// CutBase takes the base URL of the server off the addresses of pictures, as a client sends them back that was shown
+// them.
 func (in *Input) CutBase(base string) {
 	cut := func(address *string) {
 		if rest, found := strings.CutPrefix(*address, strings.TrimSuffix(base, "/")); found && picture.IsAddress(rest) {
@@ -98,7 +102,8 @@ func (in *Input) CutBase(base string) {
 	if in.Cover != nil && *in.Cover != nil {
 		cut(&(*in.Cover).URL)
 	}
-	ours := regexp.MustCompile(`(["'])` + regexp.QuoteMeta(strings.TrimSuffix(base, "/")) + `(` + picture.Form + `["'])`)
+	ours := regexp.MustCompile(`(["'])` + regexp.QuoteMeta(strings.TrimSuffix(base, "/")) + `(` + picture.Form +
+		`["'])`)
 	cutText := func(text *string) {
 		if strings.Contains(*text, picture.Root) {
 			*text = ours.ReplaceAllString(*text, "$1$2")
@@ -112,8 +117,10 @@ func (in *Input) CutBase(base string) {
 	}
 }
 
-// pictureFields are how the fields with the address of a picture begin in a stored body, in its order. No text has quotes that are not escaped.
-var pictureFields = [][]byte{[]byte(`,"logo":"` + picture.Root), []byte(`,"cover":{"type":"image","url":"` + picture.Root)}
+// pictureFields are how the fields with the address of a picture begin in a stored body, in its order. No text has
+// quotes that are not escaped.
+var pictureFields = [][]byte{[]byte(`,"logo":"` + picture.Root),
+	[]byte(`,"cover":{"type":"image","url":"` + picture.Root)}
 
 // textPicture is how a picture begins in a text with HTML in a stored body.
 var textPicture = []byte(` src=\"` + picture.Root)
@@ -132,7 +139,8 @@ func appendPictures(dst, rest []byte, base string) []byte {
 			break
 		}
 		if before, text, after, found := doc.CutField(rest, field); found {
-			dst = append(append(dst, before...), bytes.ReplaceAll(text, textPicture, []byte(` src=\"`+base+picture.Root))...)
+			dst = append(append(dst, before...), bytes.ReplaceAll(text, textPicture,
+				[]byte(` src=\"`+base+picture.Root))...)
 			rest = after
 		}
 	}

@@ -33,7 +33,8 @@ func IsSlug(slug string) bool {
 }
 
 // reservedSlugs are paths of the service itself, where no campaign can be found.
-var reservedSlugs = []string{"v1", "mcp", "docs", "healthz", "readyz", "metrics", "console", "static", "setup", "signin", "settings", "pictures"}
+var reservedSlugs = []string{"v1", "mcp", "docs", "healthz", "readyz", "metrics", "console", "static", "setup",
+	"signin", "settings", "pictures"}
 
 func isSlugSign(c byte) bool { return 'a' <= c && c <= 'z' || text.IsDigit(c) }
 
@@ -59,8 +60,8 @@ func Slug(title string) string {
 	return cmp.Or(text, "campaign")
 }
 
-// SlugCandidates are the slugs that a new campaign may get, best first: the one that was sent and no other, or
-// those made from the title, which never end. tried remembers how far the candidates of a title were tried, so that a file
+// SlugCandidates are the slugs that a new campaign may get, best first: the one that was sent and no other, or those
+// made from the title, which never end. tried remembers how far the candidates of a title were tried, so that a file
 // with many campaigns of one title does not try them all over again for each; it may be nil.
 func SlugCandidates(in Input, tried map[string]int) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -88,8 +89,8 @@ func SlugCandidates(in Input, tried map[string]int) iter.Seq[string] {
 	}
 }
 
-// listedAt is the place of a new campaign in lists: the microsecond of its creation, which is never negative. One that says it is created in
-// the future does not stand behind everything that follows.
+// listedAt is the place of a new campaign in lists: the microsecond of its creation, which is never negative. One that
+// says it is created in the future does not stand behind everything that follows.
 func (in *Input) listedAt(now time.Time) int64 {
 	if created := valueOf(in.CreatedAt); created.Unix() > 0 && created.Before(now) {
 		return created.UnixMicro()

@@ -1,5 +1,5 @@
-// Package custom has the fields that an organization adds to its contacts: their definitions, what may be said about them, and the values that are kept. It
-// does not know what else a contact has.
+// Package custom has the fields that an organization adds to its contacts: their definitions, what may be said about
+// them, and the values that are kept. It does not know what else a contact has.
 package custom
 
 import (
@@ -172,7 +172,8 @@ func (f Field) Resume(others *Fields) (Field, error) {
 	return f, fieldLimit.Check(int64(len(others.active)), 1)
 }
 
-// Differences compares a field with what it became, but for its end, which is a kind of change. That of a new one begins with the zero value.
+// Differences compares a field with what it became, but for its end, which is a kind of change. That of a new one
+// begins with the zero value.
 func (f *Field) Differences(after *Field) (all doc.Differences) {
 	add := func(name string, before, now []byte) {
 		if string(before) != string(now) {
@@ -191,7 +192,8 @@ func (f *Field) Differences(after *Field) (all doc.Differences) {
 
 // Named is a difference that changes nothing: it says which field a change is about.
 func (f *Field) Named() doc.Difference {
-	return doc.Difference{Field: "title", Before: doc.AppendText(nil, f.Title), After: doc.AppendText(nil, f.Title), At: -1}
+	return doc.Difference{Field: "title", Before: doc.AppendText(nil, f.Title), After: doc.AppendText(nil, f.Title),
+		At: -1}
 }
 
 // Append appends the wire form.
@@ -282,7 +284,9 @@ func (fields *Fields) Neighbor(id int64, by int) *Field {
 }
 
 // fieldLimit counts the fields in use.
-var fieldLimit = doc.Limit{Max: 100, Reached: "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
+var fieldLimit = doc.Limit{Max: 100,
+	Reached: "This organization has 100 custom fields, the most it can have. End one that is no longer used, then add the new one."}
 
 // allFieldsLimit counts those that have ended, too: contacts still have values in them.
-var allFieldsLimit = doc.Limit{Max: 1_000, Reached: "This organization has had 1,000 custom fields, the most it can have. Restore an archived one and rename it."}
+var allFieldsLimit = doc.Limit{Max: 1_000,
+	Reached: "This organization has had 1,000 custom fields, the most it can have. Restore an archived one and rename it."}

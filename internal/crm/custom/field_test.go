@@ -14,7 +14,8 @@ import (
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list; and a text that has ended.
+// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list;
+// and a text that has ended.
 func someFields() *Fields {
 	var all []Field
 	for i, t := range FieldTypes {
@@ -36,14 +37,18 @@ func TestDefinitionsOfCustomFieldsAreChecked(t *testing.T) {
 		{FieldInput{Title: "Shirt", Type: SelectField, Options: rows.All(`" S "  ""  S  M`)}, ""},
 		{FieldInput{Type: TextField}, "The title field is required."},
 		{FieldInput{Title: "TEXT", Type: TextField}, "The title field is taken: choose another one."},
-		{FieldInput{Title: "old", Type: TextField}, "The title field belongs to an archived custom field: restore that field, or choose another title."},
-		{FieldInput{Title: strings.Repeat("ä", 256), Type: TextField}, "The title field must not be longer than 255 characters."},
+		{FieldInput{Title: "old", Type: TextField},
+			"The title field belongs to an archived custom field: restore that field, or choose another title."},
+		{FieldInput{Title: strings.Repeat("ä", 256), Type: TextField},
+			"The title field must not be longer than 255 characters."},
 		{FieldInput{Title: "a\x00b", Type: TextField}, "The title field must not contain NUL characters."},
 		{FieldInput{Title: "A", Description: strings.Repeat("d", 256), Type: "color"},
 			"The description field must not be longer than 255 characters. (and 1 more error)"},
 		{FieldInput{Title: "A", Type: SelectField, Options: []string{" "}}, "Enter at least one option."},
-		{FieldInput{Title: "A", Type: SelectField, Options: manyOptions(201)}, "The options field must not have more than 200 elements."},
-		{FieldInput{Title: "A", Type: SelectField, Options: []string{strings.Repeat("o", 256)}}, "The options field must not be longer than 255 characters."},
+		{FieldInput{Title: "A", Type: SelectField, Options: manyOptions(201)},
+			"The options field must not have more than 200 elements."},
+		{FieldInput{Title: "A", Type: SelectField, Options: []string{strings.Repeat("o", 256)}},
+			"The options field must not be longer than 255 characters."},
 	} {
 		f, err := NewField(c.in, 8, fields, fieldNow)
 		assert.Says(t, err, c.want, "%+v", c.in)
@@ -89,7 +94,8 @@ func TestAnAccountHasAtMostAHundredCustomFields(t *testing.T) {
 
 func TestTheTypeOfAColumnIsGuessed(t *testing.T) {
 	for want, values := range map[FieldType][]string{
-		NumberField: {"1", "", "2.5"}, DateField: {"1/31/2026", "2026-02-01"}, BooleanField: {"yes", "No"}, TextField: {"a", "1"}, LongTextField: {"a\nb"},
+		NumberField: {"1", "", "2.5"}, DateField: {"1/31/2026", "2026-02-01"}, BooleanField: {"yes", "No"},
+		TextField: {"a", "1"}, LongTextField: {"a\nb"},
 	} {
 		assert.Equal(t, GuessType(values), want, "%q", values)
 	}

@@ -9,8 +9,8 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// CheckImported finds values of no known field, and those that are not in the form in which a field keeps them. A field may have ended, and an
-// option may be gone.
+// CheckImported finds values of no known field, and those that are not in the form in which a field keeps them. A field
+// may have ended, and an option may be gone.
 func (fields *Fields) CheckImported(v *doc.Invalid, values []Value) {
 	last := int64(0)
 	for _, value := range values {
@@ -21,9 +21,11 @@ func (fields *Fields) CheckImported(v *doc.Invalid, values []Value) {
 		}
 		last = value.Field
 		text, _ := value.Quoted()
-		f, in := &fields.All[at], Input{Field: value.Field, said: jsontext.Value(value.Value).Kind(), text: cmp.Or(text, value.Value)}
+		f, in := &fields.All[at], Input{Field: value.Field, said: jsontext.Value(value.Value).Kind(),
+			text: cmp.Or(text, value.Value)}
 		if kept, rule, args := f.value(&in); kept != value.Value {
-			v.AddLabeled("custom_fields."+f.Key(), f.Title, cmp.Or(rule, "is not in the form in which it is kept"), args...)
+			v.AddLabeled("custom_fields."+f.Key(), f.Title, cmp.Or(rule, "is not in the form in which it is kept"),
+				args...)
 		}
 	}
 }
@@ -46,7 +48,8 @@ func (f *Field) CheckImported(others *Fields) error {
 	case f.ID <= 0 || f.ID > doc.MaxSeq:
 		return doc.NewInvalid("id", doc.IDForm)
 	case made.Title != f.Title || made.Description != f.Description || !slices.Equal(made.Options, f.Options):
-		return doc.NewInvalid("title", "is not in the form in which it is kept, and neither may be the description and the options")
+		return doc.NewInvalid("title",
+			"is not in the form in which it is kept, and neither may be the description and the options")
 	case !f.Ended():
 		err = fieldLimit.Check(active, 1)
 	}

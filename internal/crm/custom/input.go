@@ -87,8 +87,8 @@ func (fields *Fields) Check(v *doc.Invalid, sent []Input) (changes []Change) {
 	return changes
 }
 
-// value is what a field keeps of what was said, as JSON; "" clears it. What breaks a rule is none. A text that is no option comes back
-// together with that rule.
+// value is what a field keeps of what was said, as JSON; "" clears it. What breaks a rule is none. A text that is no
+// option comes back together with that rule.
 func (f *Field) value(in *Input) (value string, rule doc.Rule, args []any) {
 	isText := in.said == '"' || in.said == written
 	switch {
@@ -132,7 +132,10 @@ func (f *Field) textValue(written string, isText, loose bool) (value string, rul
 		return "", doc.TooLong, []any{limit}
 	}
 	if f.Type == SelectField && !slices.Contains(f.Options, written) {
-		at := slices.IndexFunc(f.Options, func(option string) bool { return loose && text.Fold(option) == text.Fold(written) })
+		at := slices.IndexFunc(f.Options, func(option string) bool {
+			return loose &&
+				text.Fold(option) == text.Fold(written)
+		})
 		if at < 0 {
 			return string(doc.AppendText(nil, written)), doc.OneOf, nil
 		}
@@ -200,7 +203,8 @@ func (in *Input) boolean() (value string, ok bool) {
 	return "", false
 }
 
-// date takes what JSON says to the letter. People may write it in other ways, with the month first, and files with a time after it.
+// date takes what JSON says to the letter. People may write it in other ways, with the month first, and files with a
+// time after it.
 func (in *Input) date() (string, bool) {
 	if in.said != '"' && in.said != written {
 		return "", false
@@ -232,7 +236,8 @@ func GuessType(values []string) FieldType {
 		for t := range fits {
 			f := Field{Type: t}
 			_, rule, _ := f.value(&in)
-			fits[t] = fits[t] && rule == "" && !losesZeros(in.text) && !strings.EqualFold(in.text, "f") // which may be female
+			// which may be female
+			fits[t] = fits[t] && rule == "" && !losesZeros(in.text) && !strings.EqualFold(in.text, "f")
 		}
 	}
 	for _, t := range [...]FieldType{NumberField, DateField, BooleanField} { // 0 and 1 are counted rather than answered
@@ -251,8 +256,8 @@ func losesZeros(value string) bool {
 	return len(value) > 1 && value[0] == '0' && text.IsDigit(value[1])
 }
 
-// ReadInputs takes custom fields as a list of {field_id, value}, or as an object of values by field, and adds them to a list. More than so
-// many are a fault.
+// ReadInputs takes custom fields as a list of {field_id, value}, or as an object of values by field, and adds them to a
+// list. More than so many are a fault.
 func ReadInputs(r *doc.Reader, list []Input, most int) []Input {
 	if r.Next() == '{' {
 		n := 0

@@ -12,8 +12,8 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Value is the value that a contact has in a custom field. A stored contact names the field by its id alone: titles are put in when it
-// is read (crm.AppendCustomized), so that renaming a field touches no contact.
+// Value is the value that a contact has in a custom field. A stored contact names the field by its id alone: titles are
+// put in when it is read (crm.AppendCustomized), so that renaming a field touches no contact.
 type Value struct {
 	Field int64
 	Value string // as JSON: a text in quotes, a number, true or false
@@ -75,7 +75,8 @@ func AppendValues(dst []byte, values []Value) []byte {
 	return append(dst, ']')
 }
 
-// AppendShown appends the values as clients see them: each gets what its definition says, and those of fields that have ended are left out.
+// AppendShown appends the values as clients see them: each gets what its definition says, and those of fields that have
+// ended are left out.
 func (fields *Fields) AppendShown(dst []byte, values []Value) []byte {
 	dst = append(dst, '[')
 	first := true
@@ -108,9 +109,11 @@ func ValueIn(values []Value, field int64) Value {
 	return Value{field, rawIn(values, field)}
 }
 
-// Put gives a list a value; "" takes it away. Values are kept in the order of their fields: the same ones are the same list.
+// Put gives a list a value; "" takes it away. Values are kept in the order of their fields: the same ones are the same
+// list.
 func Put(values []Value, v Value) []Value {
-	at, found := slices.BinarySearchFunc(values, v.Field, func(v Value, id int64) int { return cmp.Compare(v.Field, id) })
+	at, found := slices.BinarySearchFunc(values, v.Field,
+		func(v Value, id int64) int { return cmp.Compare(v.Field, id) })
 	switch {
 	case found && v.Value == "":
 		return slices.Delete(slices.Clone(values), at, at+1)
@@ -127,7 +130,8 @@ func Put(values []Value, v Value) []Value {
 func Differences(was, is []Value) (all doc.Differences) {
 	add := func(field int64, before, now string) {
 		if before != now {
-			all = append(all, doc.Difference{Field: "custom_fields." + Key(field), Before: rawOrNull(before), After: rawOrNull(now), At: -1})
+			all = append(all, doc.Difference{Field: "custom_fields." + Key(field), Before: rawOrNull(before),
+				After: rawOrNull(now), At: -1})
 		}
 	}
 	for _, v := range was {
@@ -156,7 +160,8 @@ func TakeBack(values []Value, d *doc.Difference) (before []Value, left bool) {
 	return values, false
 }
 
-// Redo are the values as a change of one has left them in another state. One that takes a change back gives back what that has taken here, from the values before it to those after it.
+// Redo are the values as a change of one has left them in another state. One that takes a change back gives back what
+// that has taken here, from the values before it to those after it.
 func Redo(values []Value, d *doc.Difference, undone *doc.Undone[[]Value]) (is []Value, conflict bool) {
 	id := fieldOf(d)
 	now := rawIn(values, id)
@@ -186,7 +191,8 @@ func (fields *Fields) Told(all doc.Differences) (changes []doc.Change) {
 		if id == 0 {
 			continue
 		}
-		changes = append(changes, doc.Change{Field: fields.quotedTitle(id), Before: keptText(all[i].Before), After: keptText(all[i].After)})
+		changes = append(changes, doc.Change{Field: fields.quotedTitle(id), Before: keptText(all[i].Before),
+			After: keptText(all[i].After)})
 	}
 	return changes
 }

@@ -10,8 +10,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Difference is what a change did to one field, both ways. Of a list it is what was taken out and put in at one place; At is -1 for any
-// other field.
+// Difference is what a change did to one field, both ways. Of a list it is what was taken out and put in at one place;
+// At is -1 for any other field.
 type Difference struct {
 	Field         string
 	Before, After json.RawMessage
@@ -107,8 +107,8 @@ func KnownDifferences(text string) Differences {
 	return d
 }
 
-// ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a change may say more
-// than what differs.
+// ParseDifferences reads what the history keeps. Keys whose values are neither a pair nor a splice are left out: a
+// change may say more than what differs.
 func ParseDifferences(text string) (all Differences, err error) {
 	err = eachKept(text, func(one Difference, _ json.RawMessage) {
 		if one.Before != nil || len(one.Out)+len(one.In) > 0 {
@@ -154,8 +154,8 @@ func eachKept(text string, do func(one Difference, raw json.RawMessage)) error {
 	return nil
 }
 
-// ShortDifferences is what a page of many changes shows of one: a few elements of each list, and the beginning of each text.
-// left is how many elements and ends of texts it lacks.
+// ShortDifferences is what a page of many changes shows of one: a few elements of each list, and the beginning of each
+// text. left is how many elements and ends of texts it lacks.
 func ShortDifferences(text string, elements, characters int) (short string, left int) {
 	var b bytes.Buffer
 	cut := func(list, others []json.RawMessage) []json.RawMessage {
@@ -163,7 +163,8 @@ func ShortDifferences(text string, elements, characters int) (short string, left
 		for _, other := range others {
 			there[string(other)] = true
 		}
-		list = slices.DeleteFunc(slices.Clone(list), func(e json.RawMessage) bool { return there[string(e)] }) // was only moved
+		// was only moved
+		list = slices.DeleteFunc(slices.Clone(list), func(e json.RawMessage) bool { return there[string(e)] })
 		left += max(0, len(list)-elements)
 		return list[:min(len(list), elements)]
 	}
@@ -182,7 +183,8 @@ func ShortDifferences(text string, elements, characters int) (short string, left
 	_ = eachKept(text, func(one Difference, raw json.RawMessage) { // what cannot be read says less
 		switch {
 		case one.At >= 0:
-			raw, _ = json.Marshal(listDifference{one.At, cut(one.Out, one.In), cut(one.In, one.Out)}) // raw texts that are valid
+			// raw texts that are valid
+			raw, _ = json.Marshal(listDifference{one.At, cut(one.Out, one.In), cut(one.In, one.Out)})
 		case one.Before != nil:
 			raw, _ = json.Marshal([]json.RawMessage{begin(one.Before), begin(one.After)})
 		}
@@ -206,9 +208,11 @@ func (d Differences) Has(field string) bool {
 func (d Differences) Meet(other Differences) bool {
 	for _, one := range d {
 		for _, two := range other {
-			if one.Field == two.Field && (one.At < 0 || slices.ContainsFunc(slices.Concat(one.Out, one.In), func(element json.RawMessage) bool {
-				return slices.ContainsFunc(slices.Concat(two.Out, two.In), func(with json.RawMessage) bool { return sameElement(element, with) })
-			})) {
+			if one.Field == two.Field && (one.At < 0 || slices.ContainsFunc(slices.Concat(one.Out, one.In),
+				func(element json.RawMessage) bool {
+					return slices.ContainsFunc(slices.Concat(two.Out, two.In),
+						func(with json.RawMessage) bool { return sameElement(element, with) })
+				})) {
 				return true
 			}
 		}
@@ -225,7 +229,8 @@ func (d Differences) Without(brought Differences) (left Differences) {
 				one, known = one.without(&brought[i])
 			}
 		}
-		if known && !(bytes.Equal(one.Before, one.After) && slices.EqualFunc(one.Out, one.In, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })) {
+		if known && !(bytes.Equal(one.Before, one.After) &&
+			slices.EqualFunc(one.Out, one.In, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })) {
 			left = append(left, one)
 		}
 	}
@@ -259,7 +264,8 @@ func textWithout(value json.RawMessage, brought *Difference) (_ json.RawMessage,
 	switch {
 	case bytes.Equal(value, brought.After):
 		return brought.Before, true
-	case json.Unmarshal(value, &text) != nil || json.Unmarshal(brought.After, &after) != nil || json.Unmarshal(brought.Before, &before) != nil:
+	case json.Unmarshal(value, &text) != nil || json.Unmarshal(brought.After, &after) != nil ||
+		json.Unmarshal(brought.Before, &before) != nil:
 		return value, true // neither is a text
 	}
 	const between = "\n\n" // two notes
@@ -306,7 +312,8 @@ func TextsDifference(field string, before, after []string) Difference {
 // TakeBack gives a field the value that it had before, and tells whether all of it was taken back.
 func (s *Stored[D]) TakeBack(doc D, d *Difference, region string) bool {
 	switch {
-	case s.Load == nil || s.Name == "stats" || s.Name == "created_at": // which follow from something else, or never change
+	case s.Load == nil || s.Name == "stats" || s.Name == "created_at":
+		// which follow from something else, or never change
 		return true
 	case s.Undo != nil:
 		return !s.Undo(doc, d, region)
@@ -354,8 +361,8 @@ func (of *Element[E]) index(list []E, e *E, region string) int {
 	return slices.IndexFunc(list, func(other E) bool { return of.Key(&other, region) == key })
 }
 
-// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was changed since stays, and one that was removed since does not come back because the change had
-// moved or altered it.
+// takeBack takes out of a list what a change has put in, and puts back what it has taken out. An element that was
+// changed since stays, and one that was removed since does not come back because the change had moved or altered it.
 func (of *Element[E]) takeBack(list []E, d *Difference, region string) (kept []E, left bool) {
 	kept = slices.Clone(list)
 	in := of.parse(d.In)
@@ -395,11 +402,15 @@ func (d Difference) Inverse() Difference {
 	return d
 }
 
-// apply does to a list what a change did to another state of it. What the change only moved is moved if it is there; what it has put in or altered is there afterwards. conflict tells that something was altered that
-// is not there.
+// apply does to a list what a change did to another state of it. What the change only moved is moved if it is there;
+// what it has put in or altered is there afterwards. conflict tells that something was altered that is not there.
 func (of *Element[E]) apply(list []E, d *Difference, region string) (is []E, conflict bool) {
 	out, in := of.parse(d.Out), of.parse(d.In)
-	if end := d.At + len(out); end <= len(list) && slices.Equal(list[d.At:end], out) && !slices.ContainsFunc(in, func(e E) bool { return of.index(list[:d.At], &e, region) >= 0 || of.index(list[end:], &e, region) >= 0 }) {
+	if end := d.At + len(out); end <= len(list) && slices.Equal(list[d.At:end], out) &&
+		!slices.ContainsFunc(in, func(e E) bool {
+			return of.index(list[:d.At], &e, region) >= 0 ||
+				of.index(list[end:], &e, region) >= 0
+		}) {
 		return slices.Concat(list[:d.At], in, list[end:]), false
 	}
 	var put []E
@@ -425,7 +436,8 @@ func (of *Element[E]) apply(list []E, d *Difference, region string) (is []E, con
 	return slices.Insert(is, min(at, len(is)), put...), conflict
 }
 
-// redo is apply of a change that may take another one back: then it gives back what that has taken here, and takes what that has brought here.
+// redo is apply of a change that may take another one back: then it gives back what that has taken here, and takes what
+// that has brought here.
 func (of *Element[E]) redo(list []E, d *Difference, undone *Undone[[]E], region string) (is []E, conflict bool) {
 	if undone == nil {
 		return of.apply(list, d, region)
@@ -435,7 +447,8 @@ func (of *Element[E]) redo(list []E, d *Difference, undone *Undone[[]E], region 
 		others := of.parse(other)
 		return slices.DeleteFunc(slices.Clone(side), func(element json.RawMessage) bool {
 			e := of.parse([]json.RawMessage{element})
-			return of.index(others, &e[0], region) < 0 && (of.index(was, &e[0], region) < 0 || of.index(is, &e[0], region) >= 0)
+			return of.index(others, &e[0], region) < 0 && (of.index(was, &e[0], region) < 0 ||
+				of.index(is, &e[0], region) >= 0)
 		})
 	}
 	change := *d
@@ -443,12 +456,14 @@ func (of *Element[E]) redo(list []E, d *Difference, undone *Undone[[]E], region 
 	is, conflict = of.apply(list, &change, region)
 	in := of.parse(change.In)
 	return slices.DeleteFunc(is, func(e E) bool {
-		return of.index(in, &e, region) < 0 && of.index(undone.Is, &e, region) >= 0 && of.index(undone.Was, &e, region) < 0
+		return of.index(in, &e, region) < 0 && of.index(undone.Is, &e, region) >= 0 &&
+			of.index(undone.Was, &e, region) < 0
 	}), conflict
 }
 
-// Apply does to a document what a change did to another state of it; conflict tells that the field was not as the change had found it. A change that takes another one back gives back what that has taken here, and
-// not what it had taken there; undone is nil for any other change.
+// Apply does to a document what a change did to another state of it; conflict tells that the field was not as the
+// change had found it. A change that takes another one back gives back what that has taken here, and not what it had
+// taken there; undone is nil for any other change.
 func (s *Stored[D]) Apply(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) {
 	switch {
 	case s.Load == nil:

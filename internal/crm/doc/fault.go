@@ -13,7 +13,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Fault is one thing that is wrong with one field of an input. It is data, and each caller puts it into words for its readers.
+// Fault is one thing that is wrong with one field of an input. It is data, and each caller puts it into words for its
+// readers.
 type Fault struct {
 	Field string // dotted path, as in emails.0.value; "" is the input as a whole
 	Rule  Rule
@@ -21,8 +22,8 @@ type Fault struct {
 	Label string // what people call a field that no table has: the title of a custom field
 }
 
-// Rule is what an input must keep to. Its text is the wording for programs: the end of a sentence about the field, or a whole
-// sentence, which begins with no lowercase letter.
+// Rule is what an input must keep to. Its text is the wording for programs: the end of a sentence about the field, or a
+// whole sentence, which begins with no lowercase letter.
 type Rule string
 
 // The rules that a caller may have words of its own for.
@@ -221,8 +222,8 @@ func NewInvalid(field string, rule Rule, args ...any) error {
 	return v
 }
 
-// Place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put together
-// only where something is wrong there.
+// Place is where a document stands: nowhere else, or inside another one (event), or in a list (emails.0). Names are put
+// together only where something is wrong there.
 type Place struct {
 	Name    string
 	element int // of a list, from 1
@@ -300,8 +301,8 @@ func SortFaults(v *Invalid, fields []string) {
 	}
 }
 
-// rankOf is the place of a field among the others, and which element of a list it is about. A fault of the whole list comes
-// before those of its elements.
+// rankOf is the place of a field among the others, and which element of a list it is about. A fault of the whole list
+// comes before those of its elements.
 func rankOf(name string, fields []string) (rank, element int) {
 	if rank = slices.Index(fields, name); rank >= 0 {
 		return rank, -1

@@ -1,5 +1,6 @@
-// Package doc is how documents are described: tables of fields, from which reading, checking, writing, merging, comparing and forms come; the faults
-// that input may have; the JSON that is read; ids and versions; and what a change did to a document. It knows no noun: which fields a contact has stands in crm.
+// Package doc is how documents are described: tables of fields, from which reading, checking, writing, merging,
+// comparing and forms come; the faults that input may have; the JSON that is read; ids and versions; and what a change
+// did to a document. It knows no noun: which fields a contact has stands in crm.
 package doc
 
 import (
@@ -12,12 +13,12 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Table is a document, field by field, in the order of the wire. D is a pointer to the document, I to what a client sends about it; a
-// part of another document is sent as it is kept, so there I is D. They are pointers because the compiler makes one function for all types of
-// pointers, but another one for each type of document.
+// Table is a document, field by field, in the order of the wire. D is a pointer to the document, I to what a client
+// sends about it; a part of another document is sent as it is kept, so there I is D. They are pointers because the
+// compiler makes one function for all types of pointers, but another one for each type of document.
 //
-// Everything that is done with each field comes from here: reading what was sent and what is stored, checking, writing, merging,
-// patching, comparing, measuring, telling what changed, filling a form and reading it back.
+// Everything that is done with each field comes from here: reading what was sent and what is stored, checking, writing,
+// merging, patching, comparing, measuring, telling what changed, filling a form and reading it back.
 type Table[D, I any] []Field[D, I]
 
 // Field is one line of a table. What a field has no use for is nil: no client sends when a contact was created.
@@ -42,20 +43,24 @@ type Stored[D any] struct {
 	Fill   func(doc D, at Place, set Setter) // puts it into a form
 	Differ func(was, is D) Differences       // what a change did to it, where that is more than one thing
 
-	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what is taken back whole.
+	// undo takes a difference back, and tells whether a part was left alone because it was changed since; nil for what
+	// is taken back whole.
 	Undo func(doc D, d *Difference, region string) (left bool)
 
-	Redo func(doc D, d *Difference, undone *Undone[D], region string) (conflict bool) // does what Apply does; nil for what is changed whole
-	Copy func(doc, from D)                                                            // gives it the value of another document; nil for lists and for what is never sent
+	// does what Apply does; nil for what is changed whole
+	Redo func(doc D, d *Difference, undone *Undone[D], region string) (conflict bool)
+	// gives it the value of another document; nil for lists and for what is never sent
+	Copy func(doc, from D)
 
 	// Of a list:
 	Plural string // what people call all elements
 	Unite  func(doc, other D, otherFirst bool, region string)
 	Limit  int // elements that it may have
 	Count  func(doc D) int
-	Words  func(doc D) []string                      // what each element says
-	Tell   func(element []byte) string               // what an element says that the history keeps
-	Parts  []string                                  // of an element in a form; one without a name is the element itself
+	Words  func(doc D) []string        // what each element says
+	Tell   func(element []byte) string // what an element says that the history keeps
+	// of an element in a form; one without a name is the element itself
+	Parts  []string
 	part   func(name string) (label string, ok bool) // what people call a part
 	inside []string                                  // of a document: the names of its parts, and of theirs
 }
@@ -63,7 +68,8 @@ type Stored[D any] struct {
 // Setter puts a value into a form.
 type Setter func(name, value string)
 
-// Form is a form that a person has sent: a value for each field, and the number of rows in which a list has any of these parts.
+// Form is a form that a person has sent: a value for each field, and the number of rows in which a list has any of
+// these parts.
 type Form interface {
 	Value(name string) string
 	Rows(list string, parts []string) int
@@ -85,14 +91,15 @@ type Kind[V comparable] struct {
 	stays    bool // cleared, it stays as it was
 }
 
-// String is a text of at most so many characters. It is not inlined, like kept and giftText: the tables, which are made once, would take
-// 30 KB more of the program.
+// String is a text of at most so many characters. It is not inlined, like kept and giftText: the tables, which are made
+// once, would take 30 KB more of the program.
 //
 //go:noinline
 func String(limit int) Kind[string] {
 	same := func(value string) string { return value }
 	return Kind[string]{
-		Read: (*Reader).Text, Append: AppendText, Text: same, Take: Form.Value, size: func(value string) int { return len(value) },
+		Read: (*Reader).Text, Append: AppendText, Text: same, Take: Form.Value,
+		size:  func(value string) int { return len(value) },
 		Check: func(c *Checker, at Place, name string, value *string) { c.CheckText(at, name, *value, limit) },
 	}
 }
@@ -111,7 +118,10 @@ func Link() Kind[string] { return Choice(text.MaxURL, WebURL, text.IsWebURL) }
 
 // Integer is a number as we write it.
 func Integer() Kind[int64] {
-	return Kind[int64]{Read: (*Reader).Integer, Append: func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }}
+	return Kind[int64]{Read: (*Reader).Integer, Append: func(dst []byte, n int64) []byte {
+		return strconv.AppendInt(dst,
+			n, 10)
+	}}
 }
 
 // Moment is a time as we write it; null is the zero time.
@@ -257,8 +267,11 @@ func Objects[E comparable](t Table[*E, *E], frame int, words func(e *E) string) 
 	}
 }
 
-// List is a field of up to limit elements, which is replaced whole. So many elements are read; what is repeated counts once.
-func List[D, I any, E comparable](name, label, plural string, limit, read int, of Element[E], in func(D) *[]E, from func(I) **[]E) Field[D, I] {
+// List is a field of up to limit elements, which is replaced whole. So many elements are read; what is repeated counts
+// once.
+func List[D, I any, E comparable](name, label, plural string, limit, read int, of Element[E], in func(D) *[]E,
+	from func(I) **[]E,
+) Field[D, I] {
 	take := func(r *Reader, list *[]E, read func(r *Reader, e *E), most int) (sent bool) {
 		return r.List(most, func() {
 			*list = append(*list, *new(E))
@@ -454,8 +467,8 @@ func (t Table[D, I]) Names() []string {
 	return names
 }
 
-// Label is what people call a field, a list, or what stands in an element of one: Email 2, Address 1 city. A part whose label begins with
-// a capital letter is called by that alone.
+// Label is what people call a field, a list, or what stands in an element of one: Email 2, Address 1 city. A part whose
+// label begins with a capital letter is called by that alone.
 func (t Table[D, I]) Label(path string) (label string, ok bool) {
 	name, inside, isInside := strings.Cut(path, ".")
 	f := t.Find(name)

@@ -13,7 +13,8 @@ func (k Kind[V]) Or(unset V) Kind[V] {
 	return k
 }
 
-// Nested is a document inside another one, or none. It is sent whole, and a form has one where it says anything about it.
+// Nested is a document inside another one, or none. It is sent whole, and a form has one where it says anything about
+// it.
 func Nested[V any](t Table[*V, *V]) Kind[*V] {
 	inside := func(at Place, name string) Place { return Place{Name: at.Field(name)} }
 	return Kind[*V]{

@@ -1,9 +1,10 @@
 package doc
 
-// An id that an account gives out is the account's number and a sequence number in one integer, so that it is unique in the service
-// without a shared sequence, and a foreign id is known before any look-up. Accounts are numbered from 1, and ids begin with one less: those
-// of the first account are 1, 2, 3. Numbers of seven digits were random; accounts that have one keep it, and their ids begin with the
-// number itself. All ids stay below the largest integer that JavaScript holds exactly (2^53-1).
+// An id that an account gives out is the account's number and a sequence number in one integer, so that it is unique in
+// the service without a shared sequence, and a foreign id is known before any look-up. Accounts are numbered from 1,
+// and ids begin with one less: those of the first account are 1, 2, 3. Numbers of seven digits were random; accounts
+// that have one keep it, and their ids begin with the number itself. All ids stay below the largest integer that
+// JavaScript holds exactly (2^53-1).
 const (
 	idSpan             = 1_000_000_000
 	MaxSeq             = idSpan - 1

@@ -57,8 +57,8 @@ func NewReader(what string, document []byte) *Reader {
 // decoders are used again: each remembers which names it has seen in slices of its own.
 var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
 
-// ReadStored reads a document that we wrote and keep from its first comma on. What is wrong with it is no fault of a client, so
-// the error is plain text.
+// ReadStored reads a document that we wrote and keep from its first comma on. What is wrong with it is no fault of a
+// client, so the error is plain text.
 func ReadStored(body []byte, member func(r *Reader, key string)) error {
 	if len(body) == 0 || body[0] != ',' {
 		return errors.New("the stored document is damaged")
@@ -387,7 +387,8 @@ func (r *Reader) time(parse func(string) (time.Time, bool)) (t time.Time) {
 	return t
 }
 
-// ID reads the id of a contact or a campaign that was sent; null is 0. It may be a text of digits: clients that keep all ids as texts send them so.
+// ID reads the id of a contact or a campaign that was sent; null is 0. It may be a text of digits: clients that keep
+// all ids as texts send them so.
 func (r *Reader) ID() int64 {
 	var value string
 	if r.Next() == '"' {

@@ -1,7 +1,7 @@
 package doc
 
-// Limit is how many of a thing there may be. Each is far above what an organization needs; it keeps lists, pages and memory
-// bounded, whatever a program or a person with a bad day does.
+// Limit is how many of a thing there may be. Each is far above what an organization needs; it keeps lists, pages and
+// memory bounded, whatever a program or a person with a bad day does.
 type Limit struct {
 	Max     int64
 	Reached string // says so, and what to do

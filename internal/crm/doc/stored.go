@@ -2,8 +2,9 @@ package doc
 
 import "bytes"
 
-// CutField finds the first field of a name in the body of a stored document, which is JSON without spaces, and cuts the body around its value. No text in it can be taken for the name: its quotes are escaped. What a
-// body says is found in this way where reading all of it would take too long.
+// CutField finds the first field of a name in the body of a stored document, which is JSON without spaces, and cuts the
+// body around its value. No text in it can be taken for the name: its quotes are escaped. What a body says is found in
+// this way where reading all of it would take too long.
 func CutField(body []byte, name string) (before, value, after []byte, found bool) {
 	field := `,"` + name + `":`
 	at := bytes.Index(body, []byte(field))

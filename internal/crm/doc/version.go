@@ -14,14 +14,16 @@ func VersionOf(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// ETag names the state that a document is in, for a client that asks whether it has changed: by its revision and its checksum, which tells two
-// states apart that have the same revision because a backup was restored between them, or by a checksum alone.
+// ETag names the state that a document is in, for a client that asks whether it has changed: by its revision and its
+// checksum, which tells two states apart that have the same revision because a backup was restored between them, or by
+// a checksum alone.
 type ETag struct {
 	Revision, Checksum int64
 	Fields             int64 // the count of the custom fields' definitions that it is shown with, 0 where it has none
 }
 
-// TagOf names the state of a document by everything that a client is shown of it, also what is kept elsewhere, such as the sum of its gifts.
+// TagOf names the state of a document by everything that a client is shown of it, also what is kept elsewhere, such as
+// the sum of its gifts.
 func TagOf(shown []byte) ETag {
 	sum := sha256.Sum256(shown)
 	return ETag{Checksum: int64(binary.BigEndian.Uint64(sum[:8]) >> 1)}
@@ -40,8 +42,8 @@ func (e ETag) Append(dst []byte) []byte {
 	return append(dst, '"')
 }
 
-// Matches tells whether a list of tags, as the headers of a condition have it, has this one. A weak tag counts as the one that we gave out:
-// a proxy makes ours weak when it compresses an answer.
+// Matches tells whether a list of tags, as the headers of a condition have it, has this one. A weak tag counts as the
+// one that we gave out: a proxy makes ours weak when it compresses an answer.
 func (e ETag) Matches(headers []string) bool {
 	var room [64]byte
 	own := e.Append(room[:0])

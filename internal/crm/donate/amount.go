@@ -6,8 +6,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Rate is what a provider keeps: a part of each payment, and a fixed amount in the smallest unit of the currency. Rates differ by country, card and contract, so
-// they are a setting, and what a giver covers is an estimate.
+// Rate is what a provider keeps: a part of each payment, and a fixed amount in the smallest unit of the currency. Rates
+// differ by country, card and contract, so they are a setting, and what a giver covers is an estimate.
 type Rate struct {
 	Points int64 // hundredths of a percent: 290 is 2.9 %
 	Fixed  int64
@@ -24,7 +24,8 @@ func (r Rate) Cover(gift int64) (paid int64) {
 	return (whole + left - 1) / left
 }
 
-// Chargeable is an amount that cards can be charged with, not less than the given one: networks have no thousandths, and no parts of an ariary.
+// Chargeable is an amount that cards can be charged with, not less than the given one: networks have no thousandths,
+// and no parts of an ariary.
 func Chargeable(amount int64, currency string) int64 {
 	step := int64(1)
 	switch {
@@ -73,7 +74,8 @@ func DefaultAmounts(currency, frequency string) (amounts []int64) {
 	return amounts
 }
 
-// Currencies in which about as much as a dollar is a number of two to five digits. People give round amounts, so the powers of ten are enough.
+// Currencies in which about as much as a dollar is a number of two to five digits. People give round amounts, so the
+// powers of ten are enough.
 const (
 	tens         = "BDT CZK DKK DOP EGP HKD HNL INR KES MAD MDL MXN NIO NOK NPR PHP SEK THB TRY TWD UAH UYU ZAR ZMW"
 	hundreds     = "AMD ARS CLP CRC DZD HUF ISK JMD JPY KZT LKR NGN PKR RSD RUB TZS XAF XOF XPF"
@@ -81,7 +83,8 @@ const (
 	tenThousands = "IDR LAK UZS VND"
 )
 
-// Unit is an amount of a currency that is worth about a dollar, in its smallest unit: 100 for USD and JPY, 1000 for SEK.
+// Unit is an amount of a currency that is worth about a dollar, in its smallest unit: 100 for USD and JPY, 1000 for
+// SEK.
 func Unit(currency string) int64 {
 	unit := text.ScaleOf(text.Decimals(currency))
 	for i, codes := range []string{tens, hundreds, thousands, tenThousands} {

@@ -1,5 +1,6 @@
-// Package donate has gifts that people make on a page: what is asked of a payment provider, what the provider says is true, and what follows from that for the
-// ledger. A provider's event is a hint about where to look; only what is found there counts.
+// Package donate has gifts that people make on a page: what is asked of a payment provider, what the provider says is
+// true, and what follows from that for the ledger. A provider's event is a hint about where to look; only what is found
+// there counts.
 package donate
 
 import (
@@ -80,10 +81,13 @@ type Hint struct {
 
 // StripeEvents are the events of Stripe that we ask for: it lists at most twenty kinds at once.
 var StripeEvents = []string{
-	"checkout.session.completed", "checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed", "checkout.session.expired",
+	"checkout.session.completed", "checkout.session.async_payment_succeeded", "checkout.session.async_payment_failed",
+	"checkout.session.expired",
 	"payment_intent.payment_failed", "charge.updated", "refund.created", "refund.updated", "refund.failed",
-	"charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "charge.dispute.closed",
-	"invoice.paid", "invoice.payment_failed", "customer.subscription.updated", "customer.subscription.deleted", "customer.subscription.paused", "customer.subscription.resumed",
+	"charge.dispute.created", "charge.dispute.updated", "charge.dispute.funds_withdrawn",
+	"charge.dispute.funds_reinstated", "charge.dispute.closed",
+	"invoice.paid", "invoice.payment_failed", "customer.subscription.updated", "customer.subscription.deleted",
+	"customer.subscription.paused", "customer.subscription.resumed",
 }
 
 // Connection is how an account is known to a provider.
@@ -93,8 +97,9 @@ type Connection struct {
 	Account  string   // the public id of the organization
 	Key      string   // a secret
 	Hooks    []string // the secrets by which events are signed: two while one replaces the other
-	Host     string   // of the provider's page, where the organization has a domain of its own for it; "" for the provider's
-	Address  string   // where the provider is, "" for where it really is: for tests
+	// of the provider's page, where the organization has a domain of its own for it; "" for the provider's
+	Host    string
+	Address string // where the provider is, "" for where it really is: for tests
 }
 
 // Change is what becomes of a plan at a provider.
@@ -109,7 +114,8 @@ type Change struct {
 // KeepCovered leaves the part that covers the fee as it is: who changes an amount for a giver is told the whole of it.
 const KeepCovered = -1
 
-// CoveredBy is the part of the new amount that covers the fee, where it was so much. An amount that leaves nothing beside that covers no fee.
+// CoveredBy is the part of the new amount that covers the fee, where it was so much. An amount that leaves nothing
+// beside that covers no fee.
 func (c *Change) CoveredBy(was int64) int64 {
 	switch {
 	case c.Covered != KeepCovered:
@@ -135,7 +141,8 @@ const (
 type Provider interface {
 	// Start makes the page on which the giver pays. The same order may be started again: it is the same page.
 	Start(ctx context.Context, o *Order) (Handover, error)
-	// Verify reads an event, as it was posted to us. header finds a header of the request by its name. An error of a wrong signature is ErrForged; where nothing but its time is wrong, the hint has that.
+	// Verify reads an event, as it was posted to us. header finds a header of the request by its name. An error of a
+	// wrong signature is ErrForged; where nothing but its time is wrong, the hint has that.
 	Verify(header func(name string) string, body []byte, now time.Time) (Hint, error)
 	// Look tells what is true now about an object and the payment or the plan that it belongs to.
 	Look(ctx context.Context, ref Ref) (Snapshot, error)
@@ -143,13 +150,14 @@ type Provider interface {
 	Refund(ctx context.Context, payment string, amount int64, currency, key string) error
 	// Plan changes a plan.
 	Plan(ctx context.Context, plan string, change Change) error
-	// NewCard is the provider's page on which the giver of a plan enters another card, and comes back from. When its session is done, a Look at it finds the card,
-	// and Plan with UseCard makes it that of the plan.
+	// NewCard is the provider's page on which the giver of a plan enters another card, and comes back from. When its
+	// session is done, a Look at it finds the card, and Plan with UseCard makes it that of the plan.
 	NewCard(ctx context.Context, plan, back, key string) (Handover, error)
-	// Since names every payment, refund, dispute and plan that something happened to since a time, each at least once, oldest first or not.
+	// Since names every payment, refund, dispute and plan that something happened to since a time, each at least once,
+	// oldest first or not.
 	Since(ctx context.Context, since time.Time, each func(Ref) error) error
-	// Check tries all that the key must be allowed to do, in the currency of the organization. No money moves. The error is
-	// what the owner must mend.
+	// Check tries all that the key must be allowed to do, in the currency of the organization. No money moves. The
+	// error is what the owner must mend.
 	Check(ctx context.Context, currency string) error
 	// Register asks for events at an address of ours, and returns the secret that signs them.
 	Register(ctx context.Context, address string) (secret string, err error)

@@ -15,7 +15,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Settings are how an organization takes gifts on the pages of its campaigns. Amounts are in the smallest unit of its currency.
+// Settings are how an organization takes gifts on the pages of its campaigns. Amounts are in the smallest unit of its
+// currency.
 type Settings struct {
 	Once, Monthly []int64 // the amounts that are offered; none are DefaultAmounts
 	Limits        Limits
@@ -48,7 +49,8 @@ const (
 	ByCheck    Way = "check"
 )
 
-// Offer is what the form of one campaign offers, from the settings, the connection and the campaign: nothing in it is left to defaults.
+// Offer is what the form of one campaign offers, from the settings, the connection and the campaign: nothing in it is
+// left to defaults.
 type Offer struct {
 	Settings
 	Currency string
@@ -60,7 +62,8 @@ type Offer struct {
 // Has tells whether a giver can pay in a way.
 func (o *Offer) Has(way Way) bool { return slices.Contains(o.Ways, way) }
 
-// Wish is what a giver asks for: all that the form tells. What is charged is computed from it, and never sent by a form.
+// Wish is what a giver asks for: all that the form tells. What is charged is computed from it, and never sent by a
+// form.
 type Wish struct {
 	Way        Way
 	Frequency  string // Once, or one of giving.Frequencies
@@ -186,7 +189,8 @@ func (d *Donation) Kept() time.Duration {
 	return 30 * 24 * time.Hour
 }
 
-// How many donations may begin in a minute on one page, and on all pages of an organization, before each needs a proof. Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
+// How many donations may begin in a minute on one page, and on all pages of an organization, before each needs a proof.
+// Those that were paid in the last week raise both, so that thieves cannot: twenty of them let one more begin.
 const (
 	startsOfPage    = 120
 	startsOfAccount = 300

@@ -26,7 +26,8 @@ var FilterParameters = []string{"state", "review", "campaign_id", "created_after
 // States are all states of donations, in the order in which they follow each other.
 var States = []State{Started, Open, Processing, Paid, Failed, Expired, Review}
 
-// ParseFilter reads the query parameters of a list of donations: value gives each by its name, "" where it was not sent.
+// ParseFilter reads the query parameters of a list of donations: value gives each by its name, "" where it was not
+// sent.
 func ParseFilter(value func(name string) string) (f Filter, err error) {
 	var v doc.Invalid
 	if f.State = State(value("state")); f.State != "" && !f.State.IsState() {
@@ -49,7 +50,8 @@ func ParseFilter(value func(name string) string) (f Filter, err error) {
 	return f, v.Err()
 }
 
-// Listed is how many donations the pages of a list lead to, the newest first: no one looks further back by pages, and a list of a million costs what one of ten thousand does. Older ones are found by their time.
+// Listed is how many donations the pages of a list lead to, the newest first: no one looks further back by pages, and a
+// list of a million costs what one of ten thousand does. Older ones are found by their time.
 const Listed = 10_000
 
 // BeyondList is broken by a page behind those.

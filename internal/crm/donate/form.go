@@ -48,7 +48,8 @@ func (o *Offer) Amounts(frequency string) []int64 {
 // OffersCover tells whether givers are asked to cover the fee.
 func (o *Offer) OffersCover() bool { return o.Cover != NoCover && o.Rate != (Rate{}) && o.Has(Online) }
 
-// Fill has the values of a form that is opened, as a link asks for them: ?amount=50&frequency=monthly. A link that makes no sense opens the form as it is.
+// Fill has the values of a form that is opened, as a link asks for them: ?amount=50&frequency=monthly. A link that
+// makes no sense opens the form as it is.
 func (o *Offer) Fill(amount, frequency string) map[string]string {
 	fields := map[string]string{FrequencyField: Once}
 	if slices.Contains(o.Frequencies(), frequency) {
@@ -85,7 +86,8 @@ func (o *Offer) Again(w *Wish) map[string]string {
 			fields[field] = "yes"
 		}
 	}
-	fields["way"], fields["first_name"], fields["last_name"], fields["company"], fields["email"] = string(w.Way), w.FirstName, w.LastName, w.Company, w.Email
+	fields["way"], fields["first_name"], fields["last_name"], fields["company"], fields["email"] = string(w.Way),
+		w.FirstName, w.LastName, w.Company, w.Email
 	if w.Dedication != nil {
 		fields["dedication"], fields["dedicated_to"] = w.Dedication.Type, w.Dedication.Name
 	}
@@ -131,7 +133,8 @@ func (o *Offer) Read(sent map[string][]string) (Wish, error) {
 	case !slices.Contains(o.Frequencies(), w.Frequency):
 		f.fail(FrequencyField, notOffered)
 	case w.Frequency != Once && w.Way != Online:
-		f.fail(FrequencyField, "Only gifts that you pay online can repeat by themselves. Choose one gift, or another way to pay.")
+		f.fail(FrequencyField,
+			"Only gifts that you pay online can repeat by themselves. Choose one gift, or another way to pay.")
 	default:
 		w.Amount = f.amount(&w)
 	}
@@ -194,7 +197,8 @@ func (f *formReader) amount(w *Wish) int64 {
 	return amount
 }
 
-// readAmount reads an amount as the people write it who have the currency: with a comma before the cents of euros, and a dot before those of dollars.
+// readAmount reads an amount as the people write it who have the currency: with a comma before the cents of euros, and
+// a dot before those of dollars.
 func (o *Offer) readAmount(written string) (amount int64, fault doc.Rule) {
 	read, unreadable := text.ReadAmount(written, o.Currency, text.RegionOf(o.Currency))
 	if unreadable != "" || len(written) > maxAmount || read.IsNegative || !text.SignFits(read.Sign, o.Currency) {

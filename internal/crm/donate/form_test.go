@@ -17,7 +17,8 @@ import (
 // offered is what a usual form offers.
 func offered(currency string) *Offer {
 	return &Offer{
-		Settings: Settings{Once: DefaultAmounts(currency, Once), Monthly: DefaultAmounts(currency, Monthly), Limits: DefaultLimits(currency), Cover: OfferCover, Rate: Rate{290, 30}, Consent: "Send me news."},
+		Settings: Settings{Once: DefaultAmounts(currency, Once), Monthly: DefaultAmounts(currency, Monthly),
+			Limits: DefaultLimits(currency), Cover: OfferCover, Rate: Rate{290, 30}, Consent: "Send me news."},
 		Currency: currency, Ways: []Way{Online, ByTransfer, ByCheck}, Provider: "stripe",
 	}
 }
@@ -101,7 +102,8 @@ func TestAmountsAreReadAsThePeopleOfTheCurrencyWriteThem(t *testing.T) {
 		USD  LONG                      0
 		USD  PADDED                    5000
 	`) {
-		test.Written = strings.NewReplacer("LONG", strings.Repeat("5", 50), "PADDED", "50"+strings.Repeat(" ", 50)).Replace(test.Written)
+		test.Written = strings.NewReplacer("LONG", strings.Repeat("5", 50), "PADDED",
+			"50"+strings.Repeat(" ", 50)).Replace(test.Written)
 		form := filled("once", "other", "other_amount", test.Written)
 		if test.Want == 0 {
 			refuses(t, offered(test.Currency), form, "other_amount")
@@ -193,9 +195,11 @@ func FuzzForm(f *testing.F) {
 	f.Fuzz(func(t *testing.T, preset, other, name, email, frequency string) {
 		for _, currency := range rows.All(`USD  EUR  JPY  KWD`) {
 			o := offered(currency)
-			w, err := o.Read(filled("once", preset, "monthly", preset, "other_amount", other, "first_name", name, "email", email, "frequency", frequency, "cover", "yes"))
+			w, err := o.Read(filled("once", preset, "monthly", preset, "other_amount", other, "first_name", name,
+				"email", email, "frequency", frequency, "cover", "yes"))
 			charged, covered := o.Price(&w)
-			if err == nil && (!o.Limits.Has(w.Amount) || charged > MaxPayment || charged-covered != w.Amount || strings.ContainsAny(w.FirstName+w.Email, "\n<>")) {
+			if err == nil && (!o.Limits.Has(w.Amount) || charged > MaxPayment || charged-covered != w.Amount ||
+				strings.ContainsAny(w.FirstName+w.Email, "\n<>")) {
 				t.Errorf("%+v is charged %s", w, text.Money(charged, currency))
 			}
 		}

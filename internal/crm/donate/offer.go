@@ -55,7 +55,8 @@ func (s *Settings) Validate(currency string) error {
 		value int64
 	}{{"min", s.Limits.Min}, {"max", s.Limits.Max}} {
 		if l.value != 0 && !(Limits{Unit(currency), MaxPayment}).Has(l.value) {
-			c.AddAt(doc.Place{}, l.field, AmountOutside, text.MoneyInput(Unit(currency), currency), text.MoneyInput(MaxPayment, currency))
+			c.AddAt(doc.Place{}, l.field, AmountOutside, text.MoneyInput(Unit(currency), currency),
+				text.MoneyInput(MaxPayment, currency))
 		}
 	}
 	if s.Limits.Min != 0 && s.Limits.Max != 0 && s.Limits.Min > s.Limits.Max {
@@ -67,7 +68,8 @@ func (s *Settings) Validate(currency string) error {
 		}
 		for i, amount := range amounts {
 			if !limits.Has(amount) || amount != Chargeable(amount, currency) || slices.Index(amounts, amount) < i {
-				c.AddAt(doc.Place{}, field, "must be different amounts from %v to %v", text.MoneyInput(limits.Min, currency), text.MoneyInput(limits.Max, currency))
+				c.AddAt(doc.Place{}, field, "must be different amounts from %v to %v",
+					text.MoneyInput(limits.Min, currency), text.MoneyInput(limits.Max, currency))
 			}
 		}
 	}
@@ -86,7 +88,8 @@ func (s *Settings) Validate(currency string) error {
 	c.CheckText(doc.Place{}, "consent", s.Consent, maxConsent)
 	c.CheckText(doc.Place{}, "check", s.Check, maxCheck)
 	s.Bank.check(c)
-	doc.SortFaults(&c.Invalid, []string{"once", "monthly", "min", "max", "cover", "rate", "fixed", "consent", "notice", "bank_name", "iban", "bic", "check"})
+	doc.SortFaults(&c.Invalid, []string{"once", "monthly", "min", "max", "cover", "rate", "fixed", "consent", "notice",
+		"bank_name", "iban", "bic", "check"})
 	return c.Err()
 }
 
@@ -106,8 +109,8 @@ func (b *Bank) check(c *doc.Checker) {
 	c.CheckText(doc.Place{}, "bank_name", b.Name, 140)
 }
 
-// Offer is what a form offers in a currency. A connection that works takes payments online; nil is none. Amounts of the settings are in the currency of the
-// organization, which is home.
+// Offer is what a form offers in a currency. A connection that works takes payments online; nil is none. Amounts of the
+// settings are in the currency of the organization, which is home.
 func (s Settings) Offer(home, currency string, online *Connection) Offer {
 	o := Offer{Settings: s, Currency: currency}
 	if currency != home { // what was chosen for one currency is nothing in another
@@ -120,7 +123,8 @@ func (s Settings) Offer(home, currency string, online *Connection) Offer {
 		o.Monthly = DefaultAmounts(currency, "monthly")
 	}
 	within := func(amount int64) bool { return !o.Limits.Has(amount) }
-	o.Once, o.Monthly = slices.DeleteFunc(slices.Clone(o.Once), within), slices.DeleteFunc(slices.Clone(o.Monthly), within)
+	o.Once, o.Monthly = slices.DeleteFunc(slices.Clone(o.Once), within),
+		slices.DeleteFunc(slices.Clone(o.Monthly), within)
 	if online != nil {
 		o.Ways, o.Provider, o.Live = append(o.Ways, Online), online.Provider, online.Live
 	} else {
@@ -144,7 +148,8 @@ func (o *Offer) Price(w *Wish) (charged, covered int64) {
 	return charged, charged - w.Amount
 }
 
-// CheckWish finds every fault of a wish, by the names of its fields, and brings what was typed into the form in which it is kept. A form that is closed takes none.
+// CheckWish finds every fault of a wish, by the names of its fields, and brings what was typed into the form in which
+// it is kept. A form that is closed takes none.
 func (o *Offer) CheckWish(w *Wish, region string, now time.Time) error {
 	c := doc.NewChecker(nil, true)
 	if !o.Has(w.Way) {
@@ -157,11 +162,13 @@ func (o *Offer) CheckWish(w *Wish, region string, now time.Time) error {
 	case o.NoMonthly || w.Way != Online || w.Frequency != "monthly":
 		c.AddAt(doc.Place{}, "frequency", NotAgain)
 	}
-	if charged, _ := o.Price(w); !o.Limits.Has(w.Amount) || Chargeable(w.Amount, o.Currency) != w.Amount || charged > MaxPayment {
+	if charged, _ := o.Price(w); !o.Limits.Has(w.Amount) || Chargeable(w.Amount, o.Currency) != w.Amount ||
+		charged > MaxPayment {
 		c.Faults = append(c.Faults, o.OutOfLimits().Faults...)
 	}
 	w.tidy()
-	for _, required := range []struct{ field, value string }{{"first_name", w.FirstName + w.Company}, {"last_name", w.LastName + w.Company}, {"email", w.Email}} {
+	for _, required := range []struct{ field, value string }{{"first_name", w.FirstName + w.Company},
+		{"last_name", w.LastName + w.Company}, {"email", w.Email}} {
 		if required.value == "" {
 			c.AddAt(doc.Place{}, required.field, doc.Required)
 		}
@@ -199,7 +206,8 @@ func (w *Wish) tidy() {
 	}
 }
 
-// Gift is the input of the gift that a wish becomes when it was paid now. What was really paid, and how, is for the caller to say.
+// Gift is the input of the gift that a wish becomes when it was paid now. What was really paid, and how, is for the
+// caller to say.
 func (w *Wish) Gift(currency string, at time.Time) giving.GiftInput {
 	sent := func(value string) *string {
 		if value == "" {
@@ -209,7 +217,8 @@ func (w *Wish) Gift(currency string, at time.Time) giving.GiftInput {
 	}
 	method := map[Way]string{Online: "card", ByTransfer: "bank_transfer", ByCheck: "check"}[w.Way]
 	in := giving.GiftInput{
-		Amount: new(Sent(w.Amount, currency)), Currency: &currency, Method: &method, GivenAt: new(at.UTC().Format(time.RFC3339)), OptIn: &w.Consent,
+		Amount: new(Sent(w.Amount, currency)), Currency: &currency, Method: &method,
+		GivenAt: new(at.UTC().Format(time.RFC3339)), OptIn: &w.Consent,
 		Email: sent(w.Email), Phone: sent(w.Phone),
 		Giver: crm.ContactInput{FirstName: sent(w.FirstName), LastName: sent(w.LastName), Company: sent(w.Company)},
 	}

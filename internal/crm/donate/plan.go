@@ -12,14 +12,16 @@ const (
 	OverdueThere doc.Rule = "cannot be chosen: the payment provider tells whether a gift is past due"
 )
 
-// PlanChanges are what a payment provider is asked for, so that a plan becomes as it is wanted. What the provider alone decides is a fault.
+// PlanChanges are what a payment provider is asked for, so that a plan becomes as it is wanted. What the provider alone
+// decides is a fault.
 func PlanChanges(was, wanted *giving.Plan) (changes []Change, err error) {
 	v := new(doc.Invalid)
 	for _, set := range []struct {
 		field   string
 		differs bool
 	}{
-		{"frequency", was.Frequency != wanted.Frequency}, {"method", was.Method != wanted.Method}, {"start_at", !was.StartAt.Equal(wanted.StartAt)},
+		{"frequency", was.Frequency != wanted.Frequency}, {"method", was.Method != wanted.Method},
+		{"start_at", !was.StartAt.Equal(wanted.StartAt)},
 		{"next_bill_date", was.Status == wanted.Status && !was.NextBill.Equal(wanted.NextBill)},
 	} {
 		if set.differs {
@@ -36,7 +38,8 @@ func PlanChanges(was, wanted *giving.Plan) (changes []Change, err error) {
 	case wanted.Status == giving.PastDue, wanted.Status == giving.ActivePlan && was.Status == giving.PastDue:
 		v.Add("status", OverdueThere)
 	default:
-		changes = append(changes, Change{Kind: map[giving.PlanStatus]ChangeKind{giving.ActivePlan: ResumePlan, giving.Paused: PausePlan, giving.Ended: CancelPlan}[wanted.Status]})
+		changes = append(changes, Change{Kind: map[giving.PlanStatus]ChangeKind{giving.ActivePlan: ResumePlan,
+			giving.Paused: PausePlan, giving.Ended: CancelPlan}[wanted.Status]})
 	}
 	return changes, v.Err()
 }

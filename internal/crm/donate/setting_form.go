@@ -9,14 +9,16 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// A form of settings has a text for each field; amounts stand in one line with spaces between them, the rate is in percent, and a box that is ticked holds "yes".
+// A form of settings has a text for each field; amounts stand in one line with spaces between them, the rate is in
+// percent, and a box that is ticked holds "yes".
 
 const (
 	amountsLine doc.Rule = "must be amounts with spaces between them, such as 25 50 100"
 	percentForm doc.Rule = "must be a percentage, such as 2.9"
 )
 
-// ReadSettings makes settings of a whole form, and validates them: whatever the form does not hold is cleared. Amounts are of a currency.
+// ReadSettings makes settings of a whole form, and validates them: whatever the form does not hold is cleared. Amounts
+// are of a currency.
 func ReadSettings(value func(field string) string, currency string) (Settings, error) {
 	f := settingsForm{value: value, currency: currency}
 	points, known := f.points(value("rate"))
@@ -24,9 +26,13 @@ func ReadSettings(value func(field string) string, currency string) (Settings, e
 		f.faults.Add("rate", percentForm)
 	}
 	s := Settings{
-		Once: f.amounts("once"), Monthly: f.amounts("monthly"), Limits: Limits{f.amount("min"), f.amount("max")}, NoMonthly: !f.ticked("offers_monthly"),
-		Cover: Cover(value("cover")), Rate: Rate{points, f.amount("fixed")}, NoDedication: !f.ticked("asks_dedication"), AskAddress: f.ticked("asks_address"),
-		Consent: value("consent"), Notice: value("notice"), Bank: Bank{value("bank_name"), bare(value("iban")), bare(value("bic"))}, Check: value("check"),
+		Once: f.amounts("once"), Monthly: f.amounts("monthly"), Limits: Limits{f.amount("min"), f.amount("max")},
+		NoMonthly: !f.ticked("offers_monthly"),
+		Cover:     Cover(value("cover")), Rate: Rate{points, f.amount("fixed")},
+		NoDedication: !f.ticked("asks_dedication"),
+		AskAddress:   f.ticked("asks_address"),
+		Consent:      value("consent"), Notice: value("notice"),
+		Bank: Bank{value("bank_name"), bare(value("iban")), bare(value("bic"))}, Check: value("check"),
 	}
 	if err := f.faults.Err(); err != nil {
 		return s, err
@@ -34,7 +40,8 @@ func ReadSettings(value func(field string) string, currency string) (Settings, e
 	return s, s.Validate(currency)
 }
 
-// FillForm writes settings into a form, so that ReadSettings reads the same back. Amounts that were not chosen are those that are offered.
+// FillForm writes settings into a form, so that ReadSettings reads the same back. Amounts that were not chosen are
+// those that are offered.
 func (s Settings) FillForm(currency string, set func(field, value string)) {
 	o := s.Offer(currency, currency, &Connection{})
 	input := func(amount int64) string { return text.MoneyInput(amount, currency) }
@@ -85,9 +92,11 @@ func (f *settingsForm) amount(field string) int64 {
 
 // amounts reads several amounts, the least first.
 func (f *settingsForm) amounts(field string) (amounts []int64) {
-	for _, part := range strings.FieldsFunc(f.value(field), func(r rune) bool { return strings.ContainsRune(" \n\t;/", r) }) {
+	for _, part := range strings.FieldsFunc(f.value(field),
+		func(r rune) bool { return strings.ContainsRune(" \n\t;/", r) }) {
 		var wrong doc.Invalid
-		if amount := giving.ParseMoney(&wrong, field, strings.Trim(part, ","), f.currency, true); len(wrong.Faults) > 0 || amount == nil {
+		if amount := giving.ParseMoney(&wrong, field, strings.Trim(part, ","), f.currency,
+			true); len(wrong.Faults) > 0 || amount == nil {
 			f.faults.Add(field, amountsLine)
 			return nil
 		} else {

@@ -22,7 +22,8 @@ func TestSettingsGoThroughTheirForm(t *testing.T) {
 			Bank:   Bank{Name: "Harbor Light", IBAN: "DE89370400440532013000", BIC: "COBADEFFXXX"},
 			Check:  "Harbor Light\n48 Wharf Street",
 		},
-		"JPY": {Once: []int64{1000, 5000}, Monthly: []int64{500}, Limits: Limits{Min: 500, Max: 1_000_000}, NoMonthly: true, AskAddress: true},
+		"JPY": {Once: []int64{1000, 5000}, Monthly: []int64{500}, Limits: Limits{Min: 500, Max: 1_000_000},
+			NoMonthly: true, AskAddress: true},
 	} {
 		clear(form)
 		set.FillForm(currency, func(field, value string) { form[field] = value })

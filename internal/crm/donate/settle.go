@@ -46,11 +46,13 @@ type Entry struct {
 	At        time.Time
 }
 
-// Doubt is why a person must look at a donation: one of these reasons, or several with spaces between them, the first one first.
+// Doubt is why a person must look at a donation: one of these reasons, or several with spaces between them, the first
+// one first.
 type Doubt string
 
 const (
-	WrongMode     Doubt = "mode"     // a test payment at a live connection, or the other way around: nothing is recorded
+	// a test payment at a live connection, or the other way around: nothing is recorded
+	WrongMode     Doubt = "mode"
 	Foreign       Doubt = "foreign"  // it names another donation or organization: nothing is recorded
 	WrongCurrency Doubt = "currency" // not paid in the currency that was asked for
 	WrongAmount   Doubt = "amount"   // not what was asked for, or the ledger was changed by hand
@@ -92,11 +94,13 @@ func (d Doubt) But(less Doubt) (left Doubt) {
 	return left
 }
 
-// HoldsThanks tells whether the contact of a gift may be someone else than its giver, or the money may go back: nothing is said to them until a person has looked. The new contact beside an archived one is who gave.
+// HoldsThanks tells whether the contact of a gift may be someone else than its giver, or the money may go back: nothing
+// is said to them until a person has looked. The new contact beside an archived one is who gave.
 func (d Doubt) HoldsThanks() bool { return d.But(Archived) != "" }
 
-// Settle is what follows from a snapshot for the books. Whatever order snapshots come in, however often, and whichever of them are lost: after the last one the books
-// are the same. Money that was recorded is never taken out, but answered by a further entry.
+// Settle is what follows from a snapshot for the books. Whatever order snapshots come in, however often, and whichever
+// of them are lost: after the last one the books are the same. Money that was recorded is never taken out, but answered
+// by a further entry.
 func Settle(known Known, s *Snapshot) (o Outcome) {
 	order := &known.Order
 	switch {
@@ -113,7 +117,8 @@ func Settle(known Known, s *Snapshot) (o Outcome) {
 	if p == nil {
 		return o
 	}
-	switch isLater := s.Plan != nil && s.Session.ID == ""; { // a later payment of a plan changes nothing about the first one, but proves that it was paid
+	// a later payment of a plan changes nothing about the first one, but proves that it was paid
+	switch isLater := s.Plan != nil && s.Session.ID == ""; {
 	case p.State == Paid, p.State != Open && !isLater:
 		o.State = p.State
 	}
@@ -131,14 +136,17 @@ func Settle(known Known, s *Snapshot) (o Outcome) {
 }
 
 // gifts are what states of a payment mean for its gift. One that is open again was tried, and waits for another card.
-var gifts = map[State]giving.GiftStatus{Open: giving.Failed, Processing: giving.Pending, Paid: giving.Succeeded, Failed: giving.Failed}
+var gifts = map[State]giving.GiftStatus{Open: giving.Failed, Processing: giving.Pending, Paid: giving.Succeeded,
+	Failed: giving.Failed}
 
-// status makes the gift, or lets it follow the payment. Only a promise or money makes a gift; a gift that has succeeded stays so.
+// status makes the gift, or lets it follow the payment. Only a promise or money makes a gift; a gift that has succeeded
+// stays so.
 func (o *Outcome) status(known Known, s *Snapshot) {
 	p, status := s.Payment, gifts[s.Payment.State]
 	switch g := known.Gift; {
 	case g == nil && (p.State == Paid || p.State == Processing):
-		o.New = &NewGift{ExternalID: s.Provider + ":" + p.ID, Status: status, Amount: p.Amount, Covered: known.Order.covered(s), Currency: p.Currency, Method: p.Method, At: p.At, Test: !s.Live}
+		o.New = &NewGift{ExternalID: s.Provider + ":" + p.ID, Status: status, Amount: p.Amount,
+			Covered: known.Order.covered(s), Currency: p.Currency, Method: p.Method, At: p.At, Test: !s.Live}
 	case g == nil, g.Status == status, g.Status == giving.Succeeded:
 	case p.State == Paid, g.Status != giving.Cancelled:
 		o.Status = status
@@ -169,7 +177,8 @@ func (order *Order) doubt(s *Snapshot) Doubt {
 	return ""
 }
 
-// money finds the fee, and the movements that the ledger does not have. A ledger never gives back more than there was: what is beyond is for a person.
+// money finds the fee, and the movements that the ledger does not have. A ledger never gives back more than there was:
+// what is beyond is for a person.
 func (o *Outcome) money(g *giving.Gift, s *Snapshot) {
 	p := s.Payment
 	if p.FeeKnown && (g == nil || g.Payment().Fee == 0) {

@@ -20,7 +20,8 @@ import (
 var day = time.Date(2026, 11, 2, 9, 0, 0, 0, time.UTC)
 
 func order() Order {
-	return Order{Donation: "d1", Account: "a1", Amount: 51_80, Covered: 1_80, Currency: "USD", Frequency: Once, Live: true}
+	return Order{Donation: "d1", Account: "a1", Amount: 51_80, Covered: 1_80, Currency: "USD", Frequency: Once,
+		Live: true}
 }
 
 func paid() *Snapshot {
@@ -32,7 +33,8 @@ func paid() *Snapshot {
 func settle(g *giving.Gift, order Order, s *Snapshot) (*giving.Gift, Outcome) {
 	o := Settle(Known{Order: order, Gift: g}, s)
 	if o.New != nil {
-		g = &giving.Gift{Status: o.New.Status, Currency: o.New.Currency, Method: o.New.Method, At: o.New.At, ExternalID: o.New.ExternalID, Test: o.New.Test,
+		g = &giving.Gift{Status: o.New.Status, Currency: o.New.Currency, Method: o.New.Method, At: o.New.At,
+			ExternalID: o.New.ExternalID, Test: o.New.Test,
 			Entries: []giving.Entry{{ID: "payment", Amount: o.New.Amount, FeeCovered: o.New.Covered}}}
 		if g.Status == giving.Succeeded {
 			g.Entries[0].CapturedAt = o.New.At
@@ -63,7 +65,8 @@ func booksOf(g *giving.Gift) (b books) {
 	return b
 }
 
-// history is a payment with all that may happen to it, and a snapshot after each step. The amounts that go back may be more than there was.
+// history is a payment with all that may happen to it, and a snapshot after each step. The amounts that go back may be
+// more than there was.
 func history(r *rand.Rand) (all []*Snapshot) {
 	s := paid()
 	p := s.Payment
@@ -87,9 +90,11 @@ func history(r *rand.Rand) (all []*Snapshot) {
 		case 0:
 			p.Fee, p.FeeKnown = 1_80, true
 		case 1:
-			p.Refunds = append(p.Refunds, Refund{ID: fmt.Sprint("re_", len(p.Refunds)), Amount: 1 + r.Int64N(p.Amount), State: Processing, At: at})
+			p.Refunds = append(p.Refunds, Refund{ID: fmt.Sprint("re_", len(p.Refunds)), Amount: 1 + r.Int64N(p.Amount),
+				State: Processing, At: at})
 		case 2:
-			p.Disputes = append(p.Disputes, Dispute{ID: fmt.Sprint("du_", len(p.Disputes)), Amount: 1 + r.Int64N(p.Amount), State: UnderWay, Withdrawn: r.IntN(4) > 0, Fee: 15_00, At: at})
+			p.Disputes = append(p.Disputes, Dispute{ID: fmt.Sprint("du_", len(p.Disputes)),
+				Amount: 1 + r.Int64N(p.Amount), State: UnderWay, Withdrawn: r.IntN(4) > 0, Fee: 15_00, At: at})
 		case 3:
 			for i := range p.Refunds {
 				if refund := &p.Refunds[i]; refund.State == Processing && r.IntN(2) == 0 {
@@ -133,7 +138,8 @@ func leftAt(s *Snapshot) int64 {
 	return max(0, left)
 }
 
-// Deliveries are lost, doubled and shuffled; whatever comes before the last snapshot, the books are those of the provider.
+// Deliveries are lost, doubled and shuffled; whatever comes before the last snapshot, the books are those of the
+// provider.
 func TestBooksFollowTheProviderInAnyOrder(t *testing.T) {
 	histories := 10_000
 	if drill.On {
@@ -184,7 +190,8 @@ func movedBack(g *giving.Gift) (entries []giving.Entry) {
 	return entries
 }
 
-// Nothing is believed that is not about our donation; what was paid in another way than asked for is recorded, and a person looks.
+// Nothing is believed that is not about our donation; what was paid in another way than asked for is recorded, and a
+// person looks.
 func TestDoubts(t *testing.T) {
 	for _, c := range rows.Of[struct {
 		What, Of string // what changes, and the donation and the organization that it is of
@@ -232,7 +239,8 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// A bank debit is promised, then paid; its fee comes later, a refund fails, and a ledger that people changed by hand is for a person.
+// A bank debit is promised, then paid; its fee comes later, a refund fails, and a ledger that people changed by hand is
+// for a person.
 func TestDebitFromPromiseToFailedRefund(t *testing.T) {
 	s := paid()
 	var g *giving.Gift

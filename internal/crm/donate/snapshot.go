@@ -6,8 +6,8 @@ import (
 	"donorbook/internal/crm/giving"
 )
 
-// Snapshot is what is true at a provider: about a session, and the payment and the plan that belong to it. Amounts are in the smallest unit of their currency, as
-// everywhere in the books.
+// Snapshot is what is true at a provider: about a session, and the payment and the plan that belong to it. Amounts are
+// in the smallest unit of their currency, as everywhere in the books.
 type Snapshot struct {
 	Provider string    // stripe
 	At       time.Time // when the provider was asked: a plan follows its newest snapshot

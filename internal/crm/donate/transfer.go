@@ -15,7 +15,8 @@ type Bank struct {
 	BIC  string // "" within Europe
 }
 
-// IsIBAN tells whether a text is the number of a bank account: of the right form, with the right check digits. Spaces do not matter.
+// IsIBAN tells whether a text is the number of a bank account: of the right form, with the right check digits. Spaces
+// do not matter.
 func IsIBAN(value string) bool {
 	iban := bare(value)
 	return len(iban) >= 15 && len(iban) <= 34 && ibanForm.MatchString(iban) && remainder(iban) == 1
@@ -38,7 +39,8 @@ func bare(value string) string {
 	}, value))
 }
 
-// remainder is what is left of a number with check digits: the first four signs come last, letters count from 10, and 97 goes out.
+// remainder is what is left of a number with check digits: the first four signs come last, letters count from 10, and
+// 97 goes out.
 func remainder(value string) (rest int) {
 	if len(value) <= 4 {
 		return -1
@@ -71,8 +73,8 @@ func Groups(value string) string {
 // referenceDigits is how long the number in a reference is at least, so that a short one is not found by chance.
 const referenceDigits = 6
 
-// Reference is what a giver writes on a transfer or a check, made from the number of the donation: a creditor reference of ISO 11649, which banks check while it is
-// typed. It has digits alone, because those are typed and read best.
+// Reference is what a giver writes on a transfer or a check, made from the number of the donation: a creditor reference
+// of ISO 11649, which banks check while it is typed. It has digits alone, because those are typed and read best.
 func Reference(number int64) string {
 	digits := fmt.Sprintf("%0*d", referenceDigits, number)
 	return fmt.Sprintf("RF%02d%s", 98-remainder("RF00"+digits), digits)
@@ -80,7 +82,8 @@ func Reference(number int64) string {
 
 var referenceForm = regexp.MustCompile(`RF[0-9]{2}(?:[ .\-]*[0-9]){6,19}`)
 
-// FindReference finds the number of a donation in what a bank statement says; ok is false where no part of the text is a reference.
+// FindReference finds the number of a donation in what a bank statement says; ok is false where no part of the text is
+// a reference.
 func FindReference(statement string) (number int64, ok bool) {
 	for _, digits := range referenceForm.FindAllString(strings.ToUpper(statement), -1) {
 		// Digits of something else may follow, as of a date: the longest part with the right check digits counts.
@@ -93,8 +96,8 @@ func FindReference(statement string) (number int64, ok bool) {
 	return 0, false
 }
 
-// EPC is the text of the code that banking apps of Europe read: a transfer of so many cents with a reference. It is "" in a currency that such transfers do not
-// have, and where something is missing.
+// EPC is the text of the code that banking apps of Europe read: a transfer of so many cents with a reference. It is ""
+// in a currency that such transfers do not have, and where something is missing.
 func (b Bank) EPC(amount int64, currency, reference string) string {
 	name := cut(b.Name, 70, 140)
 	if currency != "EUR" || name == "" || !IsIBAN(b.IBAN) || amount < 1 || amount > 999_999_999_99 {
@@ -105,7 +108,8 @@ func (b Bank) EPC(amount int64, currency, reference string) string {
 	if ref := bare(reference); strings.HasPrefix(ref, "RF") && len(ref) <= 25 && remainder(ref) == 1 {
 		creditor, plain = ref, ""
 	}
-	lines := strings.Join([]string{"BCD", "002", "1", "SCT", bare(b.BIC), name, bare(b.IBAN), euros, "", creditor, ""}, "\n")
+	lines := strings.Join([]string{"BCD", "002", "1", "SCT", bare(b.BIC), name, bare(b.IBAN), euros, "", creditor, ""},
+		"\n")
 	return strings.TrimRight(lines+cut(plain, 140, maxEPC-len(lines)), "\n")
 }
 

@@ -35,7 +35,8 @@ const (
 	parts
 )
 
-// passes are what pairs worth a look have in common: all of the first parts, and where too many records have these, also all of the second ones.
+// passes are what pairs worth a look have in common: all of the first parts, and where too many records have these,
+// also all of the second ones.
 var passes = [...]struct{ coarse, fine []part }{
 	{[]part{fullEmail}, []part{formalFirst}},
 	{[]part{fullPhone}, []part{formalFirst}},
@@ -64,7 +65,8 @@ var passes = [...]struct{ coarse, fine []part }{
 	{[]part{firstLetter, lastSound}, []part{zipStart}},
 }
 
-// crowd is how many records are compared with each other because of what they have in common. Where more have it, it says little.
+// crowd is how many records are compared with each other because of what they have in common. Where more have it, it
+// says little.
 const crowd = 50
 
 // keys are the hashes of what a record may share, two for each pass; 0 where it has not all the parts.
@@ -124,7 +126,8 @@ func (r *Record) parts(has *[parts]uint64, i int) {
 	}
 	if r.Year > 0 {
 		year, month, day := uint64(r.Year), uint64(r.Month), uint64(r.Day)
-		has[birthDay], has[birthYear], has[yearMonth], has[monthDay], has[yearDay] = year*10_000+month*100+day, year, year*100+month, month*100+day, year*100+day
+		has[birthDay], has[birthYear], has[yearMonth], has[monthDay], has[yearDay] = year*10_000+month*100+day, year,
+			year*100+month, month*100+day, year*100+day
 	}
 	if i < len(r.Emails) {
 		local, _, _ := strings.Cut(r.Emails[i], "@")
@@ -149,15 +152,16 @@ func (r *Record) parts(has *[parts]uint64, i int) {
 // head are the first bytes of a text. They are hashed alone, so half a letter does no harm.
 func head(s string, n int) string { return s[:min(n, len(s))] }
 
-// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how an email begins, or one of the words of AppendWords.
-// Those with one of its match keys are compared in any case.
+// Probe is what contacts must have, all of it, to be compared with a new one: words of their name, a ZIP code, and how
+// an email begins, or one of the words of AppendWords. Those with one of its match keys are compared in any case.
 type Probe struct {
 	Names      []string
 	Zip, Email string
 	Word       string
 }
 
-// Probes are what is looked for to find the contacts that may be about the person of a record: each on its own finds few, so that one contact is checked at once.
+// Probes are what is looked for to find the contacts that may be about the person of a record: each on its own finds
+// few, so that one contact is checked at once.
 func Probes(r *Record) (probes []Probe) {
 	last := strings.Fields(r.Last)
 	if len(last) > 0 {

@@ -38,7 +38,8 @@ func contactOf(t *testing.T, line string) Record {
 		}
 	}
 	if parts := strings.Split(cells[5], ","); len(parts) == 3 {
-		c.Addresses = []crm.Address{{Line1: strings.TrimSpace(parts[0]), City: strings.TrimSpace(parts[1]), Zipcode: strings.TrimSpace(parts[2])}}
+		c.Addresses = []crm.Address{{Line1: strings.TrimSpace(parts[0]), City: strings.TrimSpace(parts[1]),
+			Zipcode: strings.TrimSpace(parts[2])}}
 	}
 	c.DOB, _ = time.Parse(time.DateOnly, cells[6])
 	return Of(&c)
@@ -46,7 +47,8 @@ func contactOf(t *testing.T, line string) Record {
 
 // rowOf is a made-up contact.
 func rowOf(row crmtest.HouseholdRow) Record {
-	c := crm.Contact{FirstName: row[2], MiddleName: row[3], LastName: row[4], Addresses: []crm.Address{{Line1: row[7], City: row[8], Zipcode: row[10], Country: row[11]}}}
+	c := crm.Contact{FirstName: row[2], MiddleName: row[3], LastName: row[4],
+		Addresses: []crm.Address{{Line1: row[7], City: row[8], Zipcode: row[10], Country: row[11]}}}
 	for _, value := range row[5:7] {
 		if key, ok := crm.MatchKey(value, "US"); ok {
 			c.MatchKeys = append(c.MatchKeys, key)
@@ -119,11 +121,13 @@ func TestFinderTellsPeopleApart(t *testing.T) {
 	for i, test := range tests {
 		got, compared := found[int64(i)], model.Compare(&pairs[i][0], &pairs[i][1])
 		if !slices.Contains(test.Want, cmp.Or(string(got.Level), "none")) {
-			t.Errorf("%s: %q (%.4f), want one of %q: %q, against %q", test.Name, got.Level, compared.Probability, test.Want,
+			t.Errorf("%s: %q (%.4f), want one of %q: %q, against %q", test.Name, got.Level, compared.Probability,
+				test.Want,
 				compared.Reasons, compared.Against)
 		}
 		if test.Says != "" && !slices.Contains(append(compared.Reasons, compared.Against...), test.Says) {
-			t.Errorf("%s: the reasons are %q and %q, and do not say %q", test.Name, compared.Reasons, compared.Against, test.Says)
+			t.Errorf("%s: the reasons are %q and %q, and do not say %q", test.Name, compared.Reasons, compared.Against,
+				test.Says)
 		}
 	}
 }

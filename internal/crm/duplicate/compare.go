@@ -22,8 +22,8 @@ type comparison struct {
 	bits   float64
 }
 
-// compare compares two records field by field. worth is false where neither the first nor the last names agree, and where one is a company: no one looks at such
-// a pair, unless it has the same date of birth at the same address.
+// compare compares two records field by field. worth is false where neither the first nor the last names agree, and
+// where one is a company: no one looks at such a pair, unless it has the same date of birth at the same address.
 func compare(a, b *Record, counts *counts) (p pair, worth bool) {
 	c := comparison{a: a, b: b, counts: counts}
 	c.names()
@@ -37,7 +37,8 @@ func compare(a, b *Record, counts *counts) (p pair, worth bool) {
 
 // byName tells whether the names leave a chance.
 func (c *comparison) byName() bool {
-	return c.levels[first] != unknown && c.levels[first] != otherFirst || c.levels[initial] == same || c.levels[last] != unknown && c.levels[last] != otherLast
+	return c.levels[first] != unknown && c.levels[first] != otherFirst || c.levels[initial] == same ||
+		c.levels[last] != unknown && c.levels[last] != otherLast
 }
 
 // others compares all but the names.
@@ -72,7 +73,8 @@ func neighbors(a, b string) float64 {
 
 func (c *comparison) names() {
 	a, b := c.a, c.b
-	if a.First != b.First && a.Last != b.Last && a.First != "" && b.First != "" && a.Last != "" && b.Last != "" && (isSwapped(a, b) || isSwapped(b, a)) {
+	if a.First != b.First && a.Last != b.Last && a.First != "" && b.First != "" && a.Last != "" && b.Last != "" &&
+		(isSwapped(a, b) || isSwapped(b, a)) {
 		c.agree(first, swappedFirst, 2*c.either(last, joined(a.Last), joined(b.Last))*c.either(first, a.First, b.First))
 		c.levels[last] = swappedLast
 		return
@@ -88,7 +90,8 @@ func isSwapped(a, b *Record) bool {
 		return false
 	}
 	name := joined(a.Last)
-	return isNear(name, b.First) || isShortFor(name, b.First) || isShortFor(b.First, name) || a.First == last && (crm.IsInitial(name, b.First) || crm.IsInitial(b.First, name))
+	return isNear(name, b.First) || isShortFor(name, b.First) || isShortFor(b.First, name) || a.First == last &&
+		(crm.IsInitial(name, b.First) || crm.IsInitial(b.First, name))
 }
 
 func joined(name string) string { return strings.ReplaceAll(name, " ", "") }

@@ -2,7 +2,8 @@ package duplicate
 
 import "math/bits"
 
-// counts tell how common values are among the contacts of an account. Only the common ones are kept: what is not there is rare.
+// counts tell how common values are among the contacts of an account. Only the common ones are kept: what is not there
+// is rare.
 type counts struct {
 	contacts int
 	common   map[uint64]uint32
@@ -59,7 +60,8 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
-// tally counts the values of records in two rounds, because the memory is for the common ones alone: the first round finds those that may be common.
+// tally counts the values of records in two rounds, because the memory is for the common ones alone: the first round
+// finds those that may be common.
 type tally struct {
 	seen []uint8 // by a part of the hash
 	counts
@@ -68,7 +70,8 @@ type tally struct {
 const tallyBits = 24
 
 func newTally(contacts int) *tally {
-	return &tally{make([]uint8, 1<<min(tallyBits, bits.Len(uint(contacts))+5)), counts{contacts, make(map[uint64]uint32)}}
+	return &tally{make([]uint8, 1<<min(tallyBits, bits.Len(uint(contacts))+5)),
+		counts{contacts, make(map[uint64]uint32)}}
 }
 
 func (t *tally) slot(hash uint64) *uint8 { return &t.seen[hash&uint64(len(t.seen)-1)] }

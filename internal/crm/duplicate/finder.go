@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// Finder finds the pairs of contacts that are about one person. All contacts of an account are added, then Run is called once.
+// Finder finds the pairs of contacts that are about one person. All contacts of an account are added, then Run is
+// called once.
 type Finder struct {
 	ids    []int64
 	starts []uint32 // of each record in its chunk
@@ -49,8 +50,8 @@ func (f *Finder) Add(id int64, r *Record) {
 // read reads the record with a number.
 func (f *Finder) read(r *Record, i int) { r.read(f.chunks[i/chunkSize][f.starts[i]:]) }
 
-// Run finds the pairs and calls found with each of them, the likeliest first. It calls progress now and then with how much is done, from 0 to 1. The model that
-// it learned compares later changes.
+// Run finds the pairs and calls found with each of them, the likeliest first. It calls progress now and then with how
+// much is done, from 0 to 1. The model that it learned compares later changes.
 func (f *Finder) Run(ctx context.Context, progress func(done float64), found func(Found) error) (*Model, error) {
 	if f.chunks, f.chunk = append(f.chunks, string(f.chunk)), nil; len(f.ids) > 1<<indexBits {
 		return nil, errors.New("too many contacts to look for duplicates")
@@ -119,7 +120,8 @@ func (f *Finder) sample() {
 	f.model.observe(&seen)
 }
 
-// pass compares all records that share the key of a pass. An entry is a key with the number of a record behind it, so that sorting brings blocks together.
+// pass compares all records that share the key of a pass. An entry is a key with the number of a record behind it, so
+// that sorting brings blocks together.
 func (f *Finder) pass(ctx context.Context, pass int, entries []uint64) ([]uint64, error) {
 	var m member
 	for i := range f.ids {
@@ -218,7 +220,8 @@ func (f *Finder) met(pass int, a, b *member) bool {
 		for j := range b.keys {
 			for p := range pass {
 				x, y := &a.keys[i][p], &b.keys[j][p]
-				if x[0] == y[0] && x[0] != 0 && (!f.crowded[x[0]>>indexBits] || x[1] == y[1] && !f.crowded[x[1]>>indexBits]) {
+				if x[0] == y[0] && x[0] != 0 && (!f.crowded[x[0]>>indexBits] || x[1] == y[1] &&
+					!f.crowded[x[1]>>indexBits]) {
 					return true
 				}
 			}
@@ -227,7 +230,8 @@ func (f *Finder) met(pass int, a, b *member) bool {
 	return false
 }
 
-// mostKept bounds the memory that contacts which are all alike can cause. A million usual contacts have about a third of it.
+// mostKept bounds the memory that contacts which are all alike can cause. A million usual contacts have about a third
+// of it.
 const mostKept = 4_000_000
 
 // worthKeeping is how likely a pair must be before anything was learned to be looked at again.

@@ -50,7 +50,8 @@ func TestFinderFindsMostDuplicatesAndHardlyAnythingElse(t *testing.T) {
 	}
 }
 
-// What several contacts of one person have in common only in part is put together; an initial that fits two people joins them to one of them at most.
+// What several contacts of one person have in common only in part is put together; an initial that fits two people
+// joins them to one of them at most.
 func TestFinderGroupsTheContactsOfAPerson(t *testing.T) {
 	f, who, _ := account(5, 1000)
 	n := add(t, f, len(who), strings.Split(`Ilse|Habermann||ilse.h@x.example||1 Dock St, Salem, 97301
@@ -100,7 +101,8 @@ func TestFinderNeedsNoContacts(t *testing.T) {
 	}
 }
 
-// In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two people one.
+// In an office, or in a town of made-up numbers, phones differ by a digit and all have one ZIP code: that makes no two
+// people one.
 func TestFinderLearnsWhatIsCommonAmongStrangers(t *testing.T) {
 	var f Finder
 	firsts, lasts := rows.All(`Anna  Ben  Chloe  Dan  Eva`),

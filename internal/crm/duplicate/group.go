@@ -57,8 +57,8 @@ type grouping struct {
 	links   map[[2]int32]float64 // how likely the pairs are that were taken
 }
 
-// group puts the records together that are about one person, the surest pairs first, but no groups that are rather two people. What comes back are the pairs
-// within the groups and those that are likely by themselves, the likeliest first.
+// group puts the records together that are about one person, the surest pairs first, but no groups that are rather two
+// people. What comes back are the pairs within the groups and those that are likely by themselves, the likeliest first.
 func (f *Finder) group(ctx context.Context) (all []match) {
 	matches := f.matches()
 	var single []match
@@ -151,13 +151,15 @@ func (g *grouping) areApart(as, bs []int32) bool {
 	return sum < 0
 }
 
-// How many bits a pair can say for two groups being one person, and against it: one strange pair does not outweigh all others.
+// How many bits a pair can say for two groups being one person, and against it: one strange pair does not outweigh all
+// others.
 const (
 	mostFor     = 6
 	mostAgainst = 5
 )
 
-// appendPairs adds the pairs of a group. A pair that was not likely enough by itself is as likely as the best two others that lead from one to the other.
+// appendPairs adds the pairs of a group. A pair that was not likely enough by itself is as likely as the best two
+// others that lead from one to the other.
 func (g *grouping) appendPairs(all []match, leader int32) []match {
 	members := slices.Sorted(slices.Values(g.members[leader]))
 	link := func(i, j int32) float64 { return g.links[[2]int32{min(i, j), max(i, j)}] }
@@ -178,8 +180,9 @@ func (g *grouping) appendPairs(all []match, leader int32) []match {
 
 // Found is a pair of contacts that are taken for one person.
 type Found struct {
-	A, B        int64
-	Group       int64 // the id of one contact of all those that are taken for this person; 0 for a pair that is in no group
+	A, B int64
+	// the id of one contact of all those that are taken for this person; 0 for a pair that is in no group
+	Group       int64
 	Probability float64
 	Level       Level
 	Reasons     []string // what speaks for it

@@ -84,8 +84,9 @@ const (
 
 const otherInitial = same + 1
 
-// level is how far two records agree in a field: in how many of 1,000 pairs it is so where both are about one person, about two people of one household, and
-// about strangers. Where the last is 0, it is how common the value is that they share. The first two are where learning begins.
+// level is how far two records agree in a field: in how many of 1,000 pairs it is so where both are about one person,
+// about two people of one household, and about strangers. Where the last is 0, it is how common the value is that they
+// share. The first two are where learning begins.
 type level struct {
 	words                   string
 	person, home, strangers float64

@@ -34,7 +34,8 @@ func newModel(counts *counts) *Model {
 		}
 		m.chance[f] = make([]float64, len(levels[f]))
 		for i, l := range levels[f] {
-			m.given[person][f][i], m.given[household][f][i], m.chance[f][i] = l.person/1000, l.home/1000, l.strangers/1000
+			m.given[person][f][i], m.given[household][f][i], m.chance[f][i] = l.person/1000, l.home/1000,
+				l.strangers/1000
 		}
 	}
 	n := float64(max(10, counts.contacts))
@@ -60,15 +61,18 @@ func (m *Model) likelihoods(p *pair) (l [classes]float64) {
 	return l
 }
 
-// unsure is the most that a pair can be which agrees in nothing but the name, or in which something speaks for a parent and a child, or for two people with one phone.
+// unsure is the most that a pair can be which agrees in nothing but the name, or in which something speaks for a parent
+// and a child, or for two people with one phone.
 const unsure = 0.98
 
 // probability that a pair is about one person.
 func (m *Model) probability(p *pair) float64 {
 	l := m.likelihoods(p)
 	chance := l[person] / (l[person] + l[household] + l[strangers])
-	reached := within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) || within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace)
-	related := p.levels[birth] == otherBirth || p.levels[middle] == otherMiddle || p.levels[suffix] > same && p.levels[birth] != same
+	reached := within(p.levels[birth], twoBirth) || within(p.levels[email], localEmail) ||
+		within(p.levels[phone], tailPhone) || within(p.levels[place], numberPlace)
+	related := p.levels[birth] == otherBirth || p.levels[middle] == otherMiddle || p.levels[suffix] > same &&
+		p.levels[birth] != same
 	named := p.levels[first] != otherFirst && (p.levels[last] != otherLast || p.levels[birth] == same)
 	if !reached || related || !named {
 		return min(unsure, chance)
@@ -84,8 +88,9 @@ func (m *Model) logOdds(p *pair) float64 {
 	return math.Log2(l[person]) - math.Log2(l[household]+l[strangers])
 }
 
-// observe takes over from random pairs how often strangers agree, where that is more than is usual: the phones of one office differ by a digit, and the people of
-// a town have one ZIP code. What a few pairs show may be about one person, so it is the least that is likely by what was seen.
+// observe takes over from random pairs how often strangers agree, where that is more than is usual: the phones of one
+// office differ by a digit, and the people of a town have one ZIP code. What a few pairs show may be about one person,
+// so it is the least that is likely by what was seen.
 func (m *Model) observe(seen *[fields][]float64) {
 	for f := range levels {
 		known := 0.0
@@ -105,8 +110,9 @@ const (
 	rounds = 20 // of learning
 )
 
-// fixedAtHome are the fields that tell the people of a household apart, and where they live. What is fixed about them keeps the two classes from changing
-// places where an account has no households, and a family that lives apart from being one person.
+// fixedAtHome are the fields that tell the people of a household apart, and where they live. What is fixed about them
+// keeps the two classes from changing places where an account has no households, and a family that lives apart from
+// being one person.
 var fixedAtHome = [fields]bool{first: true, initial: true, birth: true, place: true, middle: true, suffix: true}
 
 // pattern is a way to compare that so many pairs have.
@@ -115,7 +121,8 @@ type pattern struct {
 	count uint32
 }
 
-// learn fits the model to counted pairs: each round shares them out among the classes, and counts the levels of each class.
+// learn fits the model to counted pairs: each round shares them out among the classes, and counts the levels of each
+// class.
 func (m *Model) learn(patterns []pattern) {
 	if m.counts.contacts < 2 {
 		return
@@ -183,7 +190,8 @@ type kept struct {
 func (m *Model) Encode() ([]byte, error) {
 	k := kept{modelVersion, m.prior, m.given, m.chance, m.counts.contacts, nil}
 	for _, hash := range slices.Sorted(maps.Keys(m.counts.common)) {
-		k.Common = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(k.Common, hash), m.counts.common[hash])
+		k.Common = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(k.Common, hash),
+			m.counts.common[hash])
 	}
 	return json.Marshal(k)
 }

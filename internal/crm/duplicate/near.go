@@ -46,7 +46,8 @@ var misread = func() (to [128]byte) {
 	return to
 }()
 
-// isMisread tells whether two texts are one but for letters that are confused, and for one other letter where they are long enough to tell.
+// isMisread tells whether two texts are one but for letters that are confused, and for one other letter where they are
+// long enough to tell.
 func isMisread(a, b string) bool {
 	const long = 6
 	if len(a) != len(b) {

@@ -69,8 +69,8 @@ func (c *comparison) emails() {
 // closer tells whether a level is known and beats another one.
 func closer(level, than uint8) bool { return level != unknown && (than == unknown || level < than) }
 
-// mailboxes compares two emails. A mailbox that is made of the person's own name says no more than the name where it is not the same one: others of the name
-// have it at other providers, or with another number.
+// mailboxes compares two emails. A mailbox that is made of the person's own name says no more than the name where it is
+// not the same one: others of the name have it at other providers, or with another number.
 func (c *comparison) mailboxes(x, y string) uint8 {
 	lx, dx, _ := strings.Cut(x, "@")
 	ly, dy, _ := strings.Cut(y, "@")
@@ -90,13 +90,16 @@ func (c *comparison) mailboxes(x, y string) uint8 {
 }
 
 // roles are mailboxes that belong to an office and not to a person.
-var roles = []string{"info", "office", "admin", "contact", "mail", "hello", "donations", "sales", "support", "team", "accounting", "finance", "webmaster", "noreply", "me", "email", "home", "family", "giving", "development", "events",
-	"reception", "secretary", "treasurer", "billing", "accounts", "hr", "marketing", "pastor", "church", "service", "kontakt", "buero"}
+var roles = []string{"info", "office", "admin", "contact", "mail", "hello", "donations", "sales", "support", "team",
+	"accounting", "finance", "webmaster", "noreply", "me", "email", "home", "family", "giving", "development", "events",
+	"reception", "secretary", "treasurer", "billing", "accounts", "hr", "marketing", "pastor", "church", "service",
+	"kontakt", "buero"}
 
 func isRole(local string) bool { return slices.Contains(roles, local) }
 
 func isOfName(local string, r *Record) bool {
-	return len(r.Last) > 2 && strings.Contains(local, strings.ReplaceAll(r.Last, " ", "")) || len(r.First) > 2 && strings.Contains(local, r.First)
+	return len(r.Last) > 2 && strings.Contains(local, strings.ReplaceAll(r.Last, " ", "")) || len(r.First) > 2 &&
+		strings.Contains(local, r.First)
 }
 
 func withoutDigits(local string) string { return strings.TrimRight(local, "0123456789") }
@@ -115,7 +118,8 @@ func (c *comparison) phones() {
 	}
 }
 
-// numbers compares two phones. Behind one switchboard, two extensions are two phones; one that has no extension may be either.
+// numbers compares two phones. Behind one switchboard, two extensions are two phones; one that has no extension may be
+// either.
 func numbers(x, y string) uint8 {
 	const local = 7 // digits of a number without its area
 	x, extension, _ := strings.Cut(x, extensionSign)
@@ -154,7 +158,8 @@ func places(a, b *Place) uint8 {
 	zip := a.Zip != "" && a.Zip == b.Zip
 	city := a.City != "" && (a.City == b.City || similarity(a.City, b.City) > 0.9)
 	number := a.Number == b.Number && (a.Number != "" || a.Street == b.Street)
-	nearNumber := number || a.Number == "" || b.Number == "" || len(a.Number) == len(b.Number) && len(a.Number) > 1 && isOneEdit(a.Number, b.Number)
+	nearNumber := number || a.Number == "" || b.Number == "" || len(a.Number) == len(b.Number) && len(a.Number) > 1 &&
+		isOneEdit(a.Number, b.Number)
 	street := a.Street != "" && a.Street == b.Street
 	nearStreet := street || nearStreets(a.Street, b.Street)
 	nearby := city || zip || a.Zip != "" && len(a.Zip) == len(b.Zip) && isOneEdit(a.Zip, b.Zip)

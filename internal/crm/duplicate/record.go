@@ -1,5 +1,5 @@
-// Package duplicate tells which contacts are about one person: it normalizes what contacts say, finds pairs worth a look, compares them field by field, and
-// says how likely they are one person, and why. It reads no database.
+// Package duplicate tells which contacts are about one person: it normalizes what contacts say, finds pairs worth a
+// look, compares them field by field, and says how likely they are one person, and why. It reads no database.
 package duplicate
 
 import (
@@ -13,7 +13,9 @@ import (
 
 // Record is what is compared of a contact, in the form in which it is compared. Nothing is known where a text is empty.
 type Record struct {
-	First, Middle, Last string // the words are those of text.Words; a company has its name as First, because that is what tells it from its neighbors
+	// the words are those of text.Words; a company has its name as First, because that is what tells it from its
+	// neighbors
+	First, Middle, Last string
 	Suffix              string // jr, sr, ii, iii, iv
 	Company             bool
 	Year, Month, Day    int // of birth
@@ -21,7 +23,8 @@ type Record struct {
 	Places              []Place
 }
 
-// Place is an address: the number of the house, the words of the street, the apartment, the postal code, the city and the country.
+// Place is an address: the number of the house, the words of the street, the apartment, the postal code, the city and
+// the country.
 type Place struct{ Number, Street, Unit, Zip, City, Country string }
 
 const (
@@ -56,9 +59,11 @@ func Of(c *crm.Contact) (r Record) {
 }
 
 // fillers are words that stand where a name is not known.
-var fillers = []string{"unknown", "anonymous", "anon", "friend", "na", "none", "null", "nil", "donor", "no", "name", "test", "guest", "tbd", "xxx", "xx", "blank", "household", "family", "the", "of"}
+var fillers = []string{"unknown", "anonymous", "anon", "friend", "na", "none", "null", "nil", "donor", "no", "name",
+	"test", "guest", "tbd", "xxx", "xx", "blank", "household", "family", "the", "of"}
 
-// name takes the names of a person apart: titles and fillers go, a suffix stands apart, and a second first name is a middle name.
+// name takes the names of a person apart: titles and fillers go, a suffix stands apart, and a second first name is a
+// middle name.
 func (r *Record) name(c *crm.Contact) {
 	last := text.DistinctWords(c.LastName)
 	for len(last) > 1 && crm.Generation(last[len(last)-1]) != "" {
@@ -86,7 +91,10 @@ func (r *Record) name(c *crm.Contact) {
 
 // bare are the words of a name that are neither a title nor a filler.
 func bare(words []string) []string {
-	return slices.DeleteFunc(words, func(word string) bool { return crm.IsTitle(word) || slices.Contains(fillers, word) })
+	return slices.DeleteFunc(words, func(word string) bool {
+		return crm.IsTitle(word) ||
+			slices.Contains(fillers, word)
+	})
 }
 
 func compared(words []string, between string) string {
@@ -94,17 +102,22 @@ func compared(words []string, between string) string {
 }
 
 // companyForms are words of a company's name that people leave out.
-var companyForms = []string{"the", "inc", "incorporated", "llc", "ltd", "limited", "corp", "corporation", "co", "company", "gmbh", "plc", "lp", "llp", "and", "und"}
+var companyForms = []string{"the", "inc", "incorporated", "llc", "ltd", "limited", "corp", "corporation", "co",
+	"company", "gmbh", "plc", "lp", "llp", "and", "und"}
 
 func companyName(name string) string {
 	words := text.DistinctWords(name)
-	if told := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return slices.Contains(companyForms, word) }); len(told) > 0 {
+	if told := slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		return slices.Contains(companyForms,
+			word)
+	}); len(told) > 0 {
 		words = told
 	}
 	return compared(words, " ")
 }
 
-// plainEmail is an email without what stands behind a plus, which is for sorting mail, and without the points that Google ignores.
+// plainEmail is an email without what stands behind a plus, which is for sorting mail, and without the points that
+// Google ignores.
 func plainEmail(email string) string {
 	local, domain, _ := strings.Cut(email, "@")
 	local, _, _ = strings.Cut(local, "+")
@@ -145,7 +158,8 @@ func placeOf(a *crm.Address) (p Place) {
 			street = append(street, strings.TrimLeft(word, "0"))
 		}
 	}
-	p.Street, p.Zip, p.City, p.Country = compared(street, " "), text.Cut(crm.ShortZip(a.Zipcode), long), compared(text.DistinctWords(a.City), ""), text.Cut(a.Country, long)
+	p.Street, p.Zip, p.City, p.Country = compared(street, " "), text.Cut(crm.ShortZip(a.Zipcode), long),
+		compared(text.DistinctWords(a.City), ""), text.Cut(a.Country, long)
 	p.Number, p.Unit = text.Cut(p.Number, long), text.Cut(p.Unit, long)
 	return p
 }

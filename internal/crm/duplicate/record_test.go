@@ -42,7 +42,8 @@ func TestAddressesAreComparedInOneForm(t *testing.T) {
 		P.O. Box 77                         ""       ""        55101       ""   {77_box__55101__}
 		Hauptstraße 5                       ""       Köln      ""          ""   {5_hauptstrasse___koln_}
 	`) {
-		a := crm.Address{Line1: test.Line1, Line2: test.Line2, City: test.City, Zipcode: test.Zip, Country: test.Country}
+		a := crm.Address{Line1: test.Line1, Line2: test.Line2, City: test.City, Zipcode: test.Zip,
+			Country: test.Country}
 		assert.Equal(t, strings.ReplaceAll(fmt.Sprint(placeOf(&a)), " ", "_"), test.Want, "%+v is compared", test)
 	}
 }
@@ -92,7 +93,9 @@ func TestDigestChangesWithWhatIsCompared(t *testing.T) {
 func TestRecordsAreReadAsTheyWereWritten(t *testing.T) {
 	for _, r := range []Record{
 		{},
-		{First: "ana", Middle: "m", Last: "lopez garcia", Suffix: "jr", Year: 1980, Month: 12, Day: 31, Emails: []string{"a@x.example", "b@x.example"}, Phones: []string{"12125550101"}, Places: []Place{{"1", "main st", "4", "10001", "newyork", "USA"}, {Zip: "2"}}},
+		{First: "ana", Middle: "m", Last: "lopez garcia", Suffix: "jr", Year: 1980, Month: 12, Day: 31,
+			Emails: []string{"a@x.example", "b@x.example"}, Phones: []string{"12125550101"},
+			Places: []Place{{"1", "main st", "4", "10001", "newyork", "USA"}, {Zip: "2"}}},
 		{First: "acme", Company: true},
 	} {
 		var got Record

@@ -11,7 +11,8 @@ import (
 // Unlearned is the model of an account with so many contacts that was not looked through yet.
 func Unlearned(contacts int) *Model { return newModel(&counts{contacts, nil}) }
 
-// Group compares a few contacts with each other. What comes back are the pairs that are taken for one person, as Run finds them.
+// Group compares a few contacts with each other. What comes back are the pairs that are taken for one person, as Run
+// finds them.
 func (m *Model) Group(ids []int64, records []Record) (all []Found) {
 	f := &Finder{counts: m.counts, model: m, seen: make(map[pair]int32)}
 	for i := range ids {
@@ -29,8 +30,8 @@ func (m *Model) Group(ids []int64, records []Record) (all []Found) {
 	return all
 }
 
-// AppendWords appends what contacts are kept by, beside their names and where they are reached, so that those who may be the same person find each other: the day of birth, and each house with its
-// ZIP code.
+// AppendWords appends what contacts are kept by, beside their names and where they are reached, so that those who may
+// be the same person find each other: the day of birth, and each house with its ZIP code.
 func AppendWords(words []string, c *crm.Contact) []string {
 	if !c.DOB.IsZero() {
 		year, month, day := c.DOB.Date()

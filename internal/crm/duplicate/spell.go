@@ -6,10 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// shortest is how many letters a word must have before it may be mistyped: nearly all shorter ones are one letter from each other.
+// shortest is how many letters a word must have before it may be mistyped: nearly all shorter ones are one letter from
+// each other.
 const shortest = 4
 
-// alphabets are the letters that a word may lack, by the script of its letters, folded. A word of another script is corrected by leaving out and exchanging letters.
+// alphabets are the letters that a word may lack, by the script of its letters, folded. A word of another script is
+// corrected by leaving out and exchanging letters.
 var alphabets = []struct {
 	script  *unicode.RangeTable
 	letters string
@@ -19,8 +21,8 @@ var alphabets = []struct {
 	{unicode.Greek, "αβγδεζηθικλμνξοπρστυφχψω"},
 }
 
-// Spellings are the words that a folded word may have been meant for: those that are one edit away, as isOneEdit tells, and the names by which someone of this first name may be called. Some hundred
-// come back, most of which are no words.
+// Spellings are the words that a folded word may have been meant for: those that are one edit away, as isOneEdit tells,
+// and the names by which someone of this first name may be called. Some hundred come back, most of which are no words.
 func Spellings(word string) (all []string) {
 	runes := []rune(word)
 	if all = calls(word); len(runes) < shortest || len(word) > long || slices.ContainsFunc(runes, unicode.IsDigit) {
@@ -35,7 +37,8 @@ func Spellings(word string) (all []string) {
 	}
 	for _, letter := range lettersOf(runes) {
 		for i := range runes {
-			all = append(all, string(runes[:i])+string(letter)+string(runes[i:]), string(runes[:i])+string(letter)+string(runes[i+1:]))
+			all = append(all, string(runes[:i])+string(letter)+string(runes[i:]),
+				string(runes[:i])+string(letter)+string(runes[i+1:]))
 		}
 		all = append(all, word+string(letter))
 	}

@@ -1,5 +1,5 @@
-// Package find has what contacts are listed and found by: filters, orders, searches, the words that an index keeps of a contact, and segments. It changes no
-// contact.
+// Package find has what contacts are listed and found by: filters, orders, searches, the words that an index keeps of a
+// contact, and segments. It changes no contact.
 package find
 
 import (
@@ -25,18 +25,20 @@ type Filter struct {
 	Has, Lacks                 []crm.Detail // of which a contact has at least one, or none
 	Marked, Unmarked           []string     // marks that a contact has, or has not
 	ExternalID                 string       // the value, of any source
-	Given                      Bounds       // of the total of contributions, in ten-thousandths until the currency is known (InMinor)
-	Gave                       GaveFilter
-	NoGift                     Window   // in which no gift counts
-	Plans                      []string // statuses, of which a plan has one
-	Custom                     []FieldFilter
-	Import                     int64 // those that an import has created, by its number; 0 for all
-	Merged                     bool  // also contacts that were merged into others, which are among the archived ones
-	None                       bool  // a value was asked for that no contact can have
-	Sort                       Sort
+	// of the total of contributions, in ten-thousandths until the currency is known (InMinor)
+	Given  Bounds
+	Gave   GaveFilter
+	NoGift Window   // in which no gift counts
+	Plans  []string // statuses, of which a plan has one
+	Custom []FieldFilter
+	Import int64 // those that an import has created, by its number; 0 for all
+	Merged bool  // also contacts that were merged into others, which are among the archived ones
+	None   bool  // a value was asked for that no contact can have
+	Sort   Sort
 }
 
-// GaveFilter asks for contacts with a gift that counts: to a campaign, 0 for any, and in a stretch of time. One gift must be both.
+// GaveFilter asks for contacts with a gift that counts: to a campaign, 0 for any, and in a stretch of time. One gift
+// must be both.
 type GaveFilter struct {
 	Campaign int64
 	When     Window
@@ -66,7 +68,8 @@ func (w Window) Has(t time.Time) bool {
 	return !t.Before(w.From) && (w.To.IsZero() || t.Before(w.To))
 }
 
-// ByClock is the window as the clock of an organization shows its bounds. A bound at the first moment of a day in UTC is a day of the organization.
+// ByClock is the window as the clock of an organization shows its bounds. A bound at the first moment of a day in UTC
+// is a day of the organization.
 func (w Window) ByClock(zone *time.Location) Window {
 	for _, bound := range []*time.Time{&w.From, &w.To} {
 		if !bound.Equal(bound.Truncate(24 * time.Hour)) {
@@ -76,7 +79,8 @@ func (w Window) ByClock(zone *time.Location) Window {
 	return w
 }
 
-// OfDays is the window of a person who has named days: a bound at the first moment of a day in UTC is the first moment of that day in the zone.
+// OfDays is the window of a person who has named days: a bound at the first moment of a day in UTC is the first moment
+// of that day in the zone.
 func (w Window) OfDays(zone *time.Location) Window {
 	for _, bound := range []*time.Time{&w.From, &w.To} {
 		if !bound.IsZero() && bound.Equal(bound.Truncate(24*time.Hour)) {
@@ -118,8 +122,8 @@ func (b Bounds) Has(n int64) bool {
 	return (b.Min == nil || n >= *b.Min) && (b.Max == nil || n <= *b.Max)
 }
 
-// Sort is the order of a list of contacts. Those that are equal are in the order of their ids; descending is the exact reverse of
-// ascending.
+// Sort is the order of a list of contacts. Those that are equal are in the order of their ids; descending is the exact
+// reverse of ascending.
 type Sort struct {
 	By         SortField
 	Descending bool
@@ -169,17 +173,22 @@ func (f *Filter) Keys() []string {
 
 // IsEmpty tells whether the list is that of all contacts, oldest first.
 func (f *Filter) IsEmpty() bool {
-	return f.Sort == Sort{} && !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" && len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
-		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" && f.Zip == "" &&
-		len(f.Has)+len(f.Lacks)+len(f.Custom)+len(f.Marked)+len(f.Unmarked) == 0 && f.ExternalID == "" && f.Given.IsEmpty() && !f.AsksGiving() && f.Import == 0
+	return f.Sort == Sort{} && !f.None && f.Email == "" && f.Phone == "" && f.PrimaryEmail == "" &&
+		len(f.Tags)+len(f.AnyTag)+len(f.NoTag) == 0 && f.Search.IsEmpty() &&
+		f.Created.IsEmpty() && f.Updated.IsEmpty() && f.FirstName == "" && f.LastName == "" && f.City == "" &&
+		f.Zip == "" &&
+		len(f.Has)+len(f.Lacks)+len(f.Custom)+len(f.Marked)+len(f.Unmarked) == 0 && f.ExternalID == "" &&
+		f.Given.IsEmpty() && !f.AsksGiving() && f.Import == 0
 }
 
-// Matches tells whether a contact passes. gave tells whether its gifts and plans are such as the filter asks for. It is the rule that the store follows. Which
-// import has created a contact is not in its document: the store leaves out the others before.
+// Matches tells whether a contact passes. gave tells whether its gifts and plans are such as the filter asks for. It is
+// the rule that the store follows. Which import has created a contact is not in its document: the store leaves out the
+// others before.
 func (f *Filter) Matches(c *crm.Contact, gave bool) bool {
 	has := func(key string) bool { return key == "" || crm.ContainsSorted(c.MatchKeys, key) }
 	return !f.None && has(f.Email) && has(f.Phone) &&
-		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+text.FoldEmail(c.Emails[0].Value)) &&
+		(f.PrimaryEmail == "" || len(c.Emails) > 0 && f.PrimaryEmail == crm.EmailPrefix+
+			text.FoldEmail(c.Emails[0].Value)) &&
 		f.matchesName(c) && f.matchesID(c) && f.matchesMarks(c) &&
 		f.Created.Has(c.CreatedAt) && f.Updated.Has(c.UpdatedAt) && f.Given.Has(c.Given) && (gave || !f.AsksGiving()) &&
 		f.matchesTags(c) && f.matchesPlace(c) && f.matchesDetails(c) && f.matchesCustom(c) &&
@@ -206,7 +215,8 @@ func (f *Filter) matchesMarks(c *crm.Contact) bool {
 func (f *Filter) matchesTags(c *crm.Contact) bool {
 	has := func(tag string) bool { return slices.Contains(c.Tags, tag) }
 	lacks := func(tag string) bool { return !has(tag) }
-	return !slices.ContainsFunc(f.Tags, lacks) && (len(f.AnyTag) == 0 || slices.ContainsFunc(f.AnyTag, has)) && !slices.ContainsFunc(f.NoTag, has)
+	return !slices.ContainsFunc(f.Tags, lacks) && (len(f.AnyTag) == 0 || slices.ContainsFunc(f.AnyTag, has)) &&
+		!slices.ContainsFunc(f.NoTag, has)
 }
 
 // matchesPlace compares city and ZIP code each with all addresses.
@@ -296,13 +306,14 @@ func (f *Filter) AbsentWords() (words []string) {
 	return words
 }
 
-// ZipArea is what one of the common words of a contact begins with where a ZIP code is asked for by its first digits alone.
+// ZipArea is what one of the common words of a contact begins with where a ZIP code is asked for by its first digits
+// alone.
 func (f *Filter) ZipArea() (start string, ok bool) {
 	return f.Zip, f.Zip != "" && len(f.Zip) <= maxArea
 }
 
-// WordSearch is what the search words of contacts answer: the search, a first name, a ZIP code and values of custom fields. It is one search, since a database
-// compares its lists of words faster than it hands them out.
+// WordSearch is what the search words of contacts answer: the search, a first name, a ZIP code and values of custom
+// fields. It is one search, since a database compares its lists of words faster than it hands them out.
 func (f *Filter) WordSearch() Search {
 	all := Search{Text: f.Search.Text, Terms: slices.Clone(f.Search.Terms)}
 	add := func(text string, word SearchWord) {
@@ -322,10 +333,11 @@ func (f *Filter) WordSearch() Search {
 	return all
 }
 
-// Names is the sort names of all contacts with the last name, and with the first name where there is one. Where it is not exact, there
-// may be others in it.
+// Names is the sort names of all contacts with the last name, and with the first name where there is one. Where it is
+// not exact, there may be others in it.
 func (f *Filter) Names() (names crm.KeyRange, exact bool) {
 	first, last := sortable(f.FirstName), sortable(f.LastName)
-	exact = len(last)+len(first) < maxSortName && !strings.Contains(last+first, "\x02") && (first != "" || f.FirstName == "")
+	exact = len(last)+len(first) < maxSortName && !strings.Contains(last+first, "\x02") &&
+		(first != "" || f.FirstName == "")
 	return nameRange(f.LastName, f.FirstName), exact
 }

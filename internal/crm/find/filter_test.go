@@ -34,7 +34,8 @@ func filter(name string, values ...string) (Filter, error) {
 // What no contact can have is not looked for, however long it is.
 func TestAFilterThatNoContactCanPassFindsNone(t *testing.T) {
 	for name, value := range map[string]string{
-		"tag": strings.Repeat("x", 65), "first_name": strings.Repeat("!", 60_000), "last_name": strings.Repeat("é", doc.MaxText+1), "email": "none", "phone": "5",
+		"tag": strings.Repeat("x", 65), "first_name": strings.Repeat("!", 60_000),
+		"last_name": strings.Repeat("é", doc.MaxText+1), "email": "none", "phone": "5",
 	} {
 		if f, err := filter(name, value); err != nil || !f.None || len(f.Tags) > 0 || len(f.FirstName) > 4*doc.MaxText {
 			t.Errorf("%s: %v, finds none: %t, %d bytes", name, err, f.None, len(f.FirstName))
@@ -59,11 +60,14 @@ func TestFiltersOfContacts(t *testing.T) {
 		return moment
 	}
 	ann := crm.Contact{
-		FirstName: "Ann", LastName: "Lee", Tags: []string{"vip", "board"}, Emails: []crm.Email{{Value: "ann@x.org"}}, CreatedAt: at("2026-03-01"), UpdatedAt: at("2026-03-02"),
+		FirstName: "Ann", LastName: "Lee", Tags: []string{"vip", "board"}, Emails: []crm.Email{{Value: "ann@x.org"}},
+		CreatedAt: at("2026-03-01"), UpdatedAt: at("2026-03-02"),
 		Addresses: []crm.Address{{City: "San José", Zipcode: "95112-0001"}, {City: "Boston", Zipcode: "SW1A 1AA"}},
-		Custom:    []custom.Value{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"}, {Field: 5, Value: "12.5"}},
+		Custom: []custom.Value{{Field: 3, Value: `"Café au lait"`}, {Field: 4, Value: "true"},
+			{Field: 5, Value: "12.5"}},
 	}
-	gift := giving.Gift{Status: giving.Succeeded, Campaign: 7, Local: at("2026-05-05"), Entries: []giving.Entry{{Amount: 500}}}
+	gift := giving.Gift{Status: giving.Succeeded, Campaign: 7, Local: at("2026-05-05"),
+		Entries: []giving.Entry{{Amount: 500}}}
 	for query, want := range rows.Each[bool](`
 		tag=vip&tag=board                             true
 		tag=vip&tag=press                             false
@@ -207,8 +211,11 @@ func TestLongValuesAreFound(t *testing.T) {
 
 func TestCommonWords(t *testing.T) {
 	c := crm.Contact{
-		Addresses: []crm.Address{{City: "New York", Zipcode: "10001-2345"}, {City: "  new YORK", Zipcode: "1"}, {Line1: "Nowhere"}},
-		Custom:    []custom.Value{{Field: 1, Value: `"Größe L"`}, {Field: 2, Value: "true"}, {Field: 3, Value: "2019"}, {Field: 4, Value: "20191"}, {Field: 5, Value: `"2019-01-31"`}, {Field: 6, Value: `"` + strings.Repeat("long ", 9) + `"`}, {Field: 7, Value: `"Box 12"`}},
+		Addresses: []crm.Address{{City: "New York", Zipcode: "10001-2345"}, {City: "  new YORK", Zipcode: "1"},
+			{Line1: "Nowhere"}},
+		Custom: []custom.Value{{Field: 1, Value: `"Größe L"`}, {Field: 2, Value: "true"}, {Field: 3, Value: "2019"},
+			{Field: 4, Value: "20191"}, {Field: 5, Value: `"2019-01-31"`},
+			{Field: 6, Value: `"` + strings.Repeat("long ", 9) + `"`}, {Field: 7, Value: `"Box 12"`}},
 	}
 	want := rows.All(`
 		".cnew\uf820york"  .f1  ".f1=grosse\uf820l"  .f2  .f2=yes  .f3  .f3=2019  .f4  .f5  .f6  .f7  .z1  .z100
@@ -228,9 +235,11 @@ func TestCommonWords(t *testing.T) {
 	}
 }
 
-// Every contact that a filter of a city, a ZIP code or a custom field lets through has the words that it is found by, and no other has.
+// Every contact that a filter of a city, a ZIP code or a custom field lets through has the words that it is found by,
+// and no other has.
 func TestFiltersAndWordsAgree(t *testing.T) {
-	text := rapid.SampledFrom([]string{"", "1", "12", "123", "1234", "12345", "123-45", "é1", "éé", "ééé", "Yes", "No", "a b", "a", "Ä", "true", "north east", "2019-01-31", strings.Repeat("ab ", 20)})
+	text := rapid.SampledFrom([]string{"", "1", "12", "123", "1234", "12345", "123-45", "é1", "éé", "ééé", "Yes", "No",
+		"a b", "a", "Ä", "true", "north east", "2019-01-31", strings.Repeat("ab ", 20)})
 	rapid.Check(t, func(t *rapid.T) {
 		c, query := crm.Contact{}, url.Values{}
 		for range rapid.IntRange(0, 2).Draw(t, "addresses") {
@@ -250,7 +259,10 @@ func TestFiltersAndWordsAgree(t *testing.T) {
 			found = found && slices.ContainsFunc(any, func(word string) bool { return slices.Contains(common, word) })
 		}
 		if area, ok := f.ZipArea(); ok {
-			found = found && slices.ContainsFunc(common, func(word string) bool { return strings.HasPrefix(word, area) })
+			found = found && slices.ContainsFunc(common, func(word string) bool {
+				return strings.HasPrefix(word,
+					area)
+			})
 		}
 		if search := f.WordSearch(); !search.IsEmpty() {
 			found = found && search.Finds(SearchWords(&c))

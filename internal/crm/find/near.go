@@ -24,7 +24,8 @@ type nearPart struct {
 // maxNear is how many words a search may have. Each is asked for in some hundred spellings.
 const maxNear = 4
 
-// ParseNear understands what was typed as ParseSearch does, and allows for a typing error in each word. ok is false where no word can be meant for another one.
+// ParseNear understands what was typed as ParseSearch does, and allows for a typing error in each word. ok is false
+// where no word can be meant for another one.
 func ParseNear(typed, region string) (n NearSearch, ok bool) {
 	typed = crm.Searchable(typed)
 	if _, isTag := cutFold(typed, "tag:"); isTag {
@@ -80,7 +81,8 @@ func (n *NearSearch) Search() (s Search) {
 	return s
 }
 
-// Meant is what should have been typed to find a contact, in the contact's spelling: the most common one first, but those who are only called by another name last.
+// Meant is what should have been typed to find a contact, in the contact's spelling: the most common one first, but
+// those who are only called by another name last.
 func (n *NearSearch) Meant(found []crm.Contact) (texts []string) {
 	type meaning struct {
 		text    string
@@ -115,7 +117,8 @@ func (n *NearSearch) Meant(found []crm.Contact) (texts []string) {
 			}
 			return 0
 		}
-		return cmp.Or(cmp.Compare(a.changed, b.changed), cmp.Compare(named(a), named(b)), cmp.Compare(b.count, a.count), cmp.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(a.changed, b.changed), cmp.Compare(named(a), named(b)), cmp.Compare(b.count, a.count),
+			cmp.Compare(a.text, b.text))
 	})
 	for _, m := range all {
 		texts = append(texts, m.text)
@@ -125,12 +128,16 @@ func (n *NearSearch) Meant(found []crm.Contact) (texts []string) {
 
 // meantBy is the word of a contact that a part was meant for, or the part as it was typed where the contact has that.
 func (p *nearPart) meantBy(words []spelledWord) (word string, changed bool) {
-	if p.word == "" || slices.ContainsFunc(words, func(w spelledWord) bool { return strings.HasPrefix(w.folded, p.word) }) {
+	if p.word == "" || slices.ContainsFunc(words, func(w spelledWord) bool {
+		return strings.HasPrefix(w.folded,
+			p.word)
+	}) {
 		return p.typed, false
 	}
 	best := -1
 	for i, w := range words {
-		if slices.Contains(p.meant, w.folded) && (best < 0 || duplicate.IsNear(p.word, w.folded) && !duplicate.IsNear(p.word, words[best].folded)) {
+		if slices.Contains(p.meant, w.folded) && (best < 0 || duplicate.IsNear(p.word, w.folded) &&
+			!duplicate.IsNear(p.word, words[best].folded)) {
 			best = i
 		}
 	}
@@ -151,7 +158,10 @@ func spelledWords(c *crm.Contact) (words []spelledWord) {
 	}
 	for _, value := range append(values, c.Tags...) {
 		for written := range strings.FieldsSeq(value) {
-			for _, part := range strings.FieldsFunc(written, func(r rune) bool { return text.IsBetweenWords(r) && r != '\'' && r != '’' }) {
+			for _, part := range strings.FieldsFunc(written, func(r rune) bool {
+				return text.IsBetweenWords(r) &&
+					r != '\'' && r != '’'
+			}) {
 				if folded := text.DistinctWords(part); len(folded) == 1 {
 					words = append(words, spelledWord{part, folded[0]})
 				}
@@ -169,7 +179,8 @@ func NamesLike(word string) crm.KeyRange {
 	return crm.KeyRange{From: start, To: start + LastSortName}
 }
 
-// LastNameOf has the words of the last name, or of the name of a company, of a sort name, and where those end that have it.
+// LastNameOf has the words of the last name, or of the name of a company, of a sort name, and where those end that have
+// it.
 func LastNameOf(sortName string) (words []string, end string) {
 	at := strings.IndexAny(sortName, betweenNames+afterNames)
 	if at < 0 {

@@ -48,27 +48,67 @@ var parameters = append([]parameter{
 		r.anyTag = true
 		r.AnyTag = r.tag(r.AnyTag, name, text)
 	}},
-	{name: "tag_none", aliases: tagLists("tag_none"), many: true, read: func(r *filterReader, name, text string) { r.NoTag = r.tag(r.NoTag, name, text) }},
+	{name: "tag_none", aliases: tagLists("tag_none"), many: true,
+		read: func(r *filterReader, name, text string) { r.NoTag = r.tag(r.NoTag, name, text) }},
 	{name: "q", read: (*filterReader).search},
-	{name: "created_after", read: func(r *filterReader, name, text string) { r.Created.From = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "created_before", read: func(r *filterReader, name, text string) { r.Created.To = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "updated_after", read: func(r *filterReader, name, text string) { r.Updated.From = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "updated_before", read: func(r *filterReader, name, text string) { r.Updated.To = giving.FilterTime(&r.Invalid, name, text) }},
+	{name: "created_after", read: func(r *filterReader, name,
+		text string) {
+		r.Created.From = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "created_before", read: func(r *filterReader, name,
+		text string) {
+		r.Created.To = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "updated_after", read: func(r *filterReader, name,
+		text string) {
+		r.Updated.From = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "updated_before", read: func(r *filterReader, name,
+		text string) {
+		r.Updated.To = giving.FilterTime(&r.Invalid, name, text)
+	}},
 	{name: "first_name", read: func(r *filterReader, _, text string) { r.FirstName = r.personName(text) }},
 	{name: "last_name", read: func(r *filterReader, _, text string) { r.LastName = r.personName(text) }},
 	{name: "city", read: func(r *filterReader, _, text string) { r.City = r.place(cityWord(text)) }},
-	{name: "zip", aliases: []string{"zipcode"}, read: func(r *filterReader, _, text string) { r.Zip = r.place(zipWord(text)) }},
+	{name: "zip", aliases: []string{"zipcode"}, read: func(r *filterReader, _,
+		text string) {
+		r.Zip = r.place(zipWord(text))
+	}},
 	{name: "has", many: true, read: func(r *filterReader, name, text string) { r.Has = r.detail(r.Has, name, text) }},
-	{name: "lacks", many: true, read: func(r *filterReader, name, text string) { r.Lacks = r.detail(r.Lacks, name, text) }},
-	{name: "campaign_id", read: func(r *filterReader, name, text string) { r.Gave.Campaign = giving.FilterID(&r.Invalid, name, text) }},
-	{name: "gave_after", read: func(r *filterReader, name, text string) { r.Gave.When.From = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "gave_before", read: func(r *filterReader, name, text string) { r.Gave.When.To = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "no_gift_after", read: func(r *filterReader, name, text string) { r.NoGift.From = giving.FilterTime(&r.Invalid, name, text) }},
-	{name: "no_gift_before", read: func(r *filterReader, name, text string) { r.NoGift.To = giving.FilterTime(&r.Invalid, name, text) }},
+	{name: "lacks", many: true, read: func(r *filterReader, name, text string) {
+		r.Lacks = r.detail(r.Lacks, name,
+			text)
+	}},
+	{name: "campaign_id", read: func(r *filterReader, name, text string) {
+		r.Gave.Campaign = giving.FilterID(&r.Invalid,
+			name, text)
+	}},
+	{name: "gave_after", read: func(r *filterReader, name,
+		text string) {
+		r.Gave.When.From = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "gave_before", read: func(r *filterReader, name,
+		text string) {
+		r.Gave.When.To = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "no_gift_after", read: func(r *filterReader, name,
+		text string) {
+		r.NoGift.From = giving.FilterTime(&r.Invalid, name, text)
+	}},
+	{name: "no_gift_before", read: func(r *filterReader, name,
+		text string) {
+		r.NoGift.To = giving.FilterTime(&r.Invalid, name, text)
+	}},
 	{name: "plan_status", many: true, read: (*filterReader).planStatus},
 	{name: "primary_email", read: func(r *filterReader, _, text string) { r.PrimaryEmail = r.email(text) }},
-	{name: "total_contributions_min", read: func(r *filterReader, name, text string) { r.Given.Min = r.amount(name, text) }},
-	{name: "total_contributions_max", read: func(r *filterReader, name, text string) { r.Given.Max = r.amount(name, text) }},
+	{name: "total_contributions_min", read: func(r *filterReader, name, text string) {
+		r.Given.Min = r.amount(name,
+			text)
+	}},
+	{name: "total_contributions_max", read: func(r *filterReader, name, text string) {
+		r.Given.Max = r.amount(name,
+			text)
+	}},
 	{name: "sort", aliases: []string{"sort_by", "sortBy", "sort_by_desc", "sortByDesc"}, read: (*filterReader).sort},
 	{name: "external_id", read: func(r *filterReader, _, text string) { r.ExternalID = text }},
 	{name: "type", read: (*filterReader).contactType},
@@ -141,7 +181,8 @@ func Parameters() []string {
 	return names
 }
 
-// Parameter is the first name of a query parameter of the list of contacts. The one that sorts in descending order without a sign stays.
+// Parameter is the first name of a query parameter of the list of contacts. The one that sorts in descending order
+// without a sign stays.
 func Parameter(name string) (first string, ok bool) {
 	i, ok := parameterNames[name]
 	switch {
@@ -162,9 +203,9 @@ func camelCase(name string) string {
 	return strings.Join(parts, "")
 }
 
-// ParseFilter reads the query parameters of a list of contacts, in the order in which they were sent. One without a value counts
-// as absent. Nothing that is wrong is ignored: a list of all contacts must never be taken for the answer. Phone numbers without +
-// are those of the region.
+// ParseFilter reads the query parameters of a list of contacts, in the order in which they were sent. One without a
+// value counts as absent. Nothing that is wrong is ignored: a list of all contacts must never be taken for the answer.
+// Phone numbers without + are those of the region.
 func ParseFilter(sent iter.Seq2[string, string], region string) (Filter, error) {
 	var r filterReader
 	r.region = region
@@ -284,7 +325,8 @@ func (r *filterReader) email(value string) string {
 	return crm.EmailPrefix + normal
 }
 
-// phone is the match key of a phone number. A text that is none belongs to no contact, nor does a number without its area code.
+// phone is the match key of a phone number. A text that is none belongs to no contact, nor does a number without its
+// area code.
 func (r *filterReader) phone(value string) string {
 	normal := ""
 	if r.spaced {
@@ -344,14 +386,16 @@ func (r *filterReader) search(_, text string) {
 	r.None = r.None || len(r.Search.Terms) == 0 // nothing in it can be searched for
 }
 
-// amount is an amount in ten-thousandths, which may be below zero. One that no one gives is as good as the greatest that can be written so.
+// amount is an amount in ten-thousandths, which may be below zero. One that no one gives is as good as the greatest
+// that can be written so.
 func (r *filterReader) amount(name, value string) *int64 {
 	unsigned, sign := strings.TrimPrefix(value, "+"), int64(1)
 	if below, negative := strings.CutPrefix(value, "-"); negative {
 		unsigned, sign = below, -1
 	}
 	whole, fraction, _ := strings.Cut(unsigned, ".")
-	if strings.Trim(whole+fraction, "0123456789") != "" || whole+fraction == "" || len(whole) > maxFilterDigits || len(fraction) > text.SentDecimals {
+	if strings.Trim(whole+fraction, "0123456789") != "" || whole+fraction == "" || len(whole) > maxFilterDigits ||
+		len(fraction) > text.SentDecimals {
 		r.AddAt(doc.Place{}, name, doc.AmountForm, maxFilterDigits)
 		return nil
 	}

@@ -8,9 +8,10 @@ import (
 	"donorbook/internal/crm/giving"
 )
 
-// Rows is everything that follows from one record alone, beside the columns of its own row: what it is found, counted and added up by. It does not depend on the record's
-// id, its times or other records. A change writes the difference of what followed from the record before and what follows from it now; a check, a repair and an
-// upgrade add up what follows from all records. All of them ask here, so that they agree.
+// Rows is everything that follows from one record alone, beside the columns of its own row: what it is found, counted
+// and added up by. It does not depend on the record's id, its times or other records. A change writes the difference of
+// what followed from the record before and what follows from it now; a check, a repair and an upgrade add up what
+// follows from all records. All of them ask here, so that they agree.
 type Rows struct {
 	Keys       []string // match keys that lead to it, sorted
 	References []string // external ids that lead to it
@@ -28,8 +29,9 @@ type Sum struct {
 	giving.Sums
 }
 
-// The sets of contacts. The archive is a set, those in it that were merged into others, and every tag, whatever the state of its contacts. So are those who lack
-// an email, or a phone: most contacts have both, and are in neither. The sets of common words are called as these.
+// The sets of contacts. The archive is a set, those in it that were merged into others, and every tag, whatever the
+// state of its contacts. So are those who lack an email, or a phone: most contacts have both, and are in neither. The
+// sets of common words are called as these.
 const (
 	ArchiveSet = "archived"
 	MergedSet  = "merged"
@@ -103,8 +105,8 @@ func GiftRows(g *giving.Gift) *Rows {
 	return r
 }
 
-// IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two gifts, unless the value tells by itself: other files of
-// one system have it in a column of another name.
+// IDReference leads to a gift by one of several ids that a file has for it. Two columns may have the same value for two
+// gifts, unless the value tells by itself: other files of one system have it in a column of another name.
 func IDReference(id crm.ExternalID) string {
 	if giving.TellsAlone(id) {
 		id.Source = ""
@@ -157,7 +159,8 @@ func SumDifferences(before, after []Sum) (all []Sum) {
 	return slices.DeleteFunc(all, func(s Sum) bool { return s.Sums == giving.Sums{} })
 }
 
-// DonorSet is the beginning of the names of the sets of those who gave for a campaign, and of whose gifts something is left.
+// DonorSet is the beginning of the names of the sets of those who gave for a campaign, and of whose gifts something is
+// left.
 const DonorSet = "d:"
 
 // CampaignDonors is the set of those who gave for a campaign.
@@ -171,15 +174,17 @@ func GiftSets(campaign int64) []string {
 	return []string{CampaignDonors(campaign)}
 }
 
-// DonorRows is what follows from the sums of a contact for a campaign: a contact of whose gifts something is left is a donor of the campaign in that currency, once, and in the
-// set of those who gave for it. contact is its sequence number, 0 where the sums are no contact's or for no campaign.
+// DonorRows is what follows from the sums of a contact for a campaign: a contact of whose gifts something is left is a
+// donor of the campaign in that currency, once, and in the set of those who gave for it. contact is its sequence
+// number, 0 where the sums are no contact's or for no campaign.
 func DonorRows(s Sum) (contact int64, r Rows) {
 	campaign, _, currency, contact := giving.CellParts(s.Cell)
 	if campaign == 0 || contact == 0 {
 		return 0, r
 	}
 	if s.Gifts > 0 {
-		r = Rows{Sets: GiftSets(campaign), Sums: []Sum{{giving.CampaignCell(campaign, currency), giving.Sums{Donors: 1}}}}
+		r = Rows{Sets: GiftSets(campaign), Sums: []Sum{{giving.CampaignCell(campaign, currency),
+			giving.Sums{Donors: 1}}}}
 	}
 	return contact, r
 }

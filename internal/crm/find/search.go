@@ -34,8 +34,8 @@ type Search struct {
 // maxTerms bounds the work of one search. No one types as many words.
 const maxTerms = 20
 
-// ParseSearch understands what was typed: the beginnings of words of a name, a company, a place or a tag, in any order; #tag; an
-// email or its domain; a phone number or four digits or more of its beginning or end, however it is written.
+// ParseSearch understands what was typed: the beginnings of words of a name, a company, a place or a tag, in any order;
+// #tag; an email or its domain; a phone number or four digits or more of its beginning or end, however it is written.
 func ParseSearch(text, region string) Search {
 	text = crm.Searchable(text)
 	s := Search{Text: text}
@@ -95,8 +95,9 @@ func TagSearch(name string) Search {
 	return Search{Text: "tag:" + name, Terms: []SearchTerm{{{word}}}}
 }
 
-// NeighborSearch finds the contacts that may have the name of an input and live where it says: those with the last name and the ZIP code, and where it has a
-// street, those with all words of the name. ok is false where it has no address or no name.
+// NeighborSearch finds the contacts that may have the name of an input and live where it says: those with the last name
+// and the ZIP code, and where it has a street, those with all words of the name. ok is false where it has no address or
+// no name.
 func NeighborSearch(in *crm.ContactInput) (s Search, ok bool) {
 	name := in.PersonName()
 	last := wordsOf(cmp.Or(name.Last, name.Company, name.First))
@@ -134,7 +135,8 @@ func PersonSearch(p *duplicate.Probe) (s Search) {
 	return Search{Terms: []SearchTerm{{choice}}}
 }
 
-// inZip asks for words and a short ZIP code, which is the first word of a long one: as whole words, since an index goes through all codes that begin with a text.
+// inZip asks for words and a short ZIP code, which is the first word of a long one: as whole words, since an index goes
+// through all codes that begin with a text.
 func inZip(words SearchChoice, zip string) SearchTerm {
 	with := func(word string) SearchChoice { return append(slices.Clip(words), SearchWord{Text: searchWord(word)}) }
 	return SearchTerm{with(zipWord(zip)), with(text.Fold(zip))}
@@ -213,8 +215,8 @@ func isNumberPart(text string) bool {
 	return strings.ContainsAny(text, "0123456789") && strings.Trim(text, "0123456789+-()./") == ""
 }
 
-// numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP code, the
-// number in a company's name, or for an email that begins with them.
+// numberTerm asks for a phone number by its beginning or end, or for the plain words that the digits may be: a ZIP
+// code, the number in a company's name, or for an email that begins with them.
 func numberTerm(parts []string, region string) SearchTerm {
 	value := strings.Join(parts, " ")
 	term := append(SearchTerm(allBeginnings(text.Words(value))), SearchChoice{beginning(emailSign + value)})
@@ -233,7 +235,10 @@ func numberTerm(parts []string, region string) SearchTerm {
 // Finds tells whether a contact with these words is what was searched for. It is the rule that the databases follow.
 func (s Search) Finds(have []string) bool {
 	has := func(w SearchWord) bool {
-		return slices.ContainsFunc(have, func(word string) bool { return word == w.Text || w.Prefix && strings.HasPrefix(word, w.Text) })
+		return slices.ContainsFunc(have, func(word string) bool {
+			return word == w.Text || w.Prefix &&
+				strings.HasPrefix(word, w.Text)
+		})
 	}
 	for _, term := range s.Terms {
 		met := slices.ContainsFunc(term, func(choice SearchChoice) bool {
@@ -246,11 +251,12 @@ func (s Search) Finds(have []string) bool {
 	return len(s.Terms) > 0
 }
 
-// minSuggested is how many letters of a word are looked for among all words while a person types. Fewer are the beginning of too many of them.
+// minSuggested is how many letters of a word are looked for among all words while a person types. Fewer are the
+// beginning of too many of them.
 const minSuggested = 3
 
-// AsTyped is what is asked for while a person still types: the sort names that begin with a word of it, and the search without words so short that a large part of all
-// contacts has one. What that finds is more than the search does.
+// AsTyped is what is asked for while a person still types: the sort names that begin with a word of it, and the search
+// without words so short that a large part of all contacts has one. What that finds is more than the search does.
 func (s Search) AsTyped() (names []crm.KeyRange, words Search) {
 	for _, word := range text.Words(s.Text) {
 		if len(names) < maxNamesTyped {
@@ -260,7 +266,8 @@ func (s Search) AsTyped() (names []crm.KeyRange, words Search) {
 	words.Text = s.Text
 	for _, term := range s.Terms {
 		isShort := slices.ContainsFunc(term, func(choice SearchChoice) bool {
-			return !slices.ContainsFunc(choice, func(w SearchWord) bool { return utf8.RuneCountInString(w.Text) >= minSuggested })
+			return !slices.ContainsFunc(choice,
+				func(w SearchWord) bool { return utf8.RuneCountInString(w.Text) >= minSuggested })
 		})
 		if !isShort {
 			words.Terms = append(words.Terms, term)
@@ -291,8 +298,8 @@ func cutFold(text, prefix string) (rest string, ok bool) {
 	return "", false
 }
 
-// phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without + it is
-// one of the region: its country code takes the place of what people dial within the country.
+// phoneBeginnings are the normal forms that a number may begin with, of which perhaps only a part was typed. Without +
+// it is one of the region: its country code takes the place of what people dial within the country.
 func phoneBeginnings(value, region string) []string {
 	digits := text.Digits(value)
 	var beginning string
@@ -305,7 +312,8 @@ func phoneBeginnings(value, region string) []string {
 		code, trunk := text.Dialling(region)
 		beginning = "+" + strconv.Itoa(code) + strings.TrimPrefix(digits, trunk)
 	}
-	if whole, _ := text.NormalPhone(value, region); whole != "" && whole != beginning { // a region may have rules of its own
+	// a region may have rules of its own
+	if whole, _ := text.NormalPhone(value, region); whole != "" && whole != beginning {
 		return []string{whole, beginning}
 	}
 	return []string{beginning}

@@ -44,10 +44,12 @@ func TestASearchAsksForFewWords(t *testing.T) {
 func TestTheSameNameIsSortedAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
-		spelled := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t, "spelling")
+		spelled := rapid.SampledFrom([]func(string) string{strings.ToUpper, strings.ToLower, strings.Clone}).Draw(t,
+			"spelling")
 		first, last := spelled(c.FirstName), spelled(c.LastName)
 		in := crm.ContactInput{FirstName: &first, LastName: &last}
-		if sorted := SortName(&crm.Contact{FirstName: first, LastName: last}); in.SameName(c) && sorted != SortName(&c) {
+		if sorted := SortName(&crm.Contact{FirstName: first, LastName: last}); in.SameName(c) &&
+			sorted != SortName(&c) {
 			t.Fatalf("%q %q is sorted by %q, and %+v is not", first, last, sorted, c)
 		}
 	})
@@ -57,7 +59,8 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 	maria := made(t, `{"first_name":"Maria","middle_name":"Elena Q.","last_name":"O'Brien-Smith","company":"Acme Zoo",
 		"emails":[{"value":"Maria.Smith@Example.org"},{"value":"zoo@x.org"}],"phones":[{"value":"(212) 555-0100"},{"value":"+44 20 7946 0958"}],
 		"tags":["Major donor","VIP"],"addresses":[{"city":"Brooklyn","state":"NY","zipcode":"11201"}]}`)
-	orwell := made(t, `{"first_name":"1984","last_name":"Łukasz","phones":["312-555-0123 x42"],"emails":["jose\u0301@xn--bcher-kva.example"]}`)
+	orwell := made(t,
+		`{"first_name":"1984","last_name":"Łukasz","phones":["312-555-0123 x42"],"emails":["jose\u0301@xn--bcher-kva.example"]}`)
 	for _, test := range rows.Of[struct {
 		Typed         string
 		Maria, Orwell bool
@@ -158,7 +161,8 @@ func TestSearchUnderstandsWhatWasTyped(t *testing.T) {
 	`) {
 		s := ParseSearch(test.Typed, "US")
 		if s.IsEmpty() || finds(s, maria) != test.Maria || finds(s, orwell) != test.Orwell {
-			t.Errorf("%q finds maria: %v, 1984: %v, and is empty: %v", test.Typed, finds(s, maria), finds(s, orwell), s.IsEmpty())
+			t.Errorf("%q finds maria: %v, 1984: %v, and is empty: %v", test.Typed, finds(s, maria), finds(s, orwell),
+				s.IsEmpty())
 		}
 	}
 }
@@ -242,7 +246,8 @@ func TestWhateverIsTypedLooksForWordsThatCanBeStored(t *testing.T) {
 		for _, term := range s.Terms {
 			for _, choice := range term {
 				for _, w := range choice {
-					if w.Text == "" || len(w.Text) > maxWord || !utf8.ValidString(w.Text) || strings.ContainsFunc(w.Text, breaksWord) {
+					if w.Text == "" || len(w.Text) > maxWord || !utf8.ValidString(w.Text) ||
+						strings.ContainsFunc(w.Text, breaksWord) {
 						t.Fatalf("%q looks for %q", typed, w.Text)
 					}
 				}

@@ -74,7 +74,8 @@ func (s Segment) IsCalled(name string) bool { return text.FoldCase(s.Name) == te
 func (s Segment) Change(becomes Segment) (all doc.Differences) {
 	for _, field := range [][3]string{{"name", s.Name, becomes.Name}, {"query", s.Query, becomes.Query}} {
 		if field[1] != field[2] {
-			all = append(all, doc.Difference{Field: field[0], Before: doc.AppendText(nil, field[1]), After: doc.AppendText(nil, field[2]), At: -1})
+			all = append(all, doc.Difference{Field: field[0], Before: doc.AppendText(nil, field[1]),
+				After: doc.AppendText(nil, field[2]), At: -1})
 		}
 	}
 	return all
@@ -92,10 +93,12 @@ func RenumberedQuery(query string, campaigns map[int64]int64) string {
 }
 
 // SegmentLimit counts the segments of an account.
-var SegmentLimit = doc.Limit{Max: 200, Reached: "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}
+var SegmentLimit = doc.Limit{Max: 200,
+	Reached: "This organization has 200 segments, the most it can have. Delete one that is no longer used, then save the new one."}
 
-// DonorQuery is the query of the list of contacts that shows the donors of a filter. Those who have returned have none: a filter names one time in
-// which contacts gave. No gift counts before its day, so that a time that goes on beyond this year needs no end.
+// DonorQuery is the query of the list of contacts that shows the donors of a filter. Those who have returned have none:
+// a filter names one time in which contacts gave. No gift counts before its day, so that a time that goes on beyond
+// this year needs no end.
 func DonorQuery(f giving.DonorFilter, this int64) url.Values {
 	q := url.Values{"scope": {string(crm.All)}}
 	during := func(after, before string, from, to time.Time) {

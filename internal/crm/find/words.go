@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// The search finds a contact by its words. What is more than a plain word begins with a sign that no plain word has, so that
-// an email, a phone number and a tag can each be asked for by themselves.
+// The search finds a contact by its words. What is more than a plain word begins with a sign that no plain word has, so
+// that an email, a phone number and a tag can each be asked for by themselves.
 const (
 	domainSign   = "@" // of an email
 	phoneSign    = "+" // E.164
@@ -22,7 +22,9 @@ const (
 	tagSign      = "#" // the folded name
 	exactTagSign = "=" // the name to the letter
 	emailSign    = "-"
-	filterSign   = "." // what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, common words, a day of birth and a house
+	// what contacts are filtered by, and no search: a whole first name, a ZIP code, the value of a custom field, common
+	// words, a day of birth and a house
+	filterSign = "."
 )
 
 const (
@@ -33,7 +35,8 @@ const (
 // contacts. A database whose words are of another version gets all of them anew when it is opened.
 const WordsVersion = 9
 
-// SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact alone.
+// SearchWords are the words under which the search finds the contact, sorted and distinct. They depend on the contact
+// alone.
 func SearchWords(c *crm.Contact) []string {
 	found := make([]string, 0, 32)
 	if !c.IsCompany {
@@ -85,8 +88,9 @@ func SearchWords(c *crm.Contact) []string {
 	return crm.SortedKeys(found)
 }
 
-// CommonWords are what many contacts may have together: marks, cities, the beginnings of ZIP codes, custom fields with a value, and values that are one of a
-// few. They are sorted and distinct. No search finds them: the contacts of each are a set, since an index of words hands out contacts one by one.
+// CommonWords are what many contacts may have together: marks, cities, the beginnings of ZIP codes, custom fields with
+// a value, and values that are one of a few. They are sorted and distinct. No search finds them: the contacts of each
+// are a set, since an index of words hands out contacts one by one.
 func CommonWords(c *crm.Contact) []string {
 	words := make([]string, 0, 4)
 	add := func(word string) {
@@ -131,14 +135,16 @@ const (
 )
 
 func isCommon(value string) bool {
-	return !doc.IsLonger(value, shortValue) || !doc.IsLonger(value, commonValue) && !strings.ContainsFunc(value, unicode.IsDigit)
+	return !doc.IsLonger(value, shortValue) || !doc.IsLonger(value, commonValue) &&
+		!strings.ContainsFunc(value, unicode.IsDigit)
 }
 
 // FieldWord is the common word of contacts that have any value in a custom field.
 func FieldWord(id int64) string { return filterSign + "f" + strconv.FormatInt(id, 10) }
 
-// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks. It is common where the value looks like one of a
-// few: short, or letters alone. What has digits is mostly a number, a date or a code, of which there are many.
+// fieldValueWord is a value as contacts are filtered by it, without regard to letter case and marks. It is common where
+// the value looks like one of a few: short, or letters alone. What has digits is mostly a number, a date or a code, of
+// which there are many.
 func fieldValueWord(id int64, value string) (word string, common bool) {
 	value = text.Fold(strings.TrimSpace(value))
 	return searchWord(FieldWord(id) + "=" + value), isCommon(value)
@@ -152,7 +158,8 @@ func TellCommonWord(word string) string {
 		}
 		return r
 	}, word)
-	for _, kind := range [...]struct{ sign, name string }{{"c", "city "}, {"z", "ZIP code "}, {"f", "custom field "}, {"m", "marked as "}} {
+	for _, kind := range [...]struct{ sign, name string }{{"c", "city "}, {"z", "ZIP code "}, {"f", "custom field "},
+		{"m", "marked as "}} {
 		if text, ok := strings.CutPrefix(word, filterSign+kind.sign); ok {
 			return kind.name + text
 		}
@@ -212,8 +219,9 @@ func reversed(digits string) string {
 	return string(b)
 }
 
-// searchWord makes one word of a text, as every full-text index takes it: small letters, digits, a few signs and what lies beyond
-// ASCII. A space would end a word, and an index may make capital letters small; characters that no text has stand for those.
+// searchWord makes one word of a text, as every full-text index takes it: small letters, digits, a few signs and what
+// lies beyond ASCII. A space would end a word, and an index may make capital letters small; characters that no text has
+// stand for those.
 func searchWord(value string) string {
 	if strings.IndexFunc(value, breaksWord) >= 0 {
 		value = strings.Map(func(r rune) rune {
@@ -240,7 +248,8 @@ func breaksWord(r rune) bool {
 // privateUse is where Unicode has characters that mean nothing by themselves.
 const privateUse = 0xF800
 
-// WordSpace stands before every word of an account's contacts, always of one length: so no search meets the words of another account.
+// WordSpace stands before every word of an account's contacts, always of one length: so no search meets the words of
+// another account.
 func WordSpace(account int64) string {
 	number := strconv.FormatInt(account, 36)
 	return strings.Repeat("0", max(0, 7-len(number))) + number
@@ -259,8 +268,9 @@ func SearchDocument(c *crm.Contact, account int64) string {
 	return string(b)
 }
 
-// SortName is what contacts are sorted by in the order of their names: the last name, then the first, without regard to letter case and
-// marks. A company comes by its name, after people whose last name that is: it is in no range of last names.
+// SortName is what contacts are sorted by in the order of their names: the last name, then the first, without regard to
+// letter case and marks. A company comes by its name, after people whose last name that is: it is in no range of last
+// names.
 func SortName(c *crm.Contact) string {
 	if c.IsCompany {
 		return text.Cut(sortable(c.Company)+afterNames, maxSortName)
@@ -285,8 +295,8 @@ func sortable(name string) string {
 	return strings.ReplaceAll(text.Fold(name), betweenNames, afterNames)
 }
 
-// nameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names that are longer than
-// what is sorted by, there may be others in it.
+// nameRange is the sort names of all contacts with a last name, and with a first name where that is not "". Of names
+// that are longer than what is sorted by, there may be others in it.
 func nameRange(last, first string) crm.KeyRange {
 	name := sortable(last) + betweenNames
 	if first = sortable(first); first == "" {

@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// All clients' bodies are read at the same time, before they are queued for writing: the garbage that they leave costs CPU time
-// for every request.
+// All clients' bodies are read at the same time, before they are queued for writing: the garbage that they leave costs
+// CPU time for every request.
 func TestReadingABodyLeavesLittleBehind(t *testing.T) {
 	body := []byte(`{"first_name":"Ada","middle_name":"A.","last_name":"King","dob":"12/10/1915","company":"Analytical Engines","title":"Dr",
 		"linkedin_url":"https://linkedin.com/in/ada","emails":[{"type":"personal","value":"ada@example.org"},{"type":"work","value":"ada@work.example"}],
@@ -44,7 +44,8 @@ func TestTextsOfCustomFieldsAreFound(t *testing.T) {
 }
 
 func TestSearchWords(t *testing.T) {
-	c := made(t, `{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
+	c := made(t,
+		`{"first_name":"Łucja","middle_name":"Maria maria","last_name":"O'Brien-Smith","company":"Ana & Co.","title":"Dr",
 		"emails":[{"value":"B@x.org"}],"phones":[{"value":"212-555-0100"}],"tags":["Vip list"],
 		"addresses":[{"address_1":"12 Harbor Street","city":"New York","state":"NY","zipcode":"10001-2345"}]}`)
 	want := rows.All(`

@@ -71,7 +71,8 @@ const (
 	// Kept is for how long a mail is known after it has left or failed.
 	Kept = 30 * 24 * time.Hour
 
-	// Lease is for how long a node has a mail to itself while it sends it, and SendTime for how long it tries: nodes whose clocks differ by less than the rest do not send one mail at once.
+	// Lease is for how long a node has a mail to itself while it sends it, and SendTime for how long it tries: nodes
+	// whose clocks differ by less than the rest do not send one mail at once.
 	Lease    = 10 * time.Minute
 	SendTime = 2 * time.Minute
 

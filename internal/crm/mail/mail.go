@@ -1,4 +1,5 @@
-// Package mail is what a mail may say and whom it may reach. Its types hold nothing that could begin a second header, a second recipient or a link that a stranger has typed, wherever their values come from.
+// Package mail is what a mail may say and whom it may reach. Its types hold nothing that could begin a second header, a
+// second recipient or a link that a stranger has typed, wherever their values come from.
 package mail
 
 import (
@@ -40,7 +41,8 @@ const (
 // NewLine makes one line of a text.
 func NewLine(value string) Line { return Line{oneLine(value, maxLine)} }
 
-// Say is a sentence of ours with values that people have typed. Each {} stands for a value, which no program that shows mail makes a link of.
+// Say is a sentence of ours with values that people have typed. Each {} stands for a value, which no program that shows
+// mail makes a link of.
 func Say(sentence string, typed ...string) Line {
 	var b strings.Builder
 	for _, value := range typed {
@@ -71,7 +73,8 @@ func (l *Line) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// oneLine leaves out what cannot be seen, but for the joiners that scripts and emoji are written with. Spaces of any kind become one.
+// oneLine leaves out what cannot be seen, but for the joiners that scripts and emoji are written with. Spaces of any
+// kind become one.
 func oneLine(value string, most int) string {
 	value = strings.Map(func(r rune) rune {
 		switch {
@@ -166,19 +169,23 @@ func (l *Letter) Text() string {
 	return b.String() + "-- \n" + l.Name.text + "\n"
 }
 
-// HTML is the mail for programs that show it so. The button is its only link; the address is below it for those who want to see it first.
+// HTML is the mail for programs that show it so. The button is its only link; the address is below it for those who
+// want to see it first.
 func (l *Letter) HTML() string {
 	var b strings.Builder
 	paragraph := func(style, inside string) {
 		b.WriteString(`<p style="margin:0 0 16px;` + style + `">` + inside + "</p>\n")
 	}
-	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>` + html.EscapeString(l.Subject.text) + "</title></head>\n" +
+	b.WriteString(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>` +
+		html.EscapeString(l.Subject.text) + "</title></head>\n" +
 		`<body style="margin:0;padding:24px;font:16px/1.5 sans-serif;color:#1f2933;background:#ffffff"><div style="max-width:560px">` + "\n")
 	for _, line := range l.Says {
 		paragraph("", html.EscapeString(line.text))
 	}
 	if link := html.EscapeString(l.Link()); link != "" {
-		paragraph("", `<a href="`+link+`" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none">`+html.EscapeString(l.Action.text)+"</a>")
+		paragraph("",
+			`<a href="`+link+
+				`" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none">`+html.EscapeString(l.Action.text)+"</a>")
 		paragraph("font-size:13px;color:#52606d;word-break:break-all", link)
 	}
 	for _, line := range l.After {

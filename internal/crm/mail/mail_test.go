@@ -20,7 +20,8 @@ func TestAnAddressIsOneMailbox(t *testing.T) {
 			t.Errorf("%q is %q", bad, address)
 		}
 	}
-	if a, ok := ParseAddress(" ada@example.org "); !ok || a.String() != "ada@example.org" || a.Domain() != "example.org" {
+	if a, ok := ParseAddress(" ada@example.org "); !ok || a.String() != "ada@example.org" ||
+		a.Domain() != "example.org" {
 		t.Error(a, ok)
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 const jpegQuality = 82
 
-// Make decodes the file and draws it in all sizes. The fault is that of a field. It ends when the context does, at the next part of the file.
+// Make decodes the file and draws it in all sizes. The fault is that of a field. It ends when the context does, at the
+// next part of the file.
 func (s *Source) Make(ctx context.Context, kind Kind, field string) (Picture, error) {
 	decoded, err := s.format.decode(&attended{ctx, bytes.NewReader(s.data)})
 	if ctx.Err() != nil {
@@ -76,8 +77,8 @@ func (k Kind) fit(width, height int) (int, int) {
 	return max(1, int(w*scale+.5)), max(1, int(h*scale+.5))
 }
 
-// shrink draws a picture in a smaller size, or in its own. Each pixel is the average of those that it covers. The picture is read row by row, so that
-// this takes little memory.
+// shrink draws a picture in a smaller size, or in its own. Each pixel is the average of those that it covers. The
+// picture is read row by row, so that this takes little memory.
 func shrink(from image.Image, width, height int) *image.RGBA {
 	size, to := from.Bounds().Size(), image.NewRGBA(image.Rect(0, 0, width, height))
 	row := image.NewRGBA(image.Rect(0, 0, size.X, 1))

@@ -1,5 +1,6 @@
-// Package picture has the pictures that organizations upload: which files are accepted, what is made of them, and what they are called. A file is never
-// kept: its pixels are drawn anew in the sizes that pages need, so that nothing else that was in it reaches anyone.
+// Package picture has the pictures that organizations upload: which files are accepted, what is made of them, and what
+// they are called. A file is never kept: its pixels are drawn anew in the sizes that pages need, so that nothing else
+// that was in it reaches anyone.
 package picture
 
 import (
@@ -57,10 +58,12 @@ type File struct {
 	Body []byte
 }
 
-// Root is where pictures are found. What follows it cannot be guessed, so that the picture of a draft is as hidden as the draft.
+// Root is where pictures are found. What follows it cannot be guessed, so that the picture of a draft is as hidden as
+// the draft.
 const Root = "/pictures/"
 
-// Form is how the address of a largest size looks: the number of the account that it was made for, a random name, its width and its type. Older ones have no account.
+// Form is how the address of a largest size looks: the number of the account that it was made for, a random name, its
+// width and its type. Older ones have no account.
 const Form = `/pictures/((?:([1-9][0-9]{0,9})-)?[a-z2-7]{26})-([1-9][0-9]{0,3})\.(jpg|png)`
 
 var addressForm = regexp.MustCompile("^" + Form + "$")
@@ -74,8 +77,8 @@ func fileName(name string, width int, kind string) string {
 	return name + "-" + strconv.Itoa(width) + "." + kind
 }
 
-// Sizes are the names of all files of the picture at an address, each with its width, the largest first. There are none where the address is that of
-// another site.
+// Sizes are the names of all files of the picture at an address, each with its width, the largest first. There are none
+// where the address is that of another site.
 func Sizes(address string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		parts := addressForm.FindStringSubmatch(address)
@@ -121,7 +124,8 @@ func Renamed(address string, account int64) string {
 	return Root + ownedBy(account) + newName() + strings.TrimPrefix(address, Root+parts[1])
 }
 
-// Owned is a picture that was made for an account, whose number its names begin with: so it is found without asking everywhere.
+// Owned is a picture that was made for an account, whose number its names begin with: so it is found without asking
+// everywhere.
 func (p Picture) Owned(account int64) Picture {
 	p.Address = Root + ownedBy(account) + strings.TrimPrefix(p.Address, Root)
 	p.Files = slices.Clone(p.Files)
@@ -133,7 +137,8 @@ func (p Picture) Owned(account int64) Picture {
 
 func ownedBy(account int64) string { return strconv.FormatInt(account, 10) + "-" }
 
-// Owner is the account that a file was made for, by its name; 0 is unknown. An account that was moved here from another server has another number there.
+// Owner is the account that a file was made for, by its name; 0 is unknown. An account that was moved here from another
+// server has another number there.
 func Owner(name string) int64 {
 	parts := addressForm.FindStringSubmatch(Root + name)
 	if parts == nil {
@@ -153,7 +158,8 @@ func (f File) Check() error {
 		config = png.DecodeConfig
 	}
 	head, err := config(bytes.NewReader(f.Body))
-	if err != nil || len(f.Body) > maxStored || head.Width > Cover.width || head.Height > Cover.height || !IsAddress(Root+f.Name) || !strings.Contains(f.Name, "-"+strconv.Itoa(head.Width)+".") {
+	if err != nil || len(f.Body) > maxStored || head.Width > Cover.width || head.Height > Cover.height ||
+		!IsAddress(Root+f.Name) || !strings.Contains(f.Name, "-"+strconv.Itoa(head.Width)+".") {
 		return errors.New("is not a picture as it is stored here")
 	}
 	return nil

@@ -77,7 +77,8 @@ func decoded(t *testing.T, f File) image.Image {
 func corners(m image.Image) string {
 	b := m.Bounds()
 	text := ""
-	for _, p := range []image.Point{{b.Dx() / 8, b.Dy() / 8}, {b.Dx() * 7 / 8, b.Dy() / 8}, {b.Dx() / 8, b.Dy() * 7 / 8}, {b.Dx() * 7 / 8, b.Dy() * 7 / 8}} {
+	for _, p := range []image.Point{{b.Dx() / 8, b.Dy() / 8}, {b.Dx() * 7 / 8, b.Dy() / 8},
+		{b.Dx() / 8, b.Dy() * 7 / 8}, {b.Dx() * 7 / 8, b.Dy() * 7 / 8}} {
 		r, g, bl, a := m.At(p.X, p.Y).RGBA()
 		switch {
 		case a < 0x8000:
@@ -104,19 +105,27 @@ func TestAPictureIsMadeInTheSizesOfItsKind(t *testing.T) {
 		sizes []image.Point
 		kinds string
 	}{
-		"a large cover":        {asJPEG(t, quarters(1920, 1080)), Cover, []image.Point{{1600, 900}, {800, 450}, {400, 225}, {128, 72}}, ".jpg"},
-		"a cover as PNG":       {asPNG(t, quarters(1000, 1000)), Cover, []image.Point{{1000, 1000}, {800, 800}, {400, 400}, {128, 128}}, ".jpg"},
-		"a tall cover":         {asJPEG(t, quarters(1000, 3000)), Cover, []image.Point{{800, 2400}, {400, 1200}, {128, 384}}, ".jpg"},
-		"a small cover":        {asJPEG(t, quarters(90, 60)), Cover, []image.Point{{90, 60}}, ".jpg"},
-		"a logo":               {asPNG(t, quarters(1024, 512)), Logo, []image.Point{{512, 256}, {400, 200}, {128, 64}}, ".png"},
-		"a photo for a logo":   {asJPEG(t, quarters(1024, 1024)), Logo, []image.Point{{512, 512}, {400, 400}, {128, 128}}, ".jpg"},
-		"a line for a logo":    {asPNG(t, quarters(4000, 2)), Logo, []image.Point{{512, 1}, {400, 1}, {128, 1}}, ".png"},
-		"a pixel":              {asPNG(t, quarters(1, 1)), Logo, []image.Point{{1, 1}}, ".png"},
-		"sixteen bits a color": {asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 300, 300))), Cover, []image.Point{{300, 300}, {128, 128}}, ".jpg"},
+		"a large cover": {asJPEG(t, quarters(1920, 1080)), Cover,
+			[]image.Point{{1600, 900}, {800, 450}, {400, 225}, {128, 72}}, ".jpg"},
+		"a cover as PNG": {asPNG(t, quarters(1000, 1000)), Cover,
+			[]image.Point{{1000, 1000}, {800, 800}, {400, 400}, {128, 128}}, ".jpg"},
+		"a tall cover": {asJPEG(t, quarters(1000, 3000)), Cover,
+			[]image.Point{{800, 2400}, {400, 1200}, {128, 384}}, ".jpg"},
+		"a small cover": {asJPEG(t, quarters(90, 60)), Cover, []image.Point{{90, 60}}, ".jpg"},
+		"a logo": {asPNG(t, quarters(1024, 512)), Logo, []image.Point{{512, 256}, {400, 200}, {128, 64}},
+			".png"},
+		"a photo for a logo": {asJPEG(t, quarters(1024, 1024)), Logo,
+			[]image.Point{{512, 512}, {400, 400}, {128, 128}}, ".jpg"},
+		"a line for a logo": {asPNG(t, quarters(4000, 2)), Logo, []image.Point{{512, 1}, {400, 1}, {128, 1}},
+			".png"},
+		"a pixel": {asPNG(t, quarters(1, 1)), Logo, []image.Point{{1, 1}}, ".png"},
+		"sixteen bits a color": {asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 300, 300))), Cover,
+			[]image.Point{{300, 300}, {128, 128}}, ".jpg"},
 	} {
 		p := made(t, c.data, c.kind)
 		if !IsAddress(p.Address) || !slices.Equal(Names(p.Address), fileNames(p)) {
-			t.Errorf("%s: the address %s has the files %v, but these were made: %v", name, p.Address, Names(p.Address), fileNames(p))
+			t.Errorf("%s: the address %s has the files %v, but these were made: %v", name, p.Address, Names(p.Address),
+				fileNames(p))
 		}
 		if len(p.Files) != len(c.sizes) {
 			t.Fatalf("%s: %v", name, fileNames(p))
@@ -161,7 +170,8 @@ func withExif(t *testing.T, m image.Image, orientation uint16) []byte {
 }
 
 func TestAPictureIsTurnedAsTheCameraWasHeldAndTellsNothingElse(t *testing.T) {
-	for orientation, want := range map[uint16]string{1: "rgbw", 2: "grwb", 3: "wbgr", 4: "bwrg", 5: "rbgw", 6: "brwg", 7: "wgbr", 8: "gwrb", 9: "rgbw"} {
+	for orientation, want := range map[uint16]string{1: "rgbw", 2: "grwb", 3: "wbgr", 4: "bwrg", 5: "rbgw", 6: "brwg",
+		7: "wgbr", 8: "gwrb", 9: "rgbw"} {
 		p := made(t, withExif(t, quarters(320, 160), orientation), Cover)
 		m := decoded(t, p.Files[0])
 		assert.Equal(t, corners(m), want, "orientation %d", orientation)
@@ -317,11 +327,12 @@ func TestADecodeEndsWithItsContext(t *testing.T) {
 // The largest pictures that are accepted take what was reckoned, and little more.
 func TestTheMemoryOfADecodeIsWhatWasReckoned(t *testing.T) {
 	for name, data := range map[string][]byte{
-		"png":         asPNG(t, image.NewNRGBA(image.Rect(0, 0, 3000, 2000))),
-		"png palette": asPNG(t, image.NewPaletted(image.Rect(0, 0, 3000, 2000), color.Palette{color.White, color.Black})),
-		"png 16 bit":  asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 2000, 1000))),
-		"jpeg":        asJPEG(t, image.NewYCbCr(image.Rect(0, 0, 3000, 2000), image.YCbCrSubsampleRatio420)),
-		"jpeg gray":   asJPEG(t, image.NewGray(image.Rect(0, 0, 3000, 2000))),
+		"png": asPNG(t, image.NewNRGBA(image.Rect(0, 0, 3000, 2000))),
+		"png palette": asPNG(t, image.NewPaletted(image.Rect(0, 0, 3000, 2000),
+			color.Palette{color.White, color.Black})),
+		"png 16 bit": asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 2000, 1000))),
+		"jpeg":       asJPEG(t, image.NewYCbCr(image.Rect(0, 0, 3000, 2000), image.YCbCrSubsampleRatio420)),
+		"jpeg gray":  asJPEG(t, image.NewGray(image.Rect(0, 0, 3000, 2000))),
 	} {
 		s := assert.Must(Open(data, "cover"))(t)
 		var before, after runtime.MemStats

@@ -16,7 +16,8 @@ import (
 const (
 	maxPixels = 40_000_000
 
-	// maxPasses is how many pixels all scans of a JPEG may go over together, however few bytes they have. Programs write ten scans at most.
+	// maxPasses is how many pixels all scans of a JPEG may go over together, however few bytes they have. Programs
+	// write ten scans at most.
 	maxPasses = 12 * maxPixels
 	maxScans  = 64
 
@@ -52,12 +53,16 @@ type format struct {
 
 // formats are told apart by how files begin. Their names and what the browser says of them do not count.
 var formats = []*format{
-	{begins: "\x89PNG\r\n\x1a\n", config: png.DecodeConfig, decode: png.Decode, segments: pngChunks, exif: "eXIf", memory: pngMemory, lossless: true},
-	{begins: "\xff\xd8\xff", config: jpeg.DecodeConfig, decode: jpeg.Decode, segments: jpegSegments, exif: "\xe1", memory: jpegMemory},
-	{begins: "RIFF", config: webp.DecodeConfig, decode: webp.Decode, segments: webpChunks, exif: "EXIF", memory: webpMemory},
+	{begins: "\x89PNG\r\n\x1a\n", config: png.DecodeConfig, decode: png.Decode, segments: pngChunks, exif: "eXIf",
+		memory: pngMemory, lossless: true},
+	{begins: "\xff\xd8\xff", config: jpeg.DecodeConfig, decode: jpeg.Decode, segments: jpegSegments, exif: "\xe1",
+		memory: jpegMemory},
+	{begins: "RIFF", config: webp.DecodeConfig, decode: webp.Decode, segments: webpChunks, exif: "EXIF",
+		memory: webpMemory},
 }
 
-// Open reads the head of a file, and refuses what is no picture, or would take too much to decode. The fault is that of a field.
+// Open reads the head of a file, and refuses what is no picture, or would take too much to decode. The fault is that of
+// a field.
 func Open(data []byte, field string) (*Source, error) {
 	s := &Source{data: data, turned: 1}
 	for _, f := range formats {
@@ -99,7 +104,8 @@ func (s *Source) Small() bool { return s.Memory <= smallMemory }
 
 func (s *Source) pixels() int64 { return int64(s.width) * int64(s.height) }
 
-// pngMemory goes by the bits of a pixel. A picture that is sent in several passes has the largest pass beside it, which is half of it.
+// pngMemory goes by the bits of a pixel. A picture that is sent in several passes has the largest pass beside it, which
+// is half of it.
 func pngMemory(s *Source) int64 {
 	const header = 8 + 4 + 4 + 8 // the signature, then length, type, width and height
 	if len(s.data) < header+5 {
@@ -116,9 +122,9 @@ func pngMemory(s *Source) int64 {
 	return s.pixels() * bytes * int64(2+interlaced&1) / 2
 }
 
-// jpegMemory goes by the samples of all components. A progressive picture holds the coefficients of all of them, of four bytes each, until its end.
-// One that has four components, or is in red, green and blue, is converted. It is -1 where the head is not as it should be: the decoder might
-// take another way through it.
+// jpegMemory goes by the samples of all components. A progressive picture holds the coefficients of all of them, of
+// four bytes each, until its end. One that has four components, or is in red, green and blue, is converted. It is -1
+// where the head is not as it should be: the decoder might take another way through it.
 func jpegMemory(s *Source) int64 {
 	memory, converted := int64(-1), false
 	jpegSegments(s.data, func(tag string, body []byte) bool {

@@ -13,7 +13,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Receipt is a receipt for a gift. Its number stays its own for good: one that is void is replaced by the next one for its gift, if anything is left of that.
+// Receipt is a receipt for a gift. Its number stays its own for good: one that is void is replaced by the next one for
+// its gift, if anything is left of that.
 type Receipt struct {
 	ID         int64 // year and number
 	Gift       int64
@@ -60,7 +61,8 @@ func ReceiptCode(id int64) string {
 // ReceiptID reads a number, 0 where it is none.
 func ReceiptID(code string) int64 {
 	var year, number int64
-	if _, err := fmt.Sscanf(code, "%d-%d", &year, &number); err != nil || number <= 0 || number >= ReceiptsAYear || year < 1000 || year > 9999 || ReceiptCode(year*ReceiptsAYear+number) != code {
+	if _, err := fmt.Sscanf(code, "%d-%d", &year, &number); err != nil || number <= 0 || number >= ReceiptsAYear ||
+		year < 1000 || year > 9999 || ReceiptCode(year*ReceiptsAYear+number) != code {
 		return 0
 	}
 	return year*ReceiptsAYear + number
@@ -105,7 +107,8 @@ const DefaultText = "{organization} received {amount} from {name} on {date}.\n\n
 
 // Check refuses a wording that could not be filled in, and brings it into the form in which it is kept.
 func (w *Wording) Check(v *doc.Invalid) {
-	w.Place, w.Signer, w.Text = strings.TrimSpace(w.Place), strings.TrimSpace(w.Signer), strings.TrimSpace(strings.ReplaceAll(w.Text, "\r\n", "\n"))
+	w.Place, w.Signer, w.Text = strings.TrimSpace(w.Place), strings.TrimSpace(w.Signer),
+		strings.TrimSpace(strings.ReplaceAll(w.Text, "\r\n", "\n"))
 	v.CheckText(doc.Place{}, "receipt_place", w.Place, doc.MaxText)
 	v.CheckText(doc.Place{}, "receipt_signer", w.Signer, doc.MaxText)
 	if !slices.Contains([]string{UnitedStates, Canada, OwnWording}, w.Form) {
@@ -205,11 +208,13 @@ func WriteReceipt(f *Facts) (t ReceiptText, err error) {
 			t.Unsaid = true
 		}
 		if b := f.Receipt.Benefit; !b.IsNone() && b.Value > 0 && f.Gift.IsMoney() {
-			t.Says = append(t.Says, mail.NewLine("For federal income tax purposes, your deduction is limited to the amount of your gift that is more than this value: "+
-				text.MoneyExact(max(0, f.Gift.Left()-b.Worth(f.Gift.Currency)), f.Gift.Currency)+"."))
+			t.Says = append(t.Says,
+				mail.NewLine("For federal income tax purposes, your deduction is limited to the amount of your gift that is more than this value: "+
+					text.MoneyExact(max(0, f.Gift.Left()-b.Worth(f.Gift.Currency)), f.Gift.Currency)+"."))
 		}
 		if !f.Gift.IsMoney() {
-			t.Says = append(t.Says, mail.NewLine("Determining the value of gifts of stock and in-kind gifts is up to the donor."))
+			t.Says = append(t.Says,
+				mail.NewLine("Determining the value of gifts of stock and in-kind gifts is up to the donor."))
 		}
 		t.Says = append(t.Says, mail.NewLine("Please keep this receipt for your tax records."))
 	}
@@ -227,16 +232,20 @@ func canadian(t *ReceiptText, f *Facts, fact func(label, value string)) error {
 		lacks bool
 		what  string
 	}{
-		{len(r.Address) == 0, "the postal address of your organization, under Settings"}, {r.TaxID == "", "your registration number as the tax ID, under Settings"},
-		{r.Place == "", "the place where receipts are issued, under Settings, Receipts"}, {r.Signer == "", "who signs receipts, under Settings, Receipts"},
-		{len(c.Addresses) == 0, "the postal address of the donor"}, {!f.Gift.IsMoney() && f.Gift.Left() <= 0, "the fair market value of the gift, as its amount"},
+		{len(r.Address) == 0, "the postal address of your organization, under Settings"},
+		{r.TaxID == "", "your registration number as the tax ID, under Settings"},
+		{r.Place == "", "the place where receipts are issued, under Settings, Receipts"},
+		{r.Signer == "", "who signs receipts, under Settings, Receipts"},
+		{len(c.Addresses) == 0, "the postal address of the donor"},
+		{!f.Gift.IsMoney() && f.Gift.Left() <= 0, "the fair market value of the gift, as its amount"},
 	} {
 		if needed.lacks {
 			missing = append(missing, needed.what)
 		}
 	}
 	if len(missing) > 0 {
-		return doc.NewInvalid("receipt", cannotReceipt, "An official Canadian receipt needs "+strings.Join(missing, "; ")+".")
+		return doc.NewInvalid("receipt", cannotReceipt, "An official Canadian receipt needs "+strings.Join(missing,
+			"; ")+".")
 	}
 	t.Title = "Official receipt for income tax purposes"
 	left := f.Gift.Left()
@@ -261,7 +270,8 @@ func canadian(t *ReceiptText, f *Facts, fact func(label, value string)) error {
 	fact("Date receipt issued", r.Issued.Format(dayForm))
 	fact("Location issued", r.Place)
 	fact("Authorized signature", r.Signer)
-	t.Says = append(t.Says, mail.NewLine("For information on all registered charities in Canada under the Income Tax Act, see the Canada Revenue Agency: canada.ca/charities-giving"))
+	t.Says = append(t.Says,
+		mail.NewLine("For information on all registered charities in Canada under the Income Tax Act, see the Canada Revenue Agency: canada.ca/charities-giving"))
 	return nil
 }
 

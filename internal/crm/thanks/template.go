@@ -36,7 +36,8 @@ var (
 
 // Label is what people call an occasion.
 func (o Occasion) Label() string {
-	return map[Occasion]string{First: "First gift", Repeat: "Another gift", Large: "Large gift", Honor: "In honor or in memory", Recurring: "Recurring gift", Letter: "Letter to a list"}[o]
+	return map[Occasion]string{First: "First gift", Repeat: "Another gift", Large: "Large gift",
+		Honor: "In honor or in memory", Recurring: "Recurring gift", Letter: "Letter to a list"}[o]
 }
 
 // Template is what is said at an occasion: a text with fields.
@@ -82,7 +83,8 @@ func Default(o Occasion) Template {
 	return t
 }
 
-// Facts is what is known about a gift, for the fields of a text. A letter to a list is about no gift, and has the day on which it is written.
+// Facts is what is known about a gift, for the fields of a text. A letter to a list is about no gift, and has the day
+// on which it is written.
 type Facts struct {
 	Gift         *giving.Gift
 	Day          time.Time
@@ -137,7 +139,8 @@ func (o Occasion) Fields() (names []string) {
 	return names
 }
 
-// Amount is what was given, in words for a letter. What was no money has no amount: determining its value is up to the giver.
+// Amount is what was given, in words for a letter. What was no money has no amount: determining its value is up to the
+// giver.
 func Amount(g *giving.Gift) string {
 	switch {
 	case g.Method == "stock":
@@ -158,7 +161,8 @@ func dedication(d *giving.Dedication) string {
 	return "in honor of " + d.Name
 }
 
-// split cuts a text at its fields: what stands between them, and the names of the fields. ok is false where a brace is left over.
+// split cuts a text at its fields: what stands between them, and the names of the fields. ok is false where a brace is
+// left over.
 func split(body string) (between, names []string, ok bool) {
 	for {
 		before, rest, found := strings.Cut(body, "{")
@@ -188,7 +192,8 @@ func (t *Template) Check() error {
 	if !slices.Contains(Texts, t.Occasion) {
 		v.Add("occasion", doc.OneOf, strings.Join(text.Strings(Texts), ", "))
 	}
-	t.Subject, t.Body = strings.Join(strings.Fields(t.Subject), " "), strings.TrimSpace(strings.ReplaceAll(t.Body, "\r\n", "\n"))
+	t.Subject, t.Body = strings.Join(strings.Fields(t.Subject), " "),
+		strings.TrimSpace(strings.ReplaceAll(t.Body, "\r\n", "\n"))
 	for _, part := range []struct {
 		field, text string
 		most        int
@@ -266,7 +271,8 @@ func fillAll(body string, f *Facts, fields []field) (says []mail.Line) {
 	return says
 }
 
-// OccasionOf is what a gift is thanked for as. isFirst tells whether its giver gave nothing before. large are from how much on a gift in the account's currency is large, 0 for never.
+// OccasionOf is what a gift is thanked for as. isFirst tells whether its giver gave nothing before. large are from how
+// much on a gift in the account's currency is large, 0 for never.
 func OccasionOf(g *giving.Gift, isFirst bool, large int64, currency string) Occasion {
 	switch {
 	case g.Dedication != nil && g.Dedication.Name != "":
@@ -297,13 +303,16 @@ func unthanked(g *giving.Gift, why crm.Unreached) string {
 // StatementMail is the mail that has a statement in it.
 func StatementMail(s *giving.Statement, c *crm.Contact, organization, taxID string, noReturn bool) *mail.Message {
 	year := strconv.FormatInt(s.Year, 10)
-	m := &mail.Message{Subject: mail.Say("Your giving statement for "+year+" from {}", organization), Says: []mail.Line{mail.Say("{},", c.Greeting()), mail.Say("Here is what you gave to {} in "+year+":", organization)}}
+	m := &mail.Message{Subject: mail.Say("Your giving statement for "+year+" from {}", organization),
+		Says: []mail.Line{mail.Say("{},", c.Greeting()), mail.Say("Here is what you gave to {} in "+year+":",
+			organization)}}
 	for _, g := range s.Gifts {
 		amount := cmp.Or(g.Amount, "Non-cash")
 		if g.Refunded != "" {
 			amount += " (" + g.Paid + " less " + g.Refunded + " refunded)"
 		}
-		m.Says = append(m.Says, mail.Say(g.At.Format("January 2, 2006")+": "+amount+", {}, "+g.Method, cmp.Or(g.Campaign, "General")))
+		m.Says = append(m.Says, mail.Say(g.At.Format("January 2, 2006")+": "+amount+", {}, "+g.Method,
+			cmp.Or(g.Campaign, "General")))
 	}
 	for _, sentence := range s.Says("{}", noReturn) {
 		m.Says = append(m.Says, mail.Say(sentence, organization))

@@ -11,7 +11,8 @@ import (
 )
 
 func facts(c crm.Contact, g giving.Gift) *Facts {
-	g.Method, g.Currency, g.Status, g.Local = "check", "USD", giving.Succeeded, time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)
+	g.Method, g.Currency, g.Status, g.Local = "check", "USD", giving.Succeeded,
+		time.Date(2026, 3, 9, 0, 0, 0, 0, time.UTC)
 	g.Entries = []giving.Entry{{Amount: 150_050}}
 	return &Facts{Gift: &g, Contact: &c, Organization: "Harbor Light", Campaign: "Winter Coats"}
 }
@@ -25,12 +26,15 @@ func said(n Note) string {
 }
 
 func TestATextIsFilledInAndNothingTypedIsALink(t *testing.T) {
-	f := facts(crm.Contact{FirstName: "Ada\r\nBcc: x@example.org", LastName: "https://evil.example/{amount}"}, giving.Gift{})
-	template := Template{Occasion: First, Subject: "Thanks, {first_name}", Body: "Dear {name},\r\n\r\n{amount} on {date} for {campaign}.\nhttps://harbor.example"}
+	f := facts(crm.Contact{FirstName: "Ada\r\nBcc: x@example.org", LastName: "https://evil.example/{amount}"},
+		giving.Gift{})
+	template := Template{Occasion: First, Subject: "Thanks, {first_name}",
+		Body: "Dear {name},\r\n\r\n{amount} on {date} for {campaign}.\nhttps://harbor.example"}
 	assert.Succeed(t, template.Check())
 	n := template.Write(f)
 	text := said(n)
-	if strings.ContainsAny(n.Subject.String(), "\r\n") || strings.Contains(text, "evil.example") || strings.Contains(n.Subject.String(), "@example") {
+	if strings.ContainsAny(n.Subject.String(), "\r\n") || strings.Contains(text, "evil.example") ||
+		strings.Contains(n.Subject.String(), "@example") {
 		t.Errorf("%q\n%s", n.Subject, text)
 	}
 	assert.Contains(t, text, "$1,500.50 on March 9, 2026 for Winter Coats.\nhttps://harbor.example")
@@ -47,7 +51,8 @@ func TestATextIsFilledInAndNothingTypedIsALink(t *testing.T) {
 }
 
 func TestATextWithAnUnknownFieldIsRefused(t *testing.T) {
-	for body, want := range map[string]string{"": "required", "Dear {fist_name}": "unknown field {fist_name}", "Dear {first_name": "brace", "Dear }": "brace", "{}": "unknown field {}", strings.Repeat("x", 5001): "5000"} {
+	for body, want := range map[string]string{"": "required", "Dear {fist_name}": "unknown field {fist_name}",
+		"Dear {first_name": "brace", "Dear }": "brace", "{}": "unknown field {}", strings.Repeat("x", 5001): "5000"} {
 		template := Template{Occasion: Repeat, Subject: "Hello", Body: body}
 		if err := template.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v", body, err)
@@ -68,8 +73,10 @@ func TestTheOccasionOfAGift(t *testing.T) {
 		large int64
 		want  Occasion
 	}{
-		{plain, true, 0, First}, {plain, false, 0, Repeat}, {plain, true, 150_050, Large}, {plain, true, 150_051, First},
-		{gift(func(g *giving.Gift) { g.PlanCode = "x" }), true, 0, Recurring}, {gift(func(g *giving.Gift) { g.Currency = "EUR" }), false, 1, Repeat},
+		{plain, true, 0, First}, {plain, false, 0, Repeat}, {plain, true, 150_050, Large},
+		{plain, true, 150_051, First},
+		{gift(func(g *giving.Gift) { g.PlanCode = "x" }), true, 0, Recurring},
+		{gift(func(g *giving.Gift) { g.Currency = "EUR" }), false, 1, Repeat},
 		{gift(func(g *giving.Gift) { g.Dedication = &giving.Dedication{Name: "Ann"} }), true, 1, Honor},
 	} {
 		assert.Equal(t, OccasionOf(test.gift, test.first, test.large, "USD"), test.want, "%d", i)
