@@ -226,8 +226,8 @@ func SaveSettings(t *Tx, account int64, s access.AccountSettings) {
 		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
 }
 
-// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in it. A new time zone counts from
-// then on: gifts keep the days that they were recorded with.
+// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in
+// it. A new time zone counts from then on: gifts keep the days that they were recorded with.
 func (s *Store) SetAccountSettings(ctx context.Context, account int64, in access.AccountSettingsInput) error {
 	if err := in.Validate(); err != nil {
 		return err

@@ -459,9 +459,10 @@ func findSorted(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) ([]g
 	return found, result, err
 }
 
-// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts,
-// which all go on with the time by the organization's clock. Nothing but the documents has amounts, and no index has the gifts of several accounts, or
-// of several contacts with one email: those are read and sorted when it is their turn.
+// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or
+// by the indexes of gifts, which all go on with the time by the organization's clock. Nothing but the documents has
+// amounts, and no index has the gifts of several accounts, or of several contacts with one email: those are read and
+// sorted when it is their turn.
 func sortGifts(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
 	sort := part.Filter.Sort

@@ -51,8 +51,9 @@ func eachLedgerRow[T any](d *derivation, sql string, scan func(db.Row) ledgerRow
 // first is a place before all others.
 const first = int64(math.MinInt64)
 
-// gifts looks at each gift by itself. Its columns follow from its document and from the clock that it was recorded by, which two columns tell. Where
-// they do not agree, it is the organization's present one. Where a gift is damaged or missing, the sums of the gifts cannot be derived.
+// gifts looks at each gift by itself. Its columns follow from its document and from the clock that it was recorded by,
+// which two columns tell. Where they do not agree, it is the organization's present one. Where a gift is damaged or
+// missing, the sums of the gifts cannot be derived.
 func (d *derivation) gifts() error {
 	receipts, readable := uint64(0), true // those that gifts name, less those that are valid
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*store.StoredGift] {

@@ -1,5 +1,6 @@
-// Package jobs has the work that goes on in the background, on any node: imports and their dry runs, changes of many contacts, and what takes
-// such work back. It knows nothing of account files or erasure, which add kinds of jobs of their own.
+// Package jobs has the work that goes on in the background, on any node: imports and their dry runs, changes of many
+// contacts, and what takes such work back. It knows nothing of account files or erasure, which add kinds of jobs of
+// their own.
 package jobs
 
 import (
@@ -70,7 +71,8 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
-// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and a merge would stay half done.
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and a merge would stay
+// half done.
 func (j *Job) Stoppable() bool {
 	return j.Working() && j.Kind != EraseJob && j.Kind != MoveJob
 }
@@ -338,7 +340,8 @@ type Eraser = func(u store.Unit, found []*store.StoredContact, now time.Time) (r
 
 func New(s *store.Store, p *people.PeopleStore) *JobStore {
 	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
-		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, MailingJob: {Step: mailingStep},
+		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep},
+		MailingJob: {Step: mailingStep},
 	}}
 }
 

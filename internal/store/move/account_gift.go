@@ -15,7 +15,7 @@ import (
 // documentKept is what the lines of gifts and plans say beside the documents.
 type documentKept struct {
 	Revision int64 `json:"revision"`
-	Ahead    *int  `json:"ahead,omitempty"` // of UTC, in seconds: the clock that a gift was recorded by; files of before do not tell
+	Ahead    *int  `json:"ahead,omitempty"` // seconds of UTC: a gift's clock, of which files up to 0.10 do not tell
 }
 
 func exportPlans(x *accountExport, w *LineWriter) error {
@@ -91,7 +91,9 @@ func readGift(r *accountReader, h *head[string, documentKept], body []byte) (imp
 }
 
 // documents writes gifts or plans, which are numbered without a gap. A bounded number is read with each statement.
-func (x *accountExport) documents(w *LineWriter, what, sql string, seq int64, read func(db.Row) ([]byte, documentKept, error)) error {
+func (x *accountExport) documents(
+	w *LineWriter, what, sql string, seq int64, read func(db.Row) ([]byte, documentKept, error),
+) error {
 	for from := int64(0); from < seq; from += PieceRows {
 		err := x.conn.Each(func(r db.Row) error {
 			line, kept, err := read(r)
