@@ -26,6 +26,7 @@ import (
 	"donorbook/internal/store"
 	"donorbook/internal/store/book"
 	"donorbook/internal/store/check"
+	"donorbook/internal/store/jobs"
 )
 
 // oldAnswer is what the program answered with an older schema.
@@ -114,6 +115,23 @@ func TestAnUpgradedDatabaseHasTheSchemaOfANewOne(t *testing.T) {
 		if len(was) < 100 {
 			t.Errorf("%d lines were compared", len(was))
 		}
+	})
+}
+
+// Nothing does the work any more that moved gifts to another time zone: what was left of it ends with the upgrade.
+func TestAnUpgradeEndsTheMoveToATimeZone(t *testing.T) {
+	const leave = `UPDATE job SET kind = 'timezone', state = 'running' WHERE account_id = 1 AND id = 1`
+	eachFixture(t, 13, func(t *testing.T, _ string, o store.Options) {
+		if o.Database != "" {
+			load(t, o.Database, leave)
+		} else {
+			c := must(sqlite3.Open("file:" + filepath.Join(o.Data, "donorbook.db")))(t)
+			succeed(t, c.Exec(leave))
+			succeed(t, c.Close())
+		}
+		s := must(book.Open(t.Context(), o))(t)
+		defer s.Close()
+		equal(t, must(s.Job(t.Context(), 1, 1))(t).State, jobs.JobCanceled)
 	})
 }
 

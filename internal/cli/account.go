@@ -81,7 +81,7 @@ func (c *accountList) Run(t *terminal) error {
 type accountSettings struct {
 	ID       string  `arg:"" help:"Account ID."`
 	Currency *string `help:"Currency of totals, as an ISO 4217 code such as USD. Can't be changed after the first gift." placeholder:"CODE"`
-	Timezone *string `help:"Time zone that decides which day a gift belongs to, such as America/New_York. While the server runs, gifts with a time move to their day in the new zone." placeholder:"NAME"`
+	Timezone *string `help:"Time zone that decides which day a gift belongs to, such as America/New_York. Gifts that are recorded keep their days." placeholder:"NAME"`
 	Address  *string `help:"Postal address on giving statements, with line breaks; empty to remove." placeholder:"TEXT"`
 	TaxID    *string `help:"Tax ID on giving statements; empty to remove." name:"tax-id" placeholder:"TEXT"`
 	Email    *string `help:"Email for donors, on public campaign pages; empty to remove." placeholder:"EMAIL"`

@@ -28,7 +28,7 @@ func TestPostgreSQLPlansDoNotReadWholeTables(t *testing.T) {
 	rig.AtOnce(50, func(i int) { create(t, s, account, named(fmt.Sprint("N", i))) })
 	many := parts(map[string]string{
 		"all tags of an account are compared": "sqlFoldedAlike",
-		"what is to be done in an account, mostly nothing": `sqlOpenBulkJobs sqlOpenZoneJobs sqlOpenErasures sqlNextErasure sqlMoving
+		"what is to be done in an account, mostly nothing": `sqlOpenBulkJobs sqlOpenErasures sqlNextErasure sqlMoving
 			sqlOpenJobsOf sqlUndoneJob`,
 		"all keys, campaigns, fields, segments and imports of an account, which has few": `sqlKeys sqlKeyColumns sqlReaderCampaigns
 			sqlCustomFields sqlFieldIDs sqlSegments sqlImports sqlOpenImports`,

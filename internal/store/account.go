@@ -226,6 +226,47 @@ func SaveSettings(t *Tx, account int64, s access.AccountSettings) {
 		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
 }
 
+// SetAccountSettings changes what the input names. The currency stays once the account has gifts: all its sums are in
+// it. A new time zone counts from then on: gifts keep the days that they were recorded with.
+func (s *Store) SetAccountSettings(ctx context.Context, account int64, in access.AccountSettingsInput) error {
+	if err := in.Validate(); err != nil {
+		return err
+	}
+	return s.UpdateAccount(ctx, account, func(t *Tx) error {
+		settings, err := AccountSettings(t.Conn, account)
+		if err != nil {
+			return err
+		}
+		u := t.Account(account)
+		changed, differences := settings.Change(&in)
+		if changed.Currency != settings.Currency && u.GiftSeq > 0 {
+			return Fault("currency", doc.CurrencyStays, u.Currency, "organization")
+		}
+		if in.Name != nil {
+			renamed, err := Rename(t, account, *in.Name)
+			if err != nil {
+				return err
+			}
+			differences = append(renamed, differences...)
+		}
+		if len(differences) == 0 {
+			return nil
+		}
+		u.Record(history.SettingNoun, 0, history.DidUpdate, differences.Text())
+		u.Currency, u.Timezone = changed.Currency, changed.Timezone
+		SaveSettings(t, account, changed)
+		if in.Logo != nil {
+			SavePictures(t, account, OrganizationPictures, in.Logo.Files, []string{settings.Logo}, []string{changed.Logo})
+		}
+		return nil
+	})
+}
+
+// SetCurrency changes the account's currency, as long as it has no gifts.
+func (s *Store) SetCurrency(ctx context.Context, account int64, currency string) error {
+	return s.SetAccountSettings(ctx, account, access.AccountSettingsInput{Currency: &currency})
+}
+
 // Timezone is the time zone of the organization.
 func (s *Store) Timezone(ctx context.Context, account int64) (*time.Location, error) {
 	row, err := Find(ctx, s, crm.ErrNotFound, ScanTally, SQLTally, account)

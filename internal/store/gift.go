@@ -351,14 +351,14 @@ func knowNone(a *Account, g *giving.Gift) {
 	}
 }
 
-// GiftValues are the columns of a gift. They follow from its document and the organization's clock.
+// GiftValues are the columns of a gift. They follow from its document and the clock that it was recorded by.
 func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
 	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
-		g.Local.Unix(), g.Code, body, Checksum(body), revision, ahead(g), thank(g)}
+		g.Local.Unix(), g.Code, body, Checksum(body), revision, Ahead(g), thank(g)}
 }
 
-// ahead is by how many seconds the organization's clock was ahead of UTC.
-func ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
+// Ahead is by how many seconds the clock was ahead of UTC that the gift was recorded by.
+func Ahead(g *giving.Gift) int64 { return g.Local.Unix() - g.At.Unix() }
 
 // afterGift brings the contact of a gift, or both, and its plan up to date with it.
 func afterGift(u Unit, before, after *giving.Gift, now time.Time) error {

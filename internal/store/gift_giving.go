@@ -121,9 +121,6 @@ func ScanCell(r db.Row) cellRow {
 
 const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at DESC LIMIT 1`
 
-// SQLGivenTimes are the times of the gifts of a contact that count, in UTC.
-const SQLGivenTimes = `SELECT given_at - ahead FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0`
-
 // OnClock is the time of a gift, which always has one: 0 is the first second of 1970, as files have it that know no better.
 func OnClock(given int64) time.Time { return time.Unix(given, 0).UTC() }
 

@@ -120,8 +120,8 @@ func giftRecords(c db.Conn, sql string, args ...any) (records []GiftRecord, err 
 // withKey are the contacts that have a match key.
 const withKey = "(SELECT id FROM contact_index WHERE account_id = $1 AND key = $%d)"
 
-// clockSpan is more than any clock is ahead of UTC or behind it, in seconds.
-const clockSpan = 15 * 60 * 60
+// ClockSpan is more than any clock is ahead of UTC or behind it, in seconds.
+const ClockSpan = 15 * 60 * 60
 
 // giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
 // campaigns, plans and times are only used where their own condition is repeated.
@@ -184,16 +184,15 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 	for _, bound := range []struct {
 		at   time.Time
 		is   string
-		edge int64 // from where on the clock of any organization is on the right side
-	}{{f.From, ">=", clockSpan}, {f.To, "<", -clockSpan}} {
+		edge int64 // on the right side of which the clock of any organization is
+	}{{f.From, ">=", -ClockSpan}, {f.To, "<", ClockSpan}} {
 		switch {
 		case bound.at.IsZero():
 		case f.Days:
 			add("g.given_at "+bound.is+" $%d", bound.at.Unix())
-		default: // an index finds those around; the time itself is only looked at near the edge
-			add("g.given_at "+bound.is+" $%d", bound.at.Unix()-bound.edge)
-			args = append(args, bound.at.Unix()+bound.edge)
-			add(fmt.Sprintf("(g.given_at %s $%d OR g.given_at - g.ahead %s $%%d)", bound.is, len(args), bound.is), bound.at.Unix())
+		default: // an index begins or ends near there; the time itself has what is by any clock
+			add("g.given_at "+bound.is+" $%d", bound.at.Unix()+bound.edge)
+			add("g.given_at - g.ahead "+bound.is+" $%d", bound.at.Unix())
 		}
 	}
 	if f.Currency != "" {
@@ -460,23 +459,17 @@ func findSorted(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) ([]g
 	return found, result, err
 }
 
-// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or by the indexes of gifts, which all go on
-// with the time. Nothing but the documents has amounts, and no index has the gifts of several accounts, or of several
-// contacts with one email: those are read and sorted when it is their turn.
+// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or
+// by the indexes of gifts, which all go on with the time by the organization's clock. Nothing but the documents has
+// amounts, and no index has the gifts of several accounts, or of several contacts with one email: those are read and
+// sorted when it is their turn.
 func sortGifts(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
-	switch sort := parts[0].Filter.Sort; {
-	case len(parts) > 1:
-	case sort.InOrder():
-		return sortByID(c, w, parts, page)
-	case sort.By == giving.ByTime && parts[0].Filter.Email == "":
-		return sortByTime(c, w, parts, page)
-	}
-	return sortInMemory(c, w, parts, page)
-}
-
-// sortByID sorts the gifts of one account as they were recorded.
-func sortByID(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
 	part := parts[0]
+	sort := part.Filter.Sort
+	byTime := sort.By == giving.ByTime
+	if len(parts) > 1 || !sort.InOrder() && (!byTime || part.Filter.Email != "") {
+		return sortInMemory(c, w, parts, page)
+	}
 	weight, err := part.Weight(c)
 	if err == nil {
 		err = w(weight)
@@ -484,62 +477,29 @@ func sortByID(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids [
 	if err != nil {
 		return nil, 0, err
 	}
-	total, all, err := part.Find(c)
+	var recorded func(from, to int64) []int64
+	if byTime {
+		total, err = part.count(c)
+	} else {
+		total, recorded, err = part.Find(c)
+	}
 	order := OldestFirst
-	if part.Filter.Sort.Descending {
+	if sort.Descending {
 		order = NewestFirst
 	}
 	from, to := order(page)(total)
 	if err != nil || from < 0 || from >= to {
 		return nil, total, err
 	}
-	if ids = all(from, to); part.Filter.Sort.Descending {
+	if byTime {
+		ids, err = part.latestFirst(c, w, total-to, to-from)
+	} else {
+		ids = recorded(from, to)
+	}
+	if sort.Descending != byTime {
 		slices.Reverse(ids)
 	}
-	return ids, total, nil
-}
-
-// sortByTime sorts the gifts of one account by when they were made. Its indexes have that by the organization's clock, so that the gifts of a page lie around
-// those of the same page by that clock: no clock is ahead or behind by more than clockSpan.
-func sortByTime(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {
-	part := parts[0]
-	weight, err := part.Weight(c)
-	if err == nil {
-		err = w(weight)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	if total, err = part.count(c); err != nil {
-		return nil, 0, err
-	}
-	order := NewestFirst // from the latest on, as an index goes that knows months
-	if part.Filter.Sort.Descending {
-		order = OldestFirst
-	}
-	from, to := order(page)(total)
-	if from < 0 || from >= to || page.Skip() >= total {
-		return nil, total, nil
-	}
-	first, last, err := part.edges(c, w, from, to)
-	if err != nil {
-		return nil, 0, err
-	}
-	around, err := part.around(c, w, first.key+2*clockSpan, last.key-2*clockSpan)
-	if err != nil {
-		return nil, 0, err
-	}
-	before := int64(0) // of those around, by the organization's clock
-	keys := Collect(around, func(g timedGift) giftSortKey {
-		if g.local.compare(first) > 0 {
-			before++
-		}
-		return giftSortKey{g.at, g.local.id}
-	})
-	if ids = sortedIDs(keys, true, before, before+to-from); !part.Filter.Sort.Descending {
-		slices.Reverse(ids)
-	}
-	return ids, total, nil
+	return ids, total, err
 }
 
 // count is how many gifts a part has.
@@ -550,53 +510,6 @@ func (part GiftPart) count(c db.Conn) (int64, error) {
 	}
 	condition, args := giftCondition(part.Account, part.Filter)
 	return c.Int(`SELECT COUNT(*) FROM gift g`+condition, args...)
-}
-
-// edges are the first and the last gift of a page by the organization's clock, the latest first.
-func (part GiftPart) edges(c db.Conn, w Admit, from, to int64) (first, last giftSortKey, err error) {
-	before, skip := part.Filter, from
-	if before.IsEmpty() {
-		if before.To, skip, err = skipMonths(c, part.Account, from); err != nil {
-			return first, last, err
-		}
-		before.Days = !before.To.IsZero()
-	}
-	if err := w(skip); err != nil {
-		return first, last, err
-	}
-	condition, args := giftCondition(part.Account, before)
-	sql := fmt.Sprintf(`SELECT g.given_at, g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
-	page, err := db.List(c, func(r db.Row) giftSortKey { return giftSortKey{r.Int(0), r.Int(1)} }, sql, append(args, to-from, skip)...)
-	if err == nil && int64(len(page)) < to-from {
-		err = fmt.Errorf("%d of %d gifts of account %d cannot be found by their time", to-from-int64(len(page)), to-from, part.Account)
-	}
-	if err != nil {
-		return first, last, err
-	}
-	return page[0], page[len(page)-1], nil
-}
-
-// timedGift is when a gift was made, by the organization's clock and by any.
-type timedGift struct {
-	local giftSortKey
-	at    int64
-}
-
-// around are the gifts up to a time of the organization's clock and from another one on.
-func (part GiftPart) around(c db.Conn, w Admit, latest, earliest int64) ([]timedGift, error) {
-	condition, args := giftCondition(part.Account, part.Filter)
-	condition += fmt.Sprintf(` AND g.given_at <= $%d AND g.given_at >= $%d`, len(args)+1, len(args)+2)
-	args = append(args, latest, earliest)
-	few := fmt.Sprintf(`SELECT COUNT(*) FROM (SELECT 1 FROM gift g%s LIMIT $%d) AS first`, condition, len(args)+1)
-	weight, err := c.Int(few, append(slices.Clone(args), int64(LightRows+1))...)
-	if err == nil {
-		err = w(weight)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return db.List(c, func(r db.Row) timedGift { return timedGift{giftSortKey{r.Int(0), r.Int(1)}, r.Int(2)} },
-		`SELECT g.given_at, g.id, g.given_at - g.ahead FROM gift g`+condition, args...)
 }
 
 // sortInMemory reads what all gifts of the parts are sorted by.
@@ -612,7 +525,7 @@ func sortInMemory(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (i
 		}
 		weight += rows
 	}
-	column, key := "g.given_at - g.ahead", func(r db.Row) int64 { return r.Int(1) }
+	column, key := "g.given_at", func(r db.Row) int64 { return r.Int(1) }
 	switch sort.By {
 	case giving.ByTime:
 	case giving.ByID:

@@ -26,7 +26,8 @@ type GiftTotals struct {
 // GiftPage is one page of gifts for people: the latest first, unless the filter says otherwise.
 func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
 	records, err = Admitted(ctx, s, account, func(c db.Conn, w Admit) (records []GiftRecord, err error) {
-		weight, err := GiftPart{account, filter}.Weight(c)
+		part := GiftPart{account, filter}
+		weight, err := part.Weight(c)
 		if filter.OnlyMonths() { // the totals are kept
 			weight = min(weight, page.Skip())
 		}
@@ -41,9 +42,9 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftF
 		}
 		var ids []int64
 		if filter.Sort == (giving.Sort{}) {
-			ids, err = latestFirst(c, account, filter, page)
+			ids, err = part.latestFirst(c, w, page.Skip(), page.PerPage)
 		} else {
-			ids, _, err = sortGifts(c, w, []GiftPart{{account, filter}}, page)
+			ids, _, err = sortGifts(c, w, []GiftPart{part}, page)
 		}
 		if err != nil {
 			return nil, err
@@ -56,18 +57,21 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftF
 	return records, totals, err
 }
 
-// latestFirst are the ids of a page, which an index has, the latest first.
-func latestFirst(c db.Conn, account int64, filter giving.GiftFilter, page crm.PageRequest) (ids []int64, err error) {
-	skip, before := page.Skip(), filter
-	if filter.IsEmpty() {
-		if before.To, skip, err = skipMonths(c, account, skip); err != nil {
+// latestFirst are the ids of some gifts of a part, the latest first, by an index.
+func (part GiftPart) latestFirst(c db.Conn, w Admit, skip, count int64) (ids []int64, err error) {
+	before := part.Filter
+	if before.IsEmpty() {
+		if before.To, skip, err = skipMonths(c, part.Account, skip); err != nil {
 			return nil, err
 		}
 		before.Days = !before.To.IsZero()
 	}
-	condition, args := giftCondition(account, before)
+	if err := w(skip); err != nil {
+		return nil, err
+	}
+	condition, args := giftCondition(part.Account, before)
 	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
-	return db.List(c, Number, sql, append(args, page.PerPage, skip)...)
+	return db.List(c, Number, sql, append(args, count, skip)...)
 }
 
 // giftTotals is from the sums of months, where they say it, and else counted.

@@ -25,7 +25,6 @@ type settingsView struct {
 	Giving      *page.Form // the settings of its giving
 	Public      *page.Form // what public pages say
 	History     *page.Form // for how long changes are kept
-	ZoneMoving  bool       // gifts are about to get the days of a new time zone
 	Settings    access.AccountSettings
 }
 
@@ -33,9 +32,6 @@ func SettingsPage(r *page.Request) error {
 	view := settingsView{About: r.Form.IfSentTo("/organization"), LogoField: page.LogoField, Zones: text.Timezones(), Giving: r.Form.IfSentTo("/giving"), Public: r.Form.IfSentTo("/public"), History: r.Form.IfSentTo("/history")}
 	var err error
 	if view.Settings, err = r.Store.AccountSettings(r.Context(), r.Account()); err != nil {
-		return err
-	}
-	if view.ZoneMoving, err = r.Store.ZoneMoving(r.Context(), r.Account()); err != nil {
 		return err
 	}
 	view.About.SetUnsent("name", r.Membership.Account.Name)
@@ -97,8 +93,7 @@ func countForOwners(r *page.Request, view *settingsView) error {
 	return err
 }
 
-// Save saves the name, the logo and the time zone. Without a file the logo stays, unless the person removes it. Gifts whose time is known get
-// the days of a new time zone in the background.
+// Save saves the name, the logo and the time zone. Without a file the logo stays, unless the person removes it.
 func Save(r *page.Request) error {
 	made, err := r.ReceivePictures(page.LogoField)
 	if err != nil {

@@ -83,8 +83,12 @@ func JobAddress(kind jobs.JobKind, id int64) string {
 	return JobPath(id)
 }
 
-// JobWords are what people call jobs.
-var JobWords = map[jobs.JobKind]string{jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure", jobs.ZoneJob: "time zone change", jobs.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge"}
+// JobWords are what people call jobs. The last one is no longer begun: up to release 0.10, gifts moved to another time
+// zone.
+var JobWords = map[jobs.JobKind]string{
+	jobs.ImportJob: "import", jobs.BulkJob: "bulk change", jobs.UndoingJob: "undo", jobs.EraseJob: "erasure",
+	jobs.SureJob: "merge of duplicates", jobs.MoveJob: "move of gifts after a merge", "timezone": "time zone change",
+}
 
 // jobKind is the kind of job that a change has begun.
 func jobKind(a *history.Activity) jobs.JobKind {

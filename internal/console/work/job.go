@@ -248,14 +248,6 @@ func newView(p page.People, r *page.Request, j jobs.Job) (view jobView, err erro
 		var im jobs.Import
 		im, err = jobs.ImportOf(j)
 		view.tellImport(&im)
-	case jobs.ZoneJob:
-		var at jobs.ZoneProgress
-		err = json.Unmarshal(j.Progress, &at)
-		view.Title, view.Told = "Update gift dates for the new time zone", page.Plural(at.Moved, "gift")+" moved."
-		if j.Working() && at.Total > 0 {
-			view.soFar(at.At, at.Total, "gift")
-		}
-		view.More = view.Told
 	case jobs.SureJob:
 		var at duplicates.SureProgress
 		err = json.Unmarshal(j.Progress, &at)
@@ -280,7 +272,7 @@ func newView(p page.People, r *page.Request, j jobs.Job) (view jobView, err erro
 		}
 		view.More = view.Told
 	default:
-		view.Title = page.Capital(string(j.Kind))
+		view.Title = page.Capital(page.JobWords[j.Kind])
 	}
 	if why := j.Trouble(); j.Kind != jobs.ImportJob && why.Tries > 0 {
 		view.Trouble = "This failed " + times(int64(why.Tries)) + " and will be tried again. " + why.Error

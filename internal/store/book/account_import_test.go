@@ -231,6 +231,8 @@ func TestAnAccountMovesToAMachineWhoseClockIsBehind(t *testing.T) {
 	files := exportAccount(t, s, account)
 	clock.move(behind.Sub(written))
 	importAccount(t, s, files, "")
+	importAccount(t, s, changedFile(t, files, move.GiftFile, `,"ahead":0`, ""), "") // as files up to release 0.10
+	checked(t, s)
 	later := changedFile(t, files, move.GiftFile, `"transacted_at":"2026-01-31`, `"transacted_at":"2026-02-03`)
 	if _, err := s.ImportAccount(t.Context(), later, move.AccountImport{}); err == nil ||
 		!strings.Contains(err.Error(), "future") {
@@ -305,6 +307,7 @@ func TestFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 		contacts  "custom_fields":[]  "custom_fields":[{"field_id":77,"value":"x"}]  contacts.jsonl, line 1: is refused: The custom_fields field
 		transactions  "campaign_id":  "campaign_id":9  transactions.jsonl, line 1: names a campaign that
 		transactions  "contact_id":  "contact_id":9  transactions.jsonl, line 1: names a contact that
+		transactions  "ahead":  "ahead":98765  transactions.jsonl, line 1: is by a clock that no place has
 		transactions  {amount}  {owed}  transactions.jsonl, line 1: is refused: The amount field
 		transactions  "transactions":[{"id":"  "transactions":[{"id":"\",\"x\":\"  transactions.jsonl, line 1: is refused: The transactions field
 		transactions  "method":"  "method":"gold X  transactions.jsonl, line 1: is refused: The method field

@@ -124,6 +124,7 @@ answer_bytes is 7, and should be 3000 | UPDATE account_tally SET answer_bytes = 
 gift 0000000001: net is | UPDATE gift SET net = net + 1 WHERE account_id = 1
 gift 0000000002: status is 3, and should be | UPDATE gift SET status = 3 WHERE account_id = 1
 gift 0000000003: given_at is | UPDATE gift SET given_at = given_at - 90000 WHERE account_id = 1
+gift 0000000003: ahead is | UPDATE gift SET ahead = ahead - 60 WHERE account_id = 1
 gift 0000000001: contact_id is | UPDATE gift SET contact_id = 12 WHERE account_id = 1 AND id = 1
 plan 0000000001: next_bill is 5, and should be | UPDATE plan SET next_bill = 5 WHERE account_id = 1
 the sums {month} | UPDATE giving SET amount = amount + 7 WHERE account_id = 1 AND cell = '{month}'

@@ -103,7 +103,7 @@ func compareGifts(by giving.Sort, a, b *giving.Gift) int {
 	n := 0
 	switch by.By {
 	case giving.ByTime:
-		n = a.At.Compare(b.At)
+		n = a.Local.Compare(b.Local)
 	case giving.ByAmount:
 		n = cmp.Compare(a.Payment().Amount, b.Payment().Amount) // of currencies with two decimals
 	}
@@ -145,8 +145,8 @@ func checkSorts(t *testing.T, s *Book, account int64, scope campaign.Scope, f gi
 	}
 }
 
-// Gifts of which only the day is known are at noon of the organization's clock and of UTC alike, and clocks are put
-// back in autumn: by the organization's clock, which the indexes have, gifts come in another order.
+// By the organization's clock, gifts of which only the day is known are at noon. Clocks are put back in autumn, and what
+// was given in the hour that they show twice comes as they showed it.
 func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 	s := newOrg(t, newBook(t))
 	for _, zone := range []string{"America/Los_Angeles", "Pacific/Kiritimati"} {
@@ -339,11 +339,7 @@ func TestGiftsThatAPageSkipsAreFoundInAnIndexAlone(t *testing.T) {
 		f := giving.GiftFilter{Sort: giving.Sort{By: giving.ByTime}}
 		return errOf2(s.Gifts(t.Context(), s.Number, campaign.OwnCampaigns, f, second, nil, nil))
 	})
-	equal(t, len(asked), 3, "it asks for the edges of the page, how many lie around it, and those: %q", asked)
-	for _, sql := range asked {
-		contains(t, plan(sql), "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at", "%s", sql)
-		equal(t, strings.Contains(plan(sql), "TEMP B-TREE"), false, "%s", sql)
-	}
+	equal(t, plan(asked[0]), "SEARCH g USING COVERING INDEX gift_time (account_id=? AND given_at<?)\n", "%s", asked)
 }
 
 func TestAListByTimeReadsNoMoreRowsWhereMoreWasGivenInOtherMonths(t *testing.T) {

@@ -119,7 +119,7 @@ func (m *giftModel) step() (what string, err error) {
 	case n < 90:
 		return m.importAndUndo(ctx)
 	case n < 93:
-		return m.moveZone(ctx)
+		return m.changeZone(ctx)
 	case n < 95:
 		id := pick(m, m.contacts)
 		return "archive", m.node().ArchiveContact(ctx, m.account.Number, id)
@@ -129,16 +129,11 @@ func (m *giftModel) step() (what string, err error) {
 	}
 }
 
-// moveZone changes the time zone, or lets the gifts move that have not yet.
-func (m *giftModel) moveZone(ctx context.Context) (what string, err error) {
-	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu",
-		""})
-	if zone != "" {
-		return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number,
-			access.AccountSettingsInput{Timezone: &zone})
-	}
-	finishJobs(m, m.node())
-	return "move", nil
+// changeZone changes the time zone.
+func (m *giftModel) changeZone(ctx context.Context) (what string, err error) {
+	zone := pick(m, []string{"UTC", "America/New_York", "Australia/Sydney", "Pacific/Kiritimati", "Pacific/Honolulu"})
+	return "zone " + zone, m.node().SetAccountSettings(ctx, m.account.Number,
+		access.AccountSettingsInput{Timezone: &zone})
 }
 
 func (m *giftModel) give(ctx context.Context) (string, error) {

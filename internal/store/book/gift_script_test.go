@@ -357,11 +357,6 @@ func (x *giftScript) do(command string) (says []string, err error) {
 		x.change(rest, account)
 	case "check":
 		says, _ = checkAll(x.T, x.Book, false)
-	case "stop":
-		found, _ := must2(x.Jobs(ctx, account, crm.PageRequest{Page: 1, PerPage: 1}))(x)
-		_, err = x.CancelJob(ctx, account, found[0].ID)
-	case "work":
-		finishJobs(x.T, x.Book)
 	case "contact":
 		x.person(rest)
 	case "edit":

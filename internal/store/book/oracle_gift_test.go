@@ -29,8 +29,9 @@ import (
 // oracleGift is a gift of the oracle. It is of the contact that it was recorded for, and so of the one that this
 // contact is part of.
 type oracleGift struct {
-	of, first        int64 // the contact now, and the one that it was recorded for
-	amount, refunded int64 // cents
+	of, first        int64          // the contact now, and the one that it was recorded for
+	place            *time.Location // of the organization when it was recorded
+	amount, refunded int64          // cents
 	status           giving.GiftStatus
 	campaign         int64
 	plan             string
@@ -72,7 +73,7 @@ func (o *oracle) gift(st oracleStep) {
 	if id == 0 {
 		return
 	}
-	g := &oracleGift{of: id, first: id, amount: int64(1+st.B%50) * 100,
+	g := &oracleGift{of: id, first: id, place: o.place, amount: int64(1+st.B%50) * 100,
 		status: []giving.GiftStatus{giving.Succeeded, giving.Succeeded, giving.Succeeded, giving.Pending,
 			giving.Failed}[st.A>>4%5]}
 	body := fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-%02dT0%d:30:00Z","status":%q`,
@@ -230,7 +231,7 @@ func (o *oracle) plan(st oracleStep) {
 	o.say("plan %s of %s", made.Code, o.name(id))
 }
 
-// zone changes the organization's time zone, with which gifts move to other months.
+// zone changes the organization's time zone, which counts for the gifts that are recorded from then on.
 func (o *oracle) zone(st oracleStep) {
 	zone := []string{"UTC", "Pacific/Honolulu", "Pacific/Kiritimati"}[st.A%3]
 	if err := o.SetAccountSettings(o.Context(), o.Number,
@@ -239,7 +240,6 @@ func (o *oracle) zone(st oracleStep) {
 	}
 	o.place = text.Location(zone)
 	o.say("zone %s", zone)
-	o.work()
 }
 
 // work does all work in the background.
@@ -327,8 +327,8 @@ func (o *oracle) ledger() {
 			o.fault("gift", "%s is %d cents of contact %d for %d, want %d cents of %s (%d) for %d", code, g.Net(),
 				g.Contact, g.Campaign, want.net(), o.name(owner), owner, want.campaign)
 		}
-		if !g.Local.Equal(giving.GiftClock(g.At, o.place)) {
-			o.fault("day of a gift", "%s of %v is at %v in %v", code, g.At, g.Local, o.place)
+		if !g.Local.Equal(giving.GiftClock(g.At, want.place)) {
+			o.fault("day of a gift", "%s of %v is at %v in %v", code, g.At, g.Local, want.place)
 		}
 		if note := o.noteOf(want); g.Note != note && !o.contacts[o.root(want.of)].erased {
 			o.fault("note of a gift", "%s says %q, want %q", code, g.Note, note)
@@ -638,8 +638,8 @@ func (o *oracle) donate(st oracleStep) {
 	says := newSaying()
 	says.set["email:"+email] = true
 	o.add(g.Contact, says)
-	o.gifts[g.Code] = &oracleGift{of: g.Contact, first: g.Contact, amount: w.Amount, status: giving.Succeeded,
-		campaign: c.ID, receipt: g.Receipt != "", paid: true}
+	o.gifts[g.Code] = &oracleGift{of: g.Contact, first: g.Contact, place: o.place, amount: w.Amount,
+		status: giving.Succeeded, campaign: c.ID, receipt: g.Receipt != "", paid: true}
 	if g.Thanks.Done() {
 		o.gifts[g.Code].thanks = g.Thanks.How
 		o.mails[g.Code]++

@@ -96,8 +96,6 @@ var allowed = []struct{ part, step string }{
 	// built from a filter; all that match are counted anyway
 	{"SELECT g.id FROM gift g", "an offset"},
 	// the same
-	{"SELECT g.given_at, g.id FROM gift g", "an offset"},
-	// the same
 	{"FROM tag WHERE account_id = $1 AND fold >= $2", "an offset"},
 	// the same
 	{"SELECT revision FROM change WHERE account_id = $1", "an offset"},

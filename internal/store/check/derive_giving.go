@@ -11,7 +11,6 @@ import (
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/jobs"
 )
 
 const (
@@ -52,16 +51,16 @@ func eachLedgerRow[T any](d *derivation, sql string, scan func(db.Row) ledgerRow
 // first is a place before all others.
 const first = int64(math.MinInt64)
 
-// gifts looks at each gift by itself. Its columns follow from its document and from the organization's clock, unless a job is about to move
-// gifts to another clock. Where a gift is damaged or missing, the sums of the gifts cannot be derived.
+// gifts looks at each gift by itself. Its columns follow from its document and from the clock that it was recorded by,
+// which two columns tell. Where they do not agree, it is the organization's present one. Where a gift is damaged or
+// missing, the sums of the gifts cannot be derived.
 func (d *derivation) gifts() error {
-	moving, err := jobs.ZoneMoving(d.conn, d.Number)
-	if err != nil {
-		return err
-	}
 	receipts, readable := uint64(0), true // those that gifts name, less those that are valid
 	n, last, err := eachLedgerRow(d, sqlGiftRows, func(r db.Row) ledgerRow[*store.StoredGift] {
 		id, g := store.ScanGift(r)
+		if g.Damage == nil && r.Int(9)-r.Int(13) != g.At.Unix() {
+			g.Local = giving.GiftClock(g.At, d.Location())
+		}
 		return ledgerRow[*store.StoredGift]{id, g, []any{d.Number, id, r.Int(1), r.Int(2), r.Int(3), r.Int(4), r.Int(10), r.Text(11), r.Int(12), r.Int(9), r.Text(5),
 			g.Body, r.Int(7), g.Revision, r.Int(13), r.Int(14)}, []any{r.Int(1), r.Int(9), id}}
 	}, []any{first, first, first}, func(r ledgerRow[*store.StoredGift]) error {
@@ -76,9 +75,6 @@ func (d *derivation) gifts() error {
 		}
 		if g.Receipt != "" {
 			receipts ^= thanks.Mark(r.id, thanks.ReceiptID(g.Receipt), g.Left())
-		}
-		if !moving {
-			g.Local = giving.GiftClock(g.At, d.Location())
 		}
 		d.refer(r.id, find.GiftRows(&g.Gift))
 		return d.settle(store.GiftTable, r.row, store.GiftValues(d.Number, d.head(history.GiftNoun, r.id, g.Revision), &g.Gift, g.Body))

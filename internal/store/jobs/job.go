@@ -1,5 +1,6 @@
-// Package jobs has the work that goes on in the background, on any node: imports and their dry runs, changes of many contacts, time zones, and what takes
-// such work back. It knows nothing of account files or erasure, which add kinds of jobs of their own.
+// Package jobs has the work that goes on in the background, on any node: imports and their dry runs, changes of many
+// contacts, and what takes such work back. It knows nothing of account files or erasure, which add kinds of jobs of
+// their own.
 package jobs
 
 import (
@@ -45,7 +46,6 @@ const (
 	ImportJob  JobKind = "import"
 	BulkJob    JobKind = "bulk"
 	UndoingJob JobKind = "undo"
-	ZoneJob    JobKind = "timezone"
 	MoveJob    JobKind = "merge" // of package merges: gifts and plans that a merge or its undo moves
 )
 
@@ -71,9 +71,10 @@ func (j *Job) Ended() bool {
 	return j.State == JobDone || j.State == JobFailed || j.State == JobCanceled
 }
 
-// Stoppable tells whether a person may stop the job. Who is half erased would still be named, days of two time zones would stay mixed, and a merge would stay half done.
+// Stoppable tells whether a person may stop the job. Who is half erased would still be named, and a merge would stay
+// half done.
 func (j *Job) Stoppable() bool {
-	return j.Working() && j.Kind != EraseJob && j.Kind != ZoneJob && j.Kind != MoveJob
+	return j.Working() && j.Kind != EraseJob && j.Kind != MoveJob
 }
 
 // Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with the merge, and mails are gone.
@@ -339,7 +340,8 @@ type Eraser = func(u store.Unit, found []*store.StoredContact, now time.Time) (r
 
 func New(s *store.Store, p *people.PeopleStore) *JobStore {
 	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
-		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep}, ZoneJob: {Step: zoneStep}, MailingJob: {Step: mailingStep},
+		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep},
+		MailingJob: {Step: mailingStep},
 	}}
 }
 

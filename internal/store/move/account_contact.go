@@ -10,7 +10,6 @@ import (
 	"donorbook/internal/crm"
 	"donorbook/internal/crm/doc"
 	"donorbook/internal/crm/find"
-	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
@@ -55,18 +54,6 @@ type (
 	}
 )
 
-// settleLastGift works out when a contact gave last by the clock that the organization has now: while gifts still move to it, the row may have the time
-// of another one.
-func (x *accountExport) settleLastGift(s *store.StoredContact) error {
-	if !x.moving || s.LastGift == 0 {
-		return nil
-	}
-	s.LastGift = 0
-	return x.conn.Scan(func(r db.Row) {
-		s.LastGift = store.Later(s.LastGift, cmp.Or(giving.GiftClock(store.OnClock(r.Int(0)), x.row.Location()).Unix(), 1))
-	}, store.SQLGivenTimes, x.account.Number, s.ID)
-}
-
 func exportContacts(x *accountExport, w *LineWriter) error {
 	var read []*store.StoredContact
 	return store.EachStored(x.conn, x.account.Number, func(s *store.StoredContact) error {
@@ -74,9 +61,6 @@ func exportContacts(x *accountExport, w *LineWriter) error {
 		return s.Damage
 	}, func() error {
 		for _, s := range read {
-			if err := x.settleLastGift(s); err != nil {
-				return err
-			}
 			if err := w.document(crm.AppendContact(nil, s.ID, s.Body), contactKept{store.SplitKeys(s.MatchKeys), s.Revision, s.LastGift}); err != nil {
 				return err
 			}

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/access"
 	"donorbook/internal/db"
 	"donorbook/internal/store"
-	"donorbook/internal/store/jobs"
 )
 
 // All data of an account in files that anyone can read: a line of JSON for each record, in the form in which the API shows it, and a manifest
@@ -279,7 +278,6 @@ type accountExport struct {
 	conn     db.Conn
 	account  access.Account
 	row      store.Tally
-	moving   bool // gifts still move to another clock
 	progress db.Progress
 	members  []access.Member
 	keys     []access.Key
@@ -305,9 +303,6 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 	err = s.Db.LongView(ctx, func(c db.Conn) (err error) {
 		x.conn = c
 		if x.row, err = store.ReadTally(c, account.Number); err != nil {
-			return err
-		}
-		if x.moving, err = jobs.ZoneMoving(c, account.Number); err != nil {
 			return err
 		}
 		for _, n := range nouns {

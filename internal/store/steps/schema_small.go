@@ -36,6 +36,9 @@ ALTER TABLE change RENAME COLUMN door TO channel;
 
 ALTER TABLE job RENAME COLUMN door TO channel;
 
+-- A change of the time zone counts from then on. Gifts that had not moved yet to the days of another stay on theirs.
+UPDATE job SET state = 'canceled' WHERE kind = 'timezone' AND state IN ('waiting', 'running');
+
 -- Gifts that became another contact's before the history told contacts of their gifts: an erasure finds them without reading the whole history.
 CREATE INDEX change_loose ON change (account_id, id, revision) WHERE noun = 3 AND channel = 0;
 
