@@ -88,8 +88,7 @@ type accountSettings struct {
 	Website  *string `help:"Website on public campaign pages; empty to remove." placeholder:"URL"`
 	Donors   *string `help:"What public campaign pages show about recent donors: names, names with amounts (amounts), or nothing (empty)." name:"public-donors" placeholder:"names|amounts"`
 	NoReturn *bool   `help:"Statements say that no goods or services were provided in exchange for gifts; --nothing-in-return=false turns it off." name:"nothing-in-return"`
-	History  *string `help:"How many days to keep the history; 0 keeps it forever." name:"history-days" placeholder:"DAYS"`
-	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, email, website, public_donors, nothing_in_return and history_days." name:"json"`
+	JSON     bool    `help:"Print a JSON object with currency, timezone, address, tax_id, email, website, public_donors and nothing_in_return." name:"json"`
 }
 
 func (accountSettings) Help() string {
@@ -108,7 +107,6 @@ type settingsLine struct {
 	Website  *string `json:"website" heading:"WEBSITE"`
 	Donors   *string `json:"public_donors" heading:"PUBLIC DONORS"`
 	NoReturn bool    `json:"nothing_in_return" heading:"NOTHING IN RETURN"`
-	History  int64   `json:"history_days" heading:"HISTORY DAYS"`
 }
 
 func (c *accountSettings) Run(t *terminal) error {
@@ -117,7 +115,9 @@ func (c *accountSettings) Run(t *terminal) error {
 		if err != nil {
 			return err
 		}
-		if in := (access.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn, Address: c.Address, TaxID: c.TaxID, Email: c.Email, Website: c.Website, PublicDonors: c.Donors, HistoryDays: c.History}); in != (access.AccountSettingsInput{}) {
+		in := access.AccountSettingsInput{Currency: c.Currency, Timezone: c.Timezone, NoReturn: c.NoReturn,
+			Address: c.Address, TaxID: c.TaxID, Email: c.Email, Website: c.Website, PublicDonors: c.Donors}
+		if in != (access.AccountSettingsInput{}) {
 			if err := s.SetAccountSettings(t.ctx, account.Number, in); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (c *accountSettings) Run(t *terminal) error {
 			return err
 		}
 		line := settingsLine{Currency: settings.Currency, Timezone: settings.Timezone, Address: optional(settings.Address), TaxID: optional(settings.TaxID), Email: optional(settings.Email),
-			Website: optional(settings.Website), Donors: optional(string(settings.PublicDonors)), NoReturn: settings.NoReturn, History: settings.HistoryDays}
+			Website: optional(settings.Website), Donors: optional(string(settings.PublicDonors)), NoReturn: settings.NoReturn}
 		if c.JSON {
 			return t.printJSON(line)
 		}

@@ -209,7 +209,6 @@ var routes = []route{
 	{"GET", "/settings", access.Viewer, organization.SettingsPage, nil},
 	{"POST", "/settings/organization", access.Owner, organization.Save, organization.SettingsPage},
 	{"GET", "/settings/history", access.Owner, work.HistoryPage, nil},
-	{"POST", "/settings/history", access.Owner, organization.SaveHistorySettings, organization.SettingsPage},
 	{"POST", "/settings/giving", access.Owner, organization.SaveGivingSettings, organization.SettingsPage},
 	{"POST", "/settings/public", access.Owner, organization.SavePublicSettings, organization.SettingsPage},
 	{"GET", "/settings/donations", access.Owner, organization.DonationsPage, nil},

@@ -138,7 +138,6 @@ var valid = []string{
 	"amount", "1", "transacted_at", "2026-01-31", "method", "card", "frequency", "monthly", "start_at", "2026-01-31",
 	"status", "paused",
 	"currency", "EUR", "address", "Stolen", "tax_id", "stolen", "note_text", "Stolen", "options", "Stolen",
-	"history_days", "1",
 	"action", "archive", "all", "1", "confirmed", "1", "seen", "1", "into", "Stolen",
 }
 

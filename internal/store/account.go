@@ -194,12 +194,14 @@ func CompareAccounts(a, b access.Account) int {
 	return cmp.Or(access.CompareNames(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-const sqlSetting = `SELECT address, tax_id, history_days, no_return, logo, email, website, public_donors, receipt_form, receipt_place, receipt_signer, receipt_text, donations FROM account_setting WHERE account_id = $1`
+const sqlSetting = `SELECT address, tax_id, no_return, logo, email, website, public_donors, receipt_form, receipt_place,
+	receipt_signer, receipt_text, donations FROM account_setting WHERE account_id = $1`
 
 func scanSetting(r db.Row) access.AccountSettings {
-	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), HistoryDays: r.Int(2), NoReturn: r.Int(3) != 0, Logo: r.Text(4),
-		Email: r.Text(5), Website: r.Text(6), PublicDonors: access.PublicDonors(r.Text(7)),
-		Receipts: thanks.Wording{Form: r.Text(8), Place: r.Text(9), Signer: r.Text(10), Text: r.Text(11)}, Donations: r.Text(12)}
+	return access.AccountSettings{Address: r.Text(0), TaxID: r.Text(1), NoReturn: r.Int(2) != 0, Logo: r.Text(3),
+		Email: r.Text(4), Website: r.Text(5), PublicDonors: access.PublicDonors(r.Text(6)),
+		Receipts:  thanks.Wording{Form: r.Text(7), Place: r.Text(8), Signer: r.Text(9), Text: r.Text(10)},
+		Donations: r.Text(11)}
 }
 
 // AccountSettings reads the settings of an account; one that has set nothing has no row.
@@ -222,7 +224,7 @@ func SaveSettings(t *Tx, account int64, s access.AccountSettings) {
 	if s.NoReturn {
 		noReturn = 1
 	}
-	t.Save(SettingTable, account, s.Address, s.TaxID, s.HistoryDays, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
+	t.Save(SettingTable, account, s.Address, s.TaxID, noReturn, s.Logo, s.Email, s.Website, string(s.PublicDonors),
 		s.Receipts.Form, s.Receipts.Place, s.Receipts.Signer, s.Receipts.Text, s.Donations)
 }
 

@@ -30,7 +30,6 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 		return dst, found.ListResult, crm.ErrNotFound
 	}
 	p, sql := NewPieces(dst, flush), SQLOldest
-	p.Lossy = true // a sweep may take old ones meanwhile
 	if newest {
 		sql = sqlChanges
 	}

@@ -79,8 +79,8 @@ func (s *Store) History(ctx context.Context, account int64, place HistoryPlace, 
 		if err != nil {
 			return part, err
 		}
-		h := historyReader{c: c, account: account, place: place, most: most, high: row.Revision}
-		if h.low, err = h.since(1, time.Time{}); err == nil && !place.From.IsZero() {
+		h := historyReader{c: c, account: account, place: place, most: most, low: row.Oldest, high: row.Revision}
+		if !place.From.IsZero() {
 			h.low, err = h.since(h.low, place.From)
 		}
 		if err == nil && !place.To.IsZero() {
@@ -122,16 +122,11 @@ func (h *historyReader) since(from int64, at time.Time) (int64, error) {
 	low, high := from, h.high+1
 	for low < high {
 		middle := low + (high-low)/2
-		if at.IsZero() {
-			middle = low // the oldest change that is kept
-		}
 		revision, was := high, int64(0)
 		if _, err := h.c.One(func(r db.Row) { revision, was = r.Int(0), r.Int(1) }, sqlFrom, h.account, middle); err != nil {
 			return 0, err
 		}
 		switch {
-		case at.IsZero():
-			return min(revision, high), nil
 		case revision >= high || was >= Seconds(at):
 			high = middle
 		default:

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -20,8 +19,9 @@ import (
 const (
 	// Where the survivor must be gone back to, so that nothing is part of it that was taken out of it later, and nothing has come later that counts as there.
 	sqlEarlier = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
-	// The same for changes that later ones take back, as far as they are kept: what these did depends on what those had found.
-	sqlTaken    = `SELECT COALESCE(MIN(undoes), $4) FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 AND undoes < $4 AND undoes >= $5 AND undoes <> 0`
+	// The same for changes that later ones take back: what these did depends on what those had found.
+	sqlTaken = `SELECT COALESCE(MIN(undoes), $4) FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0
+		AND revision >= $4 AND undoes < $4 AND undoes <> 0`
 	sqlMergesOf = MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
 	sqlJoins    = ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
@@ -47,10 +47,7 @@ type Rebuilding struct {
 
 // Without is a survivor as it would be without a merge. left are fields that people have changed since, which stay as they want them.
 func (r Rebuilding) Without(survivor *StoredContact, merge *Merge, part *crm.Contact) (is crm.Contact, left []string, err error) {
-	own, err := FindIn(r.Conn, crm.ErrNotFound, ScanChange, SQLChange, r.Number, merge.ID)
-	if errors.Is(err, crm.ErrNotFound) {
-		err = Fault("", doc.MergeTooOld)
-	}
+	own, err := FindIn(r.Conn, Fault("", doc.BeyondHistory), ScanChange, SQLChange, r.Number, merge.ID)
 	if err != nil {
 		return is, nil, err
 	}
@@ -116,29 +113,19 @@ func (r *Rebuilding) rebuild(survivor *StoredContact, merge *Merge, instead *crm
 	return is, left, err
 }
 
-// goBack finds the first change that must happen again, and further back those that later ones take back, as far as everything is kept that happened to the contact since.
+// goBack finds the first change that must happen again. Further back than a merge are the places of later ones, and
+// changes that later ones take back.
 func (r *Rebuilding) goBack(survivor, from int64) (err error) {
-	if r.from, err = r.earlier(survivor, from, false); err != nil {
-		return err
-	}
-	if r.from < r.Oldest {
-		return Fault("", doc.MergeTooOld)
-	}
-	if from, err = r.earlier(survivor, r.from, true); from >= r.Oldest {
+	for r.from = 0; r.from != from && err == nil; {
 		r.from = from
-	}
-	return err
-}
-
-// earlier goes back until nothing leads further back.
-func (r *Rebuilding) earlier(survivor, from int64, taken bool) (_ int64, err error) {
-	for at := int64(0); at != from && err == nil; {
-		at = from
-		if from, err = r.Int(sqlEarlier, r.Number, survivor, at); taken && err == nil {
-			from, err = r.Int(sqlTaken, r.Number, int64(history.ContactNoun), survivor, from, r.Oldest)
+		if from, err = r.Int(sqlEarlier, r.Number, survivor, from); err == nil {
+			from, err = r.Int(sqlTaken, r.Number, int64(history.ContactNoun), survivor, from)
 		}
 	}
-	return from, err
+	if err == nil && from < r.Oldest {
+		err = Fault("", doc.BeyondHistory)
+	}
+	return err
 }
 
 // read reads what has happened since, as far as it is about the fields in question.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"donorbook/internal/crm/mail"
 	"donorbook/internal/crm/text"
@@ -311,6 +312,28 @@ func (s *Store) delay(ctx context.Context, of DueRow, m *claimed, reply string) 
 	return s.UpdateShared(ctx, of.Account, func(t *Tx) error {
 		return t.Run(sqlDelayMail, of.Account, of.ID, m.Tries, Seconds(now.Add(wait)), said(reply))
 	})
+}
+
+// Old data that is not the history is forgotten in the background, a few rows in each unit of work.
+const (
+	SweepUnit = 500       // rows of one unit of work
+	SweepLook = time.Hour // how often old ones are looked for
+)
+
+// Stepwise takes one step after the other. Between them it rests for as long as the last one took, so that others have
+// at least half of the time.
+func Stepwise(ctx context.Context, step func() (more bool, err error)) error {
+	for {
+		start := time.Now()
+		if more, err := step(); !more || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Since(start)):
+		}
+	}
 }
 
 // SweepMails forgets mails that have left or failed long ago.

@@ -58,8 +58,8 @@ var (
 	ResetTable      = db.NewTable("password_reset", "hash:text", "user_id expires_at")
 	SessionTable    = db.NewTable("user_session", "hash:text", "user_id account_id address:text agent:text created_at seen_at expires_at")
 	MemberTable     = db.NewTable("member", "account_id user_id", "role created_at seen_at")
-	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest epoch job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
-	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text history_days no_return logo:text email:text website:text public_donors:text receipt_form:text receipt_place:text receipt_signer:text receipt_text:text donations:text")
+	TallyTable      = db.NewTable("account_tally", "account_id", "contact_seq contact_active key_seq campaign_revision gift_seq plan_seq currency:text campaign_seq set_revision revision oldest job_seq field_seq segment_seq timezone:text importing answer_bytes last_created")
+	SettingTable    = db.NewTable("account_setting", "account_id", "address:text tax_id:text no_return logo:text email:text website:text public_donors:text receipt_form:text receipt_place:text receipt_signer:text receipt_text:text donations:text")
 	AccountTable    = db.NewTable("account", "account_id", "public_id:text name:text parent created_at")
 )
 

@@ -249,8 +249,7 @@ type Tally struct {
 	CampaignSeq      int64
 	SetRevision      int64 // counts the changes that move contacts into sets and out of them, but for new contacts
 	Revision         int64 // of the last change (history.go)
-	Oldest           int64 // revision that is kept
-	epoch            int64
+	Oldest           int64 // the first change that is there: more than 1 where old ones were removed once
 	JobSeq           int64
 	FieldSeq         int64
 	SegmentSeq       int64
@@ -263,7 +262,7 @@ type Tally struct {
 
 const (
 	TallyColumns = `account_id, contact_seq, contact_active, key_seq, campaign_revision, gift_seq, plan_seq, currency, campaign_seq, set_revision,
-		revision, oldest, epoch, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes, last_created`
+		revision, oldest, job_seq, field_seq, segment_seq, timezone, importing, answer_bytes, last_created`
 	SQLTally = `SELECT ` + TallyColumns + ` FROM account_tally WHERE account_id = $1`
 )
 
@@ -271,7 +270,8 @@ const (
 func ScanTally(r db.Row) Tally {
 	return Tally{Number: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3), CampaignRevision: r.Int(4),
 		GiftSeq: r.Int(5), PlanSeq: r.Int(6), Currency: r.Text(7), CampaignSeq: r.Int(8), SetRevision: r.Int(9),
-		Revision: r.Int(10), Oldest: r.Int(11), epoch: r.Int(12), JobSeq: r.Int(13), FieldSeq: r.Int(14), SegmentSeq: r.Int(15), Timezone: r.Text(16), Importing: r.Int(17), AnswerBytes: r.Int(18), LastCreated: r.Int(19)}
+		Revision: r.Int(10), Oldest: r.Int(11), JobSeq: r.Int(12), FieldSeq: r.Int(13), SegmentSeq: r.Int(14),
+		Timezone: r.Text(15), Importing: r.Int(16), AnswerBytes: r.Int(17), LastCreated: r.Int(18)}
 }
 
 func ReadTally(c db.Conn, account int64) (row Tally, err error) {
@@ -285,12 +285,13 @@ func ReadTally(c db.Conn, account int64) (row Tally, err error) {
 // Values are the columns of the row.
 func (row *Tally) Values() []any {
 	return []any{row.Number, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq, row.PlanSeq, row.Currency, row.CampaignSeq,
-		row.SetRevision, row.Revision, row.Oldest, row.epoch, row.JobSeq, row.FieldSeq, row.SegmentSeq, row.Timezone, row.Importing, row.AnswerBytes, row.LastCreated}
+		row.SetRevision, row.Revision, row.Oldest, row.JobSeq, row.FieldSeq, row.SegmentSeq,
+		row.Timezone, row.Importing, row.AnswerBytes, row.LastCreated}
 }
 
 // NewTally is the row of an account that has nothing yet.
 func NewTally(account int64) *Tally {
-	return &Tally{Number: account, Currency: text.DefaultCurrency, Timezone: text.DefaultTimezone, Oldest: 1, epoch: newEpoch()}
+	return &Tally{Number: account, Currency: text.DefaultCurrency, Timezone: text.DefaultTimezone, Oldest: 1}
 }
 
 // Location is the time zone of the organization.

@@ -2,7 +2,6 @@ package organization
 
 import (
 	"errors"
-	"strconv"
 
 	"donorbook/internal/console/page"
 	"donorbook/internal/crm"
@@ -24,12 +23,12 @@ type settingsView struct {
 	Zones       []string
 	Giving      *page.Form // the settings of its giving
 	Public      *page.Form // what public pages say
-	History     *page.Form // for how long changes are kept
 	Settings    access.AccountSettings
 }
 
 func SettingsPage(r *page.Request) error {
-	view := settingsView{About: r.Form.IfSentTo("/organization"), LogoField: page.LogoField, Zones: text.Timezones(), Giving: r.Form.IfSentTo("/giving"), Public: r.Form.IfSentTo("/public"), History: r.Form.IfSentTo("/history")}
+	view := settingsView{About: r.Form.IfSentTo("/organization"), LogoField: page.LogoField, Zones: text.Timezones(),
+		Giving: r.Form.IfSentTo("/giving"), Public: r.Form.IfSentTo("/public")}
 	var err error
 	if view.Settings, err = r.Store.AccountSettings(r.Context(), r.Account()); err != nil {
 		return err
@@ -45,9 +44,6 @@ func SettingsPage(r *page.Request) error {
 	view.Public.SetUnsent("public_donors", string(view.Settings.PublicDonors))
 	if view.Settings.NoReturn {
 		view.Giving.SetUnsent("no_return", "yes")
-	}
-	if days := view.Settings.HistoryDays; days > 0 {
-		view.History.SetUnsent("history_days", strconv.FormatInt(days, 10))
 	}
 	members, err := r.Store.Members(r.Context(), r.Account())
 	if err != nil {
@@ -132,17 +128,4 @@ func SavePublicSettings(r *page.Request) error {
 	email, website, donors := r.Form.Value("email"), r.Form.Value("website"), r.Form.Value("public_donors")
 	err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{Email: &email, Website: &website, PublicDonors: &donors})
 	return r.Done(err, r.Path("/settings#public"), page.Notice{Text: "Public page settings saved."})
-}
-
-// SaveHistorySettings sets for how many days changes are kept.
-func SaveHistorySettings(r *page.Request) error {
-	days := r.Form.Value("history_days")
-	if err := r.Store.SetAccountSettings(r.Context(), r.Account(), access.AccountSettingsInput{HistoryDays: &days}); err != nil {
-		return err
-	}
-	said := "Changes are now kept forever."
-	if n := page.ParseID(days); n > 0 {
-		said = "Changes are now kept for " + page.Plural(n, "day") + "."
-	}
-	return r.Redirect(r.Path("/settings#history"), page.Notice{Text: said})
 }

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +28,6 @@ type AccountSettings struct {
 	Receipts thanks.Wording
 
 	Donations string // how it takes gifts on its pages: a document of package donate; "" for the defaults
-
-	HistoryDays int64 // for how many days the history is kept; 0 is for good
 }
 
 // Home is the country of the organization, which its letters leave out; "" where no one can tell.
@@ -55,7 +52,6 @@ type AccountSettingsInput struct {
 	Name                               *string // of the organization
 	Currency, Timezone, Address, TaxID *string
 	Email, Website, PublicDonors       *string
-	HistoryDays                        *string // a number; empty is for good
 	NoReturn                           *bool
 	Logo                               *picture.Picture // one without an address removes it
 	Receipts                           *thanks.Wording
@@ -64,7 +60,6 @@ type AccountSettingsInput struct {
 const (
 	maxAddressLines = 8 // as many as an envelope has room for
 	maxTaxID        = 64
-	maxHistoryDays  = 36_500
 )
 
 // Validate checks the settings, and brings them into the form in which they are kept.
@@ -113,14 +108,6 @@ func (in *AccountSettingsInput) Validate() error {
 	if in.Receipts != nil {
 		in.Receipts.Check(v)
 	}
-	if in.HistoryDays != nil {
-		days, err := strconv.ParseInt(cmp.Or(strings.TrimSpace(*in.HistoryDays), "0"), 10, 64)
-		if err != nil || days < 0 || days > maxHistoryDays {
-			v.Add("history_days", doc.CountRange, maxHistoryDays)
-		}
-		text := strconv.FormatInt(days, 10)
-		in.HistoryDays = &text
-	}
 	return v.Err()
 }
 
@@ -163,9 +150,6 @@ func (s AccountSettings) Change(in *AccountSettingsInput) (changed AccountSettin
 	take("email", in.Email, &changed.Email)
 	take("website", in.Website, &changed.Website)
 	take("public_donors", in.PublicDonors, (*string)(&changed.PublicDonors))
-	days := strconv.FormatInt(s.HistoryDays, 10)
-	take("history_days", in.HistoryDays, &days)
-	changed.HistoryDays, _ = strconv.ParseInt(days, 10, 64) // a number that was checked
 	if in.NoReturn != nil && *in.NoReturn != s.NoReturn {
 		d = append(d, doc.TextDifference("no_return", strconv.FormatBool(s.NoReturn), strconv.FormatBool(*in.NoReturn)))
 		changed.NoReturn = *in.NoReturn

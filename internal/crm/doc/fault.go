@@ -87,7 +87,7 @@ const (
 	MergedSince   Rule = "Contact %v has since been merged into contact %v. Undo merge %v first."
 	ErasedMerge   Rule = "A contact of this merge was erased, so it cannot be undone."
 	EraseSurvivor Rule = "Contact %v was merged into contact %v. Erase that one: both are erased."
-	MergeTooOld   Rule = "This merge is too old to be undone: its changes are no longer in the history."
+	BeyondHistory Rule = "This cannot be undone: the history does not reach back that far."
 
 	MoneyRange    Rule = "must be a number above 0, at most 999999999.99, with no more decimals than its currency has"
 	FeeRange      Rule = "must be a number from 0 to 999999999.99, with no more decimals than its currency has"

@@ -98,8 +98,7 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 	archived := create(t, s, m.account.Number, `{"first_name":"Old","last_name":"One","tags":["donor"]}`)
 	archive(t, s, m.account.Number, archived.ID)
 	succeed(t, s.SetAccountSettings(ctx, m.account.Number,
-		access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), HistoryDays: ptr("400"),
-			Logo: &logo}))
+		access.AccountSettingsInput{Address: ptr("1 Main\nBoston"), TaxID: ptr("04-1"), Logo: &logo}))
 	customize(t, s, m.account.Number, tagged.ID, m.campaigns[0].ID)
 	return m.account
 }

@@ -77,7 +77,7 @@ var (
 	anyCode = regexp.MustCompile(`\b[0-9A-Za-z]{16}\b`)
 	anyID   = regexp.MustCompile(`\w*\d{6,}\w*`)
 	// columns that differ between organizations
-	ofOneRun = " account_id epoch checksum sha256 public_id name key_seq fingerprint fold "
+	ofOneRun = " account_id checksum sha256 public_id name key_seq fingerprint fold "
 )
 
 // state is everything that is stored about the organization, whatever its numbers are.

@@ -228,34 +228,6 @@ func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 	no("undone on an archived contact", string(doc.ArchivedFirst), patched)
 }
 
-// A setting says for how many days changes are kept. Older ones are forgotten, and what is left is numbered on.
-func TestOldChangesAreForgotten(t *testing.T) {
-	ctx := t.Context()
-	s := newFolk(t)
-	clock, other := stopClock(s.Book), s.another()
-	id := s.create(`{"first_name":"Ana"}`).ID
-	other.create(`{"first_name":"Kept"}`)
-	for i := range store.SweepUnit + 5 {
-		s.syncTags(id, fmt.Sprint(i))
-	}
-	s.settings(access.AccountSettingsInput{HistoryDays: ptr("30")})
-	keeps := func(page int64, newest bool, kinds string, total, all int) {
-		t.Helper()
-		got, result := s.kinds(id, 1, page, newest)
-		expect(t, "kept", fmt.Sprint(kinds, " ", total, all), got, result.Total, len(told(t, s.Book, s.Number)))
-	}
-	clock.move(31 * 24 * time.Hour)
-	s.addTags(id, "new")
-	succeed(t, s.SweepHistory(ctx))
-	keeps(10, false, "tagged", 1, 1)
-	equal(t, len(told(t, s.Book, other.Number)), 1, "another account has lost its history")
-	s.addTags(id, "newer")
-	keeps(1, true, "tagged", 2, 2)
-	clock.move(31 * 24 * time.Hour)
-	succeed(t, s.SweepHistory(ctx))
-	keeps(10, true, "", 0, 0)
-}
-
 // A check finds what is wrong with the history, and a repair makes it one again.
 func TestACheckKnowsTheHistory(t *testing.T) {
 	ctx := t.Context()

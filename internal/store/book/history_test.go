@@ -53,9 +53,8 @@ func TestEveryNounHasAHistory(t *testing.T) {
 	key, secret := must2(s.CreateKey(ctx, number, access.KeyInput{Name: "Website", Permissions: access.ContactsRead}))(t)
 	succeed(t, s.RevokeKey(ctx, key.ID))
 	succeed(t, s.RevokeKey(ctx, key.ID)) // again
-	currency, taxID, days := "EUR", "12-3", "30"
-	succeed(t, s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency, TaxID: &taxID,
-		HistoryDays: &days}))
+	currency, taxID := "EUR", "12-3"
+	succeed(t, s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency, TaxID: &taxID}))
 	succeed(t, s.SetAccountSettings(ctx, number, access.AccountSettingsInput{Currency: &currency}))
 	succeed(t, s.RenameAccount(ctx, account, account.ID, "Harbor"))
 	title, goal, link2 := "Gala", int64(500), "https://pay.example"
@@ -83,7 +82,7 @@ func TestEveryNounHasAHistory(t *testing.T) {
 		`user created by dee@x.org {"email":[null,"dee@x.org"],"role":[null,"viewer"]}`,
 		`key created by ana@x.org {"name":[null,"Website"],"permissions":[[],["contacts:read"]]}`,
 		`key deleted by ana@x.org {"name":["Website",null]}`,
-		`setting updated by ana@x.org {"currency":["USD","EUR"],"tax_id":[null,"12-3"],"history_days":["0","30"]}`,
+		`setting updated by ana@x.org {"currency":["USD","EUR"],"tax_id":[null,"12-3"]}`,
 		`setting updated by ana@x.org {"name":["` + name + `","Harbor"]}`,
 		`campaign created by ana@x.org`,
 		`campaign updated by ana@x.org {"goal":[0,5],"payment_link":[null,"https://pay.example"]}`,

@@ -18,7 +18,6 @@ import (
 	"donorbook/internal/crm/giving"
 	"donorbook/internal/crm/history"
 	"donorbook/internal/crm/sheet"
-	"donorbook/internal/db"
 	"donorbook/internal/store"
 	"donorbook/internal/store/jobs"
 	"donorbook/internal/store/merges"
@@ -120,34 +119,6 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 			checked(t, s.Book)
 		})
 	}
-}
-
-// What an undo has yet to take back is not forgotten, however old it is: the undo does all that it says.
-func TestAnUndoKeepsTheHistoryThatItNeeds(t *testing.T) {
-	s := newBook(t)
-	clock := stopClock(s)
-	account := newAccount(t, s).Number
-	file := "First,Last\n"
-	for i := range 2*jobs.FirstUnit + 20 {
-		file += fmt.Sprintf("P%d,Q\n", i)
-	}
-	im := importFile(t, s, account, file, jobs.MergeExisting)
-	undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, im.ID, "US",
-		false))(t)
-	step(t, s, 1)
-	succeed(t, s.SetAccountSettings(t.Context(), account, access.AccountSettingsInput{HistoryDays: ptr("30")}))
-	clock.move(31 * 24 * time.Hour)
-	succeed(t, s.SweepHistory(t.Context()))
-	finishJobs(t, s)
-	doneJob(t, s, account, undo.ID)
-	read := func() store.Tally {
-		return must(store.Snapshot(t.Context(), s.Store,
-			func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) }))(t)
-	}
-	expect(t, "contacts that were imported and are still there", "0", read().ContactActive)
-	clock.move(time.Hour)
-	succeed(t, s.SweepHistory(t.Context()))
-	expect(t, "the history that the undo has held back stays", "false", read().Oldest <= im.Last)
 }
 
 // Two nodes that are at the same rows make a campaign once.

@@ -134,8 +134,6 @@ var allowed = []struct{ part, step string }{
 	{"FROM app_user ORDER BY login", "SCAN app_user"},
 	// the same
 	{"SELECT account_id, user_id, role, seen_at FROM member", "SCAN member"},
-	// a row for each account that has set something, every hour
-	{"history_days FROM account_setting", "SCAN account_setting"},
 	// all accounts, once a minute
 	{"FROM account_tally AS t LEFT JOIN duplicate_run", "SCAN t"},
 	// what is left to be done, mostly nothing

@@ -5,7 +5,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// The history of an account is numbered without a gap, and each document names its last change, which may be no longer kept.
+// The history of an account is numbered without a gap, and each document names its last change, which may be from before
+// the first one that is there (Tally.Oldest).
 
 // history goes through the changes, and learns from them which one is the last of each document.
 func (d *derivation) history() error {
@@ -30,7 +31,7 @@ func (d *derivation) history() error {
 	})
 	switch {
 	case last == 0:
-		d.Oldest = given + 1 // all of them are gone, as if they were too old
+		d.Oldest = given + 1
 	case last < given:
 		gaps = append(gaps, [2]int64{last + 1, given})
 	}
@@ -43,7 +44,7 @@ func (d *derivation) history() error {
 	return err
 }
 
-// head is the last change of a document, which may name another one. One that is no longer kept can be named as well.
+// head is the last change of a document, which may name another one. One from before the history can be named as well.
 func (d *derivation) head(noun history.Noun, id, named int64) int64 {
 	switch head := d.heads[noun].get(id); {
 	case d.heads == nil:

@@ -186,7 +186,8 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 		if at, err = readRun(c, account); err == nil {
 			row, err = store.ReadTally(c, account)
 		}
-		if most = min(max(fewChanges, row.ContactActive/singleLook), max(fewChanges, row.ContactActive/shareOf)-at.changed); err != nil || at.at == 0 || at.revision+1 < row.Oldest || most < 0 {
+		most = min(max(fewChanges, row.ContactActive/singleLook), max(fewChanges, row.ContactActive/shareOf)-at.changed)
+		if err != nil || at.at == 0 || most < 0 {
 			return err
 		}
 		ids, err = db.List(c, store.Number, sqlChanged, account, at.revision, row.Revision, most+1)
@@ -199,7 +200,7 @@ func (s *DuplicateStore) bringUp(ctx context.Context, account int64, progress fu
 		return s.seen(ctx, account, row.Revision, 0)
 	}
 	model, err := s.model(ctx, account, at.learned)
-	if err != nil || at.at == 0 || at.revision+1 < row.Oldest || int64(len(ids)) > most {
+	if err != nil || at.at == 0 || int64(len(ids)) > most {
 		return s.lookAtAll(ctx, account, row.Revision, progress)
 	}
 	slices.Sort(ids)

@@ -67,7 +67,7 @@ func (s *JobStore) sweepRows(ctx context.Context, of JobOf, cutoff int64) (more 
 // Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
 func (s *JobStore) Sweep(ctx context.Context, report func(error)) {
 	for ctx.Err() == nil {
-		for _, sweep := range []func(context.Context) error{s.SweepHistory, s.SweepJobs, s.SweepMails, s.SweepResets} {
+		for _, sweep := range []func(context.Context) error{s.SweepJobs, s.SweepMails, s.SweepResets} {
 			if err := guard.Do(func() error { return sweep(ctx) }); err != nil && ctx.Err() == nil {
 				report(err)
 			}

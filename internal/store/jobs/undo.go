@@ -90,7 +90,7 @@ func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string
 		case !j.Undoable() && !j.StoppedUndo():
 			return crm.ErrChanged
 		case first < u.Oldest:
-			return store.Fault("", "This is too old to be undone: its changes are no longer in the history.")
+			return store.Fault("", doc.BeyondHistory)
 		case j.StoppedUndo():
 			j.State, j.Actor, j.Channel = JobWaiting, u.Author.Who, u.Author.Channel
 			undo = *j

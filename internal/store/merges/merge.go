@@ -205,7 +205,8 @@ func (m merging) choiceOf(row *store.Merge, other *crm.Contact) (choice crm.Merg
 	if row.Choice != "" {
 		return crm.ReadMergeChoice(row.Choice, row.Survivor, other.ID)
 	}
-	change, err := store.FindIn(m.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, store.SQLChange, m.Number, row.ID)
+	gone := store.Fault("", doc.BeyondHistory)
+	change, err := store.FindIn(m.Conn, gone, store.ScanChange, store.SQLChange, m.Number, row.ID)
 	if err != nil {
 		return choice, err
 	}

@@ -197,8 +197,7 @@ func (m merging) moveIn(row *store.Merge, limit int) (moved int, ended bool, err
 // moveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still the survivor's, from the last one to the first. A gift that a plan has brought since
 // goes with the plan.
 func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, err error) {
-	first := max(row.ID, m.Oldest-1) // what is older is forgotten
-	from := max(first, row.Last-moveRange)
+	from := max(row.ID, row.Last-moveRange)
 	changes, err := db.List(m.Conn, store.ScanChange, sqlMovedBy, m.Number, from, row.Last, int64(history.GiftNoun), int64(history.PlanNoun), int64(limit))
 	if err != nil {
 		return 0, false, err
@@ -229,7 +228,7 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 		return 0, false, err
 	}
 	brought, err := m.bringWithPlans(row, changes, limit)
-	return len(given) + len(plans) + brought, row.Last <= first, err
+	return len(given) + len(plans) + brought, row.Last <= row.ID, err
 }
 
 // bringWithPlans moves gifts that plans have brought to the survivor, once the plans are the other contact's again. Where there are more than a limit, the change of the plan is looked at again.

@@ -69,7 +69,7 @@ func (m merging) refuse(row *store.Merge, survivor, other *crm.Contact) error {
 	case row.Undone != 0:
 		return store.Fault("", doc.UndoneMerge)
 	case row.ID < m.Oldest:
-		return store.Fault("", doc.MergeTooOld)
+		return store.Fault("", doc.BeyondHistory)
 	case survivor.Erased() || other.Erased() || row.Forgotten(): // what was sent named a person who was erased
 		return store.Fault("", doc.ErasedMerge)
 	case survivor.MergedInto != 0:
@@ -147,7 +147,8 @@ func (m merging) apart(row *store.Merge, other *store.StoredContact) (joined int
 		part, err = store.SentContact(row.Sent, m.now)
 		return 0, part, err
 	}
-	change, err := store.FindIn(m.Conn, store.Fault("", doc.MergeTooOld), store.ScanChange, sqlJoined, m.Number, int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
+	change, err := store.FindIn(m.Conn, store.Fault("", doc.BeyondHistory), store.ScanChange, sqlJoined, m.Number,
+		int64(history.ContactNoun), row.Other, int64(history.DidJoin), row.ID)
 	if err != nil {
 		return 0, part, err
 	}

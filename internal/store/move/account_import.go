@@ -368,7 +368,8 @@ func (r *accountRun) end(ctx context.Context) error {
 			*c.counted = max(*c.counted, *c.kept)
 		}
 		u.Currency, u.Importing, t.Author.Job = r.line.Currency, 0, 0
-		store.SaveSettings(t, u.Number, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID, HistoryDays: r.line.HistoryDays, NoReturn: r.line.NoReturn, Logo: r.line.Logo,
+		store.SaveSettings(t, u.Number, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID,
+			NoReturn: r.line.NoReturn, Logo: r.line.Logo,
 			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
 		u.Record(history.SettingNoun, 0, history.DidImport, "")
 		if err := merges.Resume(u); err != nil {

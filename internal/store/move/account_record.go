@@ -13,28 +13,26 @@ import (
 	"donorbook/internal/crm/text"
 	"donorbook/internal/crm/thanks"
 	"donorbook/internal/store"
-	"donorbook/internal/store/jobs"
 )
 
 // What an organization has beside people and gifts: settings, custom fields, pictures, members and keys.
 type (
 	AccountLine struct {
-		ID          string       `json:"id"`
-		Name        string       `json:"name"`
-		CreatedAt   time.Time    `json:"created_at"`
-		Currency    string       `json:"currency"`
-		Timezone    string       `json:"timezone,omitempty"`
-		Address     string       `json:"address"`
-		TaxID       string       `json:"tax_id"`
-		HistoryDays int64        `json:"history_days"`
-		NoReturn    bool         `json:"no_return,omitempty"`
-		Logo        string       `json:"logo,omitempty"` // the address of a picture
-		Email       string       `json:"email,omitempty"`
-		Website     string       `json:"website,omitempty"`
-		Donors      string       `json:"public_donors,omitempty"`
-		Receipts    receiptWords `json:"receipts,omitzero"`
-		Donations   string       `json:"donations,omitempty"` // a document
-		Sequences   accountCount `json:"sequences"`
+		ID        string       `json:"id"`
+		Name      string       `json:"name"`
+		CreatedAt time.Time    `json:"created_at"`
+		Currency  string       `json:"currency"`
+		Timezone  string       `json:"timezone,omitempty"`
+		Address   string       `json:"address"`
+		TaxID     string       `json:"tax_id"`
+		NoReturn  bool         `json:"no_return,omitempty"`
+		Logo      string       `json:"logo,omitempty"` // the address of a picture
+		Email     string       `json:"email,omitempty"`
+		Website   string       `json:"website,omitempty"`
+		Donors    string       `json:"public_donors,omitempty"`
+		Receipts  receiptWords `json:"receipts,omitzero"`
+		Donations string       `json:"donations,omitempty"` // a document
+		Sequences accountCount `json:"sequences"`
 	}
 	// accountCount is how far an account has counted, so that no number is given out again.
 	accountCount struct {
@@ -96,7 +94,7 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 	if err != nil {
 		return err
 	}
-	line.Address, line.TaxID, line.HistoryDays, line.NoReturn = settings.Address, settings.TaxID, settings.HistoryDays, settings.NoReturn
+	line.Address, line.TaxID, line.NoReturn = settings.Address, settings.TaxID, settings.NoReturn
 	line.Logo = settings.Logo
 	line.Email, line.Website, line.Donors, line.Receipts, line.Donations = settings.Email, settings.Website, string(settings.PublicDonors), receiptWords(settings.Receipts), settings.Donations
 	return w.encode(line)
@@ -124,9 +122,10 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 		return nil, problem("has a logo that is not among the pictures")
 	}
 	r.lack(0, r.line.Logo)
-	currency, address, tax, days := r.line.Currency, r.line.Address, r.line.TaxID, string(jobs.JSONOf(r.line.HistoryDays))
+	currency, address, tax := r.line.Currency, r.line.Address, r.line.TaxID
 	zone := cmp.Or(r.line.Timezone, text.DefaultTimezone)
-	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax, HistoryDays: &days, Email: &r.line.Email, Website: &r.line.Website, PublicDonors: &r.line.Donors}
+	in := access.AccountSettingsInput{Currency: &currency, Timezone: &zone, Address: &address, TaxID: &tax,
+		Email: &r.line.Email, Website: &r.line.Website, PublicDonors: &r.line.Donors}
 	words := thanks.Wording(r.line.Receipts)
 	in.Receipts = &words
 	if err := in.Validate(); err != nil {

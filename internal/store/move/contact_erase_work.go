@@ -248,7 +248,7 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	}
 	switch {
 	case errors.Is(err, crm.ErrNotFound), errors.As(err, new(*store.Damaged)):
-		return true, nil // it cannot be undone: it is too old, or the survivor cannot be read
+		return true, nil // it cannot be undone: the history does not reach back to it, or the survivor cannot be read
 	case err != nil:
 		return false, err
 	}

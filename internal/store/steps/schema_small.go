@@ -287,8 +287,16 @@ func fillGiven(t *db.Tx, progress db.Progress) error {
 	return nil
 }
 
-// step15SQL lets gifts that were entered by mistake be found, and left out of lists of all, without a look at every gift.
-const step15SQL = `CREATE INDEX gift_voided ON gift (account_id, given_at, id) WHERE status = 4;`
+const step15SQL = `
+-- Gifts that were entered by mistake are found, and left out of lists of all, without a look at every gift.
+CREATE INDEX gift_voided ON gift (account_id, given_at, id) WHERE status = 4;
+
+-- The history is kept for good. What was removed before stays missing: oldest is the first change that is there.
+ALTER TABLE account_setting DROP COLUMN history_days;
+
+-- Nothing has ever asked for it.
+ALTER TABLE account_tally DROP COLUMN epoch;
+`
 
 // fillMerged makes the set of the contacts that were merged into others.
 func fillMerged(t *db.Tx) error {
