@@ -176,5 +176,6 @@ func (a *API) checkPlan(ctx context.Context, c call) error {
 }
 
 func (a *API) checkTag(ctx context.Context, c call) error {
-	return tagRefusal(a.store.CheckTag(ctx, c.who.Account, c.code))
+	_, err := a.store.TagSize(ctx, c.who.Account, c.code)
+	return tagRefusal(err)
 }

@@ -35,12 +35,12 @@ func (a *API) renameTag(w http.ResponseWriter, r *http.Request, c call) (made st
 	if err != nil {
 		return made, err
 	}
-	made, err = a.store.RenameTag(c.by(r), c.who.Account, c.code, cmp.Or(becomes, c.code))
+	made, err = a.store.RenameTags(c.by(r), c.who.Account, cmp.Or(becomes, c.code), c.code)
 	return made, tagRefusal(err)
 }
 
 func (a *API) deleteTag(w http.ResponseWriter, r *http.Request, c call) error {
-	made, err := a.store.DeleteTag(c.by(r), c.who.Account, c.code)
+	made, err := a.store.RenameTags(c.by(r), c.who.Account, "", c.code)
 	if err == nil && made.Unfinished() {
 		return writeDocument(w, made)
 	}

@@ -104,11 +104,16 @@ func TestOwnersSeeTheHistory(t *testing.T) {
 	p.post("campaigns", "title", "Gala")
 	p.follow("settings/giving", "currency", "EUR", "address", "1 Quay", "tax_id", "")
 	path := s.contact(p, "Zoë", "Okafor", tagged("old"))
-	must(s.store.RenameTag(store.By(t.Context(), history.APIChannel, "API key Website"), p.account.Number, "old",
-		"new"))(t)
+	by := store.By(t.Context(), history.APIChannel, "API key Website")
+	must(s.store.RenameTags(by, p.account.Number, "new", "old"))(t)
+	succeed(t, s.store.UpdateAccount(by, p.account.Number, func(tx *store.Tx) error { // as up to release 0.10
+		tx.Account(p.account.Number).Record(history.TagNoun, 0, history.DidUpdate, `{"name":["older","old"]}`)
+		return nil
+	}))
 	p.get("settings/history").sees("added "+p.user.Email+" as owner", p.user.Name+" created the API key “Website”.",
 		p.user.Name+" invited cy@example.org as viewer.", "Gala", "Changed currency from “USD” to “EUR”.", "Zoë Okafor",
-		"The API key Website renamed the tag “old” to “new”.").has(`href="`+path+`"`).
+		"Bulk change Removed tag “old”. Added tag “new”.", "The API key Website renamed the tag “older” to “old”.").
+		has(`href="`+path+`"`).
 		lacks("started this bulk change", "Set email to", "Set role to", "Set name to", "Set invitation to") // as well
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"donorbook/internal/crm"
@@ -251,8 +250,7 @@ func (s *Store) SuggestContacts(ctx context.Context, account int64, search find.
 }
 
 const (
-	sqlSet      = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3 ORDER BY block`
-	sqlSetStart = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 ORDER BY block LIMIT $3`
+	sqlSet = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3 ORDER BY block`
 )
 
 // AddBlocks adds what is stored of a set, from a block on.
@@ -267,25 +265,6 @@ func addNamedBlock(account int64, set *db.Set) func(db.Row) error {
 	return func(r db.Row) error {
 		return DamagedSet(account, r.Text(0), r.Int(1), set.AddBlock(r.Int(1), r.Int(2), r.Bytes(3)))
 	}
-}
-
-// FirstOfSet are the ids of the first contacts of a set, in ascending order.
-func FirstOfSet(c db.Conn, account int64, name string, limit int) (ids []int64, err error) {
-	const most = 64 // bytes of a row for each contact in it, of which there is at least one
-	err = c.UpTo(most*limit).Each(func(r db.Row) error {
-		block, err := db.DecodeBlock(r.Int(0), r.Int(1), r.Bytes(2))
-		for at := range block.Places {
-			if len(ids) == limit {
-				return ErrFull
-			}
-			ids = append(ids, doc.MakeID(account, r.Int(0)*db.BlockSize+int64(at)+1))
-		}
-		return DamagedSet(account, name, r.Int(0), err)
-	}, sqlSetStart, account, name, int64(limit))
-	if errors.Is(err, ErrFull) {
-		err = nil
-	}
-	return ids, err
 }
 
 // SetCache holds sets of contacts that lists were made of, so that most pages are found in memory. Each set carries the revision that it was

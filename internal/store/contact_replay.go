@@ -25,7 +25,10 @@ const (
 	sqlMergesOf = MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
 	sqlJoins    = ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
-	sqlRenames  = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'`
+	// The bulk changes that have renamed or deleted a tag of a contact. Its own change does not tell that the new tag was
+	// there already.
+	sqlRenames = `SELECT id, spec FROM job WHERE account_id = $1 AND kind = 'bulk' AND spec LIKE '{"action":"rename"%'
+		AND id IN (SELECT job FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4)`
 )
 
 // Rebuilding is a unit of work that makes a contact what it would be by other merges than it has.
@@ -157,10 +160,18 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 			names = append(names, `"`+name)
 		}
 	}
-	jobs := make(map[int64]*crm.BulkAction)
+	renames := make(map[int64]*crm.BulkAction) // by their jobs
 	err = r.Each(func(row db.Row) error {
+		action := new(crm.BulkAction)
+		renames[row.Int(0)] = action
+		return json.Unmarshal([]byte(row.Text(1)), action)
+	}, sqlRenames, r.Number, int64(history.ContactNoun), survivor, r.from)
+	if err != nil {
+		return err
+	}
+	return r.Each(func(row db.Row) error {
 		c := ScanChange(row)
-		e := crm.Event{Revision: c.Revision, Undoes: c.Undoes}
+		e := crm.Event{Revision: c.Revision, Undoes: c.Undoes, Rename: renames[c.Job]}
 		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(c.Data, name) }) {
 			d, err := doc.ParseDifferences(c.Data)
 			if err != nil {
@@ -172,40 +183,11 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 				}
 			}
 		}
-		if c.Job != 0 && e.Edit.Has("tags") {
-			if jobs[c.Job] == nil {
-				jobs[c.Job] = new(crm.BulkAction)
-			}
-			e.Rename = jobs[c.Job]
-		}
 		if len(e.Edit) > 0 || r.merges[c.Revision] != nil {
 			r.events = append(r.events, e)
 		}
 		return nil
 	}, sqlSince, r.Number, int64(history.ContactNoun), survivor, r.from)
-	if err == nil {
-		err = r.readRenames(jobs)
-	}
-	return err
-}
-
-// readRenames finds which jobs have renamed tags. What a job did otherwise is like any change.
-func (r *Rebuilding) readRenames(jobs map[int64]*crm.BulkAction) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	ids := make([]int64, 0, len(jobs))
-	for id := range jobs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	err := r.Each(func(row db.Row) error { return json.Unmarshal([]byte(row.Text(1)), jobs[row.Int(0)]) }, sqlRenames, r.Number, ids)
-	for i := range r.events {
-		if e := &r.events[i]; e.Rename != nil && (e.Rename.Kind != crm.BulkRename || e.Undoes != 0) {
-			e.Rename = nil
-		}
-	}
-	return err
 }
 
 // arrange says what happens again: merges that stand, at their places, and changes.

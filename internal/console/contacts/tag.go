@@ -206,7 +206,7 @@ func busyTags(r *page.Request) (map[string]string, error) {
 	works, err := r.Store.TagsUnderWay(r.Context(), r.Account())
 	busy := map[string]string{}
 	for _, work := range works {
-		for _, name := range work.Names {
+		for _, name := range work.Tags {
 			if busy[name] = "Deletion in progress"; work.Becomes != "" {
 				busy[name] = "Change to “" + work.Becomes + "” in progress"
 			}
@@ -283,8 +283,9 @@ func RenameTag(r *page.Request) error {
 	if err != nil && !errors.Is(err, crm.ErrNotFound) {
 		return err
 	}
-	done, err := r.Store.RenameTag(r.Context(), r.Account(), view.Tag.Name, name)
-	said := fmt.Sprintf("“%s” is now “%s” on %s.", view.Tag.Name, name, page.WithArchived(done.Changed, done.Archived))
+	done, err := r.Store.RenameTags(r.Context(), r.Account(), name, view.Tag.Name)
+	changed := page.WithArchived(done.Changed, done.ChangedArchived)
+	said := fmt.Sprintf("“%s” is now “%s” on %s.", view.Tag.Name, name, changed)
 	return tagChanged(r, view, done, err, said, fmt.Sprintf("“%s” is being changed to “%s” in the background.", view.Tag.Name, name))
 }
 
@@ -301,8 +302,8 @@ func DeleteTag(r *page.Request) error {
 	if err != nil {
 		return tagGone(r, view, err)
 	}
-	done, err := r.Store.DeleteTag(r.Context(), r.Account(), view.Tag.Name)
-	said := fmt.Sprintf("Removed “%s” from %s.", view.Tag.Name, page.WithArchived(done.Changed, done.Archived))
+	done, err := r.Store.RenameTags(r.Context(), r.Account(), "", view.Tag.Name)
+	said := fmt.Sprintf("Removed “%s” from %s.", view.Tag.Name, page.WithArchived(done.Changed, done.ChangedArchived))
 	return tagChanged(r, view, done, err, said, fmt.Sprintf("“%s” is being deleted in the background.", view.Tag.Name))
 }
 
@@ -316,8 +317,9 @@ func MergeTags(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := r.Store.MergeTags(r.Context(), r.Account(), names, into)
-	said := fmt.Sprintf("%s became “%s” on %s.", page.QuotedTags(names), into, page.WithArchived(done.Changed, done.Archived))
+	done, err := r.Store.RenameTags(r.Context(), r.Account(), into, names...)
+	changed := page.WithArchived(done.Changed, done.ChangedArchived)
+	said := fmt.Sprintf("%s became “%s” on %s.", page.QuotedTags(names), into, changed)
 	view := tagView{Tag: tagLink{Name: names[0]}}
 	return tagChanged(r, view, done, err, said, fmt.Sprintf("%s is being changed to “%s” in the background.", page.QuotedTags(names), into))
 }

@@ -28,7 +28,9 @@ func BulkWordsFor(action crm.BulkAction, n int64, contacts string) BulkWords {
 	case BulkExport:
 		return BulkWords{Title: "Export " + contacts, Button: "Download file"}
 	case crm.BulkRename:
-		said := BulkWords{Title: "Delete the tag " + tags, Done: "Changed the tag on " + contacts + "."}
+		said := BulkWords{
+			Title: "Delete the tag " + tags, Done: "Changed the tag on " + contacts + ".", Already: "no longer had " + tags,
+		}
 		if action.Becomes != "" {
 			said.Title = "Change the tag " + tags + " to “" + action.Becomes + "”"
 		}

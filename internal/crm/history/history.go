@@ -19,7 +19,7 @@ const (
 	CampaignNoun
 	GiftNoun
 	PlanNoun
-	TagNoun
+	TagNoun // of tags that were renamed or deleted by a release up to 0.10; now the job tells of them
 	KeyNoun
 	UserNoun
 	SettingNoun

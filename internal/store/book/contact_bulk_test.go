@@ -245,7 +245,7 @@ func TestConcurrentWorkOnTagsIsUndone(t *testing.T) {
 	if len(groups) != 1 || len(groups[0]) != 3 || groups[0][0].Name != "Donor" {
 		t.Fatalf("alike are %v", groups)
 	}
-	merged := must(s.MergeTags(ctx, account, []string{"donor", "DONOR"}, "Donor"))(t)
+	merged := must(s.RenameTags(ctx, account, "Donor", "donor", "DONOR"))(t)
 	if merged.Unfinished() || merged.Changed != 13 {
 		t.Errorf("merged: %+v", merged)
 	}
@@ -274,7 +274,7 @@ func TestTagsUnderWayAreTold(t *testing.T) {
 	}
 	s.bulk(jobs.Selection{All: true, Scope: crm.Active}, crm.BulkTag, "other")
 	works := must(s.TagsUnderWay(ctx, account))(t)
-	if len(works) != 1 || works[0].Job != begun.Job || works[0].Names[0] != "old" || works[0].Becomes != "new" {
+	if len(works) != 1 || works[0].Job != begun.Job || works[0].Tags[0] != "old" || works[0].Becomes != "new" {
 		t.Errorf("under way: %+v", works)
 	}
 	s.finishJobs()

@@ -162,7 +162,7 @@ var faultyChanges = map[string]func(f *faulty) error{
 			crm.BulkAction{Kind: crm.BulkTag, Tags: []string{"quartet"}}))
 	},
 	"rename a tag": func(f *faulty) error {
-		return errOf(f.s.RenameTag(f.Context(), f.account.Number, "choir", "board"))
+		return errOf(f.s.RenameTags(f.Context(), f.account.Number, "board", "choir"))
 	},
 	"give": func(f *faulty) error {
 		return f.give(fmt.Sprintf(`,"contact_id":%d,"campaign_id":%d`, f.a, f.campaign))

@@ -100,7 +100,7 @@ func TestOwnersOfNewOrganizationsAreInTheirHistories(t *testing.T) {
 func TestChangeOfATagInTheBackgroundIsBySomeone(t *testing.T) {
 	s := newFolk(t)
 	s.fillTagged(600, "old")
-	changed := must(s.RenameTag(store.By(t.Context(), history.APIChannel, "API key X"), s.Number, "old", "new"))(t)
+	changed := must(s.RenameTags(store.By(t.Context(), history.APIChannel, "API key X"), s.Number, "new", "old"))(t)
 	equal(t, changed.Unfinished(), true)
 	s.step()
 	entry := s.history(store.HistoryPlace{}, 1).Entries[0]
@@ -329,7 +329,7 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	}
 	s.fillTagged(1100, "old")
 	s.addNote(store.By(ctx, history.ConsoleChannel, "ana@example.org"), id, "Called", "")
-	must(s.RenameTag(store.By(ctx, history.ConsoleChannel, "bob@example.org"), s.Number, "old", "new"))(t)
+	must(s.RenameTags(store.By(ctx, history.ConsoleChannel, "bob@example.org"), s.Number, "new", "old"))(t)
 	s.finishJobs()
 	tells := func(place store.HistoryPlace, most int, want ...string) store.HistoryPart {
 		t.Helper()
@@ -352,7 +352,7 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	tells(store.HistoryPlace{From: tomorrow}, 50)
 	tells(store.HistoryPlace{To: yesterday}, 50)
 	tells(store.HistoryPlace{Who: "ana@example.org", From: yesterday, To: tomorrow}, 50, noted)
-	renamed := tells(store.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", "tag 1 of 1, shows 1")
+	renamed := tells(store.HistoryPlace{About: "contacts"}, 2, "contact 1100 of 1100, shows 5", noted)
 	older := tells(store.HistoryPlace{Before: renamed.First, About: "contacts"}, 1, noted)
 	expect(t, "older and newer ones", "true false true true", renamed.Older, renamed.Newer, older.Older, older.Newer)
 	back := s.history(store.HistoryPlace{After: older.First - 1}, 1)

@@ -104,12 +104,12 @@ func (s *folk) addTags(id int64, tags ...string) store.ContactDocument {
 
 func (s *folk) rename(tag, to string) jobs.TagChange {
 	s.Helper()
-	return must(s.RenameTag(s.Context(), s.Number, tag, to))(s)
+	return must(s.RenameTags(s.Context(), s.Number, to, tag))(s)
 }
 
 func (s *folk) deleteTag(tag string) jobs.TagChange {
 	s.Helper()
-	return must(s.DeleteTag(s.Context(), s.Number, tag))(s)
+	return must(s.RenameTags(s.Context(), s.Number, "", tag))(s)
 }
 
 func (s *folk) withTag(tag string) int64 {

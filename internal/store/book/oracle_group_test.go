@@ -122,9 +122,9 @@ func (o *oracle) retag(st oracleStep) {
 	var err error
 	name, becomes := strings.TrimPrefix(from, "tag:"), strings.TrimPrefix(to, "tag:")
 	if to == "" {
-		done, err = o.DeleteTag(o.Context(), o.Number, name)
+		done, err = o.RenameTags(o.Context(), o.Number, "", name)
 	} else {
-		done, err = o.RenameTag(o.Context(), o.Number, name, becomes)
+		done, err = o.RenameTags(o.Context(), o.Number, becomes, name)
 	}
 	if o.refused("tag", err) {
 		return

@@ -271,10 +271,9 @@ func TestConcurrentSetsFollowEveryChange(t *testing.T) {
 	}
 }
 
-// A set can be read completely, or only its first contacts.
-func TestTheFirstContactsOfASet(t *testing.T) {
+// A set is read with all of its blocks.
+func TestASetOfSeveralBlocksIsRead(t *testing.T) {
 	s := newFolk(t)
-	account := s.Number
 	s.fillNamed(db.BlockSize+20, func(i int) string {
 		if i%1000 == 7 || i > db.BlockSize {
 			return `{"first_name":"F","tags":["rare"]}`
@@ -285,26 +284,11 @@ func TestTheFirstContactsOfASet(t *testing.T) {
 	for seq := int64(db.BlockSize + 2); seq <= db.BlockSize+20; seq++ {
 		all = append(all, seq)
 	}
-	err := s.View(t.Context(), func(c db.Conn) error {
-		for _, limit := range []int{1, 4, 5, 6, 23, 24, 25, 1000} {
-			ids, err := store.FirstOfSet(c, account, "t:rare", limit)
-			if err != nil {
-				return err
-			}
-			if want := store.IDsOf(account, all[:min(limit, len(all))]); !slices.Equal(ids, want) {
-				t.Errorf("the first %d are %v, want %v", limit, ids, want)
-			}
-		}
-		none := must(store.FirstOfSet(c, account, "t:none", 5))(t)
-		if len(none) > 0 {
-			t.Errorf("of another set: %v", none)
-		}
-		var set db.Set
-		err := store.AddBlocks(c, account, "t:rare", 0, &set)
-		equal(t, set.Page(0, 100), all, "the set")
-		return err
-	})
-	succeed(t, err)
+	var set db.Set
+	succeed(t, s.View(t.Context(), func(c db.Conn) error {
+		return store.AddBlocks(c, s.Number, "t:rare", 0, &set)
+	}))
+	equal(t, set.Page(0, 100), all, "the set")
 }
 
 // A damaged set is never mistaken for another: what needs it fails and changes nothing, and everything else continues.

@@ -17,7 +17,8 @@ import (
 )
 
 // Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
-// begins. Which contacts it is about is known from then on: their sequence numbers are kept in parts of the job, by blocks as in contact_set.
+// begins. Which contacts it is about is known from then on: their sequence numbers are kept in parts of the job, by
+// blocks as in contact_set. Only work on a tag is about whoever has it (tag_work.go).
 
 const (
 	BulkAtOnce      = 500     // contacts that are changed while the person waits
@@ -121,8 +122,10 @@ func beginBulk(u store.Unit, action crm.BulkAction, set db.Set, now time.Time) (
 	j := NewJob(u, BulkJob, JobWaiting, action)
 	j.Progress = JSONOf(made.BulkProgress)
 	SaveJob(u.Tx, j)
-	for block, part := range set.Blocks {
-		u.Insert(store.JobPartTable, u.Number, j.ID, block, part.Encode())
+	if action.Kind != crm.BulkRename {
+		for block, part := range set.Blocks {
+			u.Insert(store.JobPartTable, u.Number, j.ID, block, part.Encode())
+		}
 	}
 	made.Job = j.ID
 	return made, nil
@@ -208,12 +211,15 @@ func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 
 // nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
 func nextOf(u store.Unit, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*store.StoredContact, ended bool, err error) {
+	var ids []int64
 	if action.Kind == crm.BulkRename {
-		return nextTagged(u, action)
+		ids, ended, err = nextTagged(u, action, at)
+	} else {
+		ids, ended, err = nextPicked(u.Conn, j, &at.At, BulkUnit)
 	}
-	ids, ended, err := nextPicked(u.Conn, j, &at.At, BulkUnit)
 	if err == nil {
 		rows, err = loadRows(u, ids)
+		at.Unreadable += int64(len(ids) - len(rows))
 	}
 	return rows, ended, err
 }

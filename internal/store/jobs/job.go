@@ -118,11 +118,9 @@ func NewJob(u store.Unit, kind JobKind, state JobState, spec any) *Job {
 	at := store.Moment(u.Author.At)
 	j := &Job{Account: u.Number, ID: u.JobSeq, Kind: kind, State: state, Actor: u.Author.Who, Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = JSONOf(spec), json.RawMessage("{}")
-	if action, is := spec.(crm.BulkAction); !is || action.Kind != crm.BulkRename { // of which the tag's own row tells
-		u.Record(history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
-			Kind JobKind `json:"kind"`
-		}{kind})))
-	}
+	u.Record(history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
+		Kind JobKind `json:"kind"`
+	}{kind})))
 	return j
 }
 

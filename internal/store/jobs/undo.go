@@ -227,8 +227,9 @@ func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 
 // usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into another.
 func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
-	ids, err := store.Lend(ctx, w.Read, func(c db.Conn) ([]int64, error) { return store.FirstOfSet(c, account, find.FieldWord(id), 1) })
-	return len(ids) > 0, err
+	var set db.Set
+	err := w.Read(ctx, func(c db.Conn) error { return store.AddBlocks(c, account, find.FieldWord(id), 0, &set) })
+	return set.Count() > 0, err
 }
 
 // Undoing is one unit of work that takes changes back.
@@ -406,11 +407,13 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 }
 
 // ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
-// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by field, no matter what else was changed; where it has renamed a tag, also on contacts that are part of others.
+// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by
+// field, no matter what else was changed; where it has renamed a tag, also on contacts that are part of others.
 func (u *Undoing) ours(c *store.Change, row *store.StoredContact) bool {
 	switch {
 	case u.Of.Kind == BulkJob:
-		return row.Contact.MergedInto == 0 || u.Of.renamesTags()
+		var action crm.BulkAction
+		return row.Contact.MergedInto == 0 || json.Unmarshal(u.Of.Spec, &action) == nil && action.Kind == crm.BulkRename
 	case u.isOthers(c):
 		return false
 	}
