@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"donorbook/internal/rig/assert"
 )
 
-// allowed lists the packages that each package may import, of those below internal. An import that is not listed fails the test.
+// allowed lists the packages that each package may import, of those below internal. An import that is not listed fails
+// the test.
 const allowed = `
 internal/guard:
 internal/crm/text:
@@ -97,10 +99,6 @@ tools/mutate:
 # sees a server as a client does; fills its data by the store, and records its statements
 bench: crm crm/access crm/crmtest crm/doc crm/find db pgtest rig/rows store store/book store/jobs table
 # a peer to compare with; a module of its own, so that the program does not depend on it
-# runs the drill
-tools/drill:
-# breaks the program to see which tests find it
-tools/mutate:
 bench/pocketbase:
 # sees a server as a person does; a module of its own, so that the program does not depend on it
 browser:
@@ -169,7 +167,8 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 		if lines := strings.Count(source, "\n"); lines > 800 && !strings.HasPrefix(source, "// Code generated ") {
 			t.Errorf("%s has %d lines: more than 800 are two files", path, lines)
 		}
-		for _, spec := range assert.Must(parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly))(t).Imports {
+		for _, spec := range assert.Must(parser.ParseFile(token.NewFileSet(), path, source,
+			parser.ImportsOnly))(t).Imports {
 			name := strings.Trim(spec.Path.Value, `"`)
 			if inside, found := strings.CutPrefix(name, "donorbook/"); found && !slices.Contains(imports, inside) {
 				t.Errorf("%s imports %s", path, inside)
@@ -178,9 +177,32 @@ func TestPackagesImportOnlyWhatTheArchitectureAllows(t *testing.T) {
 				t.Errorf("%s imports %s: programs that use the client should get no other dependency", path, name)
 			}
 			for limited, packages := range outside {
-				if (name == limited || strings.HasPrefix(name, limited+"/")) && !slices.Contains(strings.Fields(packages), folder) {
+				if (name == limited || strings.HasPrefix(name, limited+"/")) &&
+					!slices.Contains(strings.Fields(packages), folder) {
 					t.Errorf("%s imports %s, which is for %s", path, name, packages)
 				}
+			}
+		}
+	}
+}
+
+// wide is where lines may still be longer than 120 columns.
+var wide = regexp.MustCompile(`^(bench|browser|client|cmd|deploy|interop|tools)/|^internal/(api|assistant|backup|cli|config|console|` +
+	`demo|pay|pdf|pgtest|reference|relay|rig|table|web|crm/sheet|crm/text|crm/crmtest|store/steps)/`)
+
+// A line has at most 120 columns, where a tab counts as four. A text may be longer.
+func TestLinesFit(t *testing.T) {
+	for path, source := range sources(t) {
+		if wide.MatchString(path) || strings.HasPrefix(source, "// Code generated ") {
+			continue
+		}
+		inText, number := false, 0
+		for line := range strings.Lines(source) {
+			number++
+			hasText := inText || strings.ContainsAny(line, "`\"")
+			inText = inText != (strings.Count(line, "`")%2 == 1)
+			if columns := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) - 1; columns > 120 && !hasText {
+				t.Errorf("%s:%d has %d columns", path, number, columns)
 			}
 		}
 	}
@@ -205,11 +227,12 @@ func TestNounsAndEnginesStayApart(t *testing.T) {
 	}
 }
 
-// derived are the tables of documents and of what follows from them, and the only files that write their rows: a change of any other
-// place would leave a check something to find. A repair writes what a derivation finds, whatever the table is called; the schema's own
-// steps come before any of this.
+// derived are the tables of documents and of what follows from them, and the only files that write their rows: a change
+// of any other place would leave a check something to find. A repair writes what a derivation finds, whatever the table
+// is called; the schema's own steps come before any of this.
 var derived = map[string]string{
-	"ContactTable": "contact", "GiftTable": "gift", "PlanTable": "gift_plan", "IndexTable": "derived", "SetTable": "derived",
+	"ContactTable": "contact", "GiftTable": "gift", "PlanTable": "gift_plan", "IndexTable": "derived",
+	"SetTable": "derived",
 	"TagTable": "derived", "WordsTable": "derived", "ReferenceTable": "derived", "GivingTable": "derived",
 }
 
@@ -221,7 +244,8 @@ var (
 func TestOnlyPutWritesDerivedRows(t *testing.T) {
 	found := 0
 	for path, source := range sources(t) {
-		if filepath.ToSlash(filepath.Dir(path)) == "internal/store/steps" || path == "internal/store/check/derive.go" || path == "internal/store/move/account_discard.go" {
+		if filepath.ToSlash(filepath.Dir(path)) == "internal/store/steps" || path == "internal/store/check/derive.go" ||
+			path == "internal/store/move/account_discard.go" {
 			continue // frozen; derives everything anew; removes everything
 		}
 		for _, match := range writesRow.FindAllStringSubmatch(source, -1) {
@@ -244,7 +268,8 @@ var unguarded = map[string]string{
 	"internal/cli/cli.go":  "it stops the process",
 }
 
-// A panic beside a request would end the process, for all organizations, and again at each start. So whatever runs beside its caller is guarded.
+// A panic beside a request would end the process, for all organizations, and again at each start. So whatever runs
+// beside its caller is guarded.
 func TestWhateverRunsBesideItsCallerIsGuarded(t *testing.T) {
 	found := 0
 	forTests := regexp.MustCompile(`^internal/(guard|pgtest|rig|pay/stripetest|pay/honest|crm/crmtest)/`)

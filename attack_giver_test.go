@@ -20,15 +20,16 @@ import (
 // testers is how many forms a second are sent by someone who tries cards.
 const testers = 100
 
-// Whether people give in time is decided by most of several rounds: whatever else the machine does for a moment spoils one. While others use its processors all the time, requests may take longer in the same ratio.
+// Whether people give in time is decided by most of several rounds: whatever else the machine does for a moment spoils
+// one. While others use its processors all the time, requests may take longer in the same ratio.
 const (
 	giverRounds = 3
 	giverTime   = 4 * time.Second
 	giverPause  = 480 * time.Millisecond // a page asks for a solved puzzle when 30 a minute begin
 )
 
-// While 300 connections attack the form and the events, and someone tries cards at 100 starts a second from one address, people elsewhere give: they are led to the payment page in time, and who
-// tries cards is not.
+// While 300 connections attack the form and the events, and someone tries cards at 100 starts a second from one
+// address, people elsewhere give: they are led to the payment page in time, and who tries cards is not.
 func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 	s := &program{t: t, Program: rig.Serve(t, built(t), "--log-level", "error", "--demo")}
 	attack := []string{
@@ -63,7 +64,8 @@ func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 			time.Sleep(giverPause)
 		}
 		slow, allowed := percentile(took, 99), time.Duration(float64(slowest)*slowed())
-		t.Logf("%d requests of people who give, half of them within %v, 99 of 100 within %v of the %v that are allowed", len(took), percentile(took, 50), slow, allowed)
+		t.Logf("%d requests of people who give, half of them within %v, 99 of 100 within %v of the %v that are allowed",
+			len(took), percentile(took, 50), slow, allowed)
 		if slow > allowed {
 			late++
 		}
@@ -72,7 +74,8 @@ func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 	running.Wait()
 	t.Logf("who tries cards began %d", stolen)
 	if late > giverRounds/2 {
-		t.Errorf("in %d of %d rounds, 99 of 100 requests of people who give took longer than they may", late, giverRounds)
+		t.Errorf("in %d of %d rounds, 99 of 100 requests of people who give took longer than they may", late,
+			giverRounds)
 	}
 	if stolen == 0 || stolen > 20 {
 		t.Errorf("who tries cards began %d", stolen)
@@ -83,9 +86,10 @@ func TestPeopleGiveWhileTheFormIsAttacked(t *testing.T) {
 // clientAt is someone with an address of their own.
 func clientAt(last byte) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, last)}}
-	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, address)
-	}}}
+	return &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, address)
+		}}}
 }
 
 // formLooks is how often a giver opens the form.
@@ -94,7 +98,8 @@ const formLooks = 12
 // give opens a form and sends it, and tells whether it leads to the payment page.
 func (s *program) give(client *http.Client, took *[]time.Duration) (led bool, err error) {
 	address := "http://" + s.Address + "/light-the-harbor/donate"
-	form := url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"}, "monthly": {"25"}, "first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}
+	form := url.Values{"way": {"online"}, "frequency": {"once"}, "once": {"50"}, "monthly": {"25"},
+		"first_name": {"Ana"}, "last_name": {"Okafor"}, "email": {"ana@example.org"}}
 	for range formLooks {
 		if _, err := ask(took, func() (*http.Response, error) { return client.Get(address) }); err != nil {
 			return false, err

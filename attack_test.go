@@ -26,8 +26,8 @@ const (
 	slowest       = 250 * time.Millisecond // 99 of 100 requests of a good client
 )
 
-// The attackers run on the same machine and want its processors too. So each of them pauses between two requests; there are
-// enough of them all the same to keep the server busy.
+// The attackers run on the same machine and want its processors too. So each of them pauses between two requests; there
+// are enough of them all the same to keep the server busy.
 const attackPause = 500 * time.Millisecond
 
 func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
@@ -68,8 +68,9 @@ func TestAnAttackNeitherFillsTheMemoryNorStopsAGoodClient(t *testing.T) {
 	s.tookLittle()
 }
 
-// use is what a good client does: it looks at a contact and at a list, and adds a contact, again and again. In between it asks a
-// server that does nothing: how long that takes is the fault of the attackers and of whatever else the machine does.
+// use is what a good client does: it looks at a contact and at a list, and adds a contact, again and again. In between
+// it asks a server that does nothing: how long that takes is the fault of the attackers and of whatever else the
+// machine does.
 func (s *program) use(secret string, duration time.Duration) (took, bare []time.Duration) {
 	idle := httptest.NewServer(http.NotFoundHandler())
 	defer idle.Close()
@@ -145,7 +146,9 @@ func ordinaryContact(i int) string {
 func giantContact(i int) string {
 	var addresses []string
 	for n := range 100 {
-		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s","zipcode":"%[2]s"}`, n, strings.Repeat("a", 250), strings.Repeat("b", 250)))
+		addresses = append(addresses,
+			fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s","zipcode":"%[2]s"}`, n,
+				strings.Repeat("a", 250), strings.Repeat("b", 250)))
 	}
 	return fmt.Sprintf(`{"first_name":"Giant","last_name":"No %d","addresses":[%s]}`, i, strings.Join(addresses, ","))
 }
@@ -153,7 +156,8 @@ func giantContact(i int) string {
 func manyAddresses(n int) string {
 	var addresses []string
 	for i := range n {
-		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d Harbor Street, on the third floor, at the end of the corridor","address_2":"%[1]d","city":"Boston"}`, i))
+		addresses = append(addresses,
+			fmt.Sprintf(`{"address_1":"%d Harbor Street, on the third floor, at the end of the corridor","address_2":"%[1]d","city":"Boston"}`, i))
 	}
 	return fmt.Sprintf(`{"first_name":"A","last_name":"B","addresses":[%s]}`, strings.Join(addresses, ","))
 }

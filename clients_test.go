@@ -15,8 +15,8 @@ import (
 // saved is how a page says into which file its program goes.
 var saved = regexp.MustCompile("Save this as `([^`]+)`")
 
-// TestProgramsOfTheClientPagesWork runs the program of each page in docs/clients, as someone would who follows the page, against an
-// organization of its own.
+// TestProgramsOfTheClientPagesWork runs the program of each page in docs/clients, as someone would who follows the
+// page, against an organization of its own.
 func TestProgramsOfTheClientPagesWork(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t)

@@ -69,8 +69,10 @@ func TestWhatEachRequestCostsAtItsWorst(t *testing.T) {
 	u.post("/contacts/bulk", "id", worst.contact, "action", "tag", "tag", "vip", "confirmed", "1")
 	u.post("/gifts/thank", "id", worst.gift)
 	u.post("/settings/fields", "title", strings.Repeat("Size ", 10), "type", "text")
-	for end := time.Now().Add(5 * rig.Patience); time.Now().Before(end); time.Sleep(time.Second) { // it looks for duplicates
-		if bytes.Count(s.Call(u.secret, http.StatusOK, "GET", "/v1/duplicates?per_page=100", ""), []byte(`"level"`)) == 100 {
+	// it looks for duplicates
+	for end := time.Now().Add(5 * rig.Patience); time.Now().Before(end); time.Sleep(time.Second) {
+		if bytes.Count(s.Call(u.secret, http.StatusOK, "GET", "/v1/duplicates?per_page=100", ""),
+			[]byte(`"level"`)) == 100 {
 			break
 		}
 	}
@@ -316,7 +318,8 @@ func (s *program) pages(u uploader, worst full, asked map[string][]string) {
 				to := html.UnescapeString(link[1])
 				bare, _, _ := strings.Cut(to, "?")
 				for what, pattern := range patterns {
-					for _, to := range []string{to, path.Dir(bare)} { // some pages are known by what is below them alone
+					// some pages are known by what is below them alone
+					for _, to := range []string{to, path.Dir(bare)} {
 						isNew := len(asked[what]) < 2 && !slices.Contains(asked[what], to)
 						if isNew && pattern.MatchString(to) && !literal[to] {
 							asked[what] = append(asked[what], to)

@@ -32,7 +32,8 @@ func files(t *testing.T, ending string) map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == "node_modules" || name == "testdata" || path != "." && strings.HasPrefix(name, ".")):
+		case entry.IsDir() && (name == "node_modules" || name == "testdata" || path != "." &&
+			strings.HasPrefix(name, ".")):
 			return filepath.SkipDir
 		case strings.HasSuffix(path, ending) && !strings.HasSuffix(path, "_test.go"):
 			texts[filepath.ToSlash(path)] = string(assert.Must(os.ReadFile(path))(t))
@@ -67,7 +68,8 @@ func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
 func anchors(text string) []string {
 	var names []string
 	for _, found := range heading.FindAllStringSubmatch(text, -1) {
-		names = append(names, "#"+strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))
+		names = append(names, "#"+strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(found[1]), ""), " ",
+			"-"))
 	}
 	return names
 }

@@ -36,7 +36,8 @@ func built(t *testing.T) string {
 func TestTheProgramIsSmall(t *testing.T) {
 	t.Parallel()
 	shipped := filepath.Join(t.TempDir(), "donorbook")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", shipped, "./cmd/donorbook").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", shipped,
+		"./cmd/donorbook").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	info := assert.Must(os.Stat(shipped))(t)

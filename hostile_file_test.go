@@ -41,7 +41,8 @@ func (s *program) signIn(account, name string) uploader {
 	email := strings.ToLower(name) + "@example.org"
 	password := s.Run("user", "create", "--account", account, "--name", name, "--email", email, "--role", "owner")
 	response, _ := assert.Must2(rig.Send(direct, "", "POST", "http://"+s.Address+"/console/signin",
-		url.Values{"email": {email}, "password": {password}}.Encode(), "Content-Type", "application/x-www-form-urlencoded",
+		url.Values{"email": {email}, "password": {password}}.Encode(), "Content-Type",
+		"application/x-www-form-urlencoded",
 		"Sec-Fetch-Site", "same-origin"))(s.t)
 	if len(response.Cookies()) == 0 {
 		s.t.Fatal("no one has signed in")
@@ -80,9 +81,11 @@ func packed(t *testing.T, texts, rows string, others ...[2]string) []byte {
 	var file bytes.Buffer
 	archive := zip.NewWriter(&file)
 	for _, part := range [][2]string{
-		{"_rels/.rels", `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"_rels/.rels",
+			`<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/></sheets></workbook>`},
-		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
+		{"xl/_rels/workbook.xml.rels",
+			`<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
 		{"xl/t.xml", "<sst>" + texts + "</sst>"},
 		{"xl/s.xml", "<worksheet><sheetData>" + rows + "</sheetData></worksheet>"},
 	} {
@@ -95,9 +98,9 @@ func packed(t *testing.T, texts, rows string, others ...[2]string) []byte {
 	return file.Bytes()
 }
 
-// Organizations upload what takes much memory, time or both to be read, all at once: workbooks with as much text as one may have,
-// in cells, in names of sheets and in what tells how parts belong together, and files that are wrong in every row. Each gets an
-// answer soon, the memory is bounded, and another one uploads an ordinary file meanwhile.
+// Organizations upload what takes much memory, time or both to be read, all at once: workbooks with as much text as one
+// may have, in cells, in names of sheets and in what tells how parts belong together, and files that are wrong in every
+// row. Each gets an answer soon, the memory is bounded, and another one uploads an ordinary file meanwhile.
 func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	s := startProgram(t)
 	header := `<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c></row>`
@@ -115,7 +118,8 @@ func TestHostileFilesCostLittleMemoryAndNoOneElsesTime(t *testing.T) {
 	large := [][]byte{
 		packed(t, different.String(), rows),
 		packed(t, "", header+strings.Repeat(cell, 60)),
-		packed(t, "", rows, [2]string{"xl/_rels/workbook.xml.rels", sheet + numbered(1_000, relation) + `</Relationships>`}),
+		packed(t, "", rows, [2]string{"xl/_rels/workbook.xml.rels",
+			sheet + numbered(1_000, relation) + `</Relationships>`}),
 		packed(t, "", rows, [2]string{"xl/workbook.xml", sheets + numbered(1_000, named) + `</sheets></workbook>`}),
 	}
 	hostile := slices.Concat(large, large, [][]byte{

@@ -17,14 +17,16 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// How long others wait at most, most of the time, while one user reads on many connections. Where the same user reads on a few, they wait a little already.
+// How long others wait at most, most of the time, while one user reads on many connections. Where the same user reads
+// on a few, they wait a little already.
 const (
 	waitOfOthers         = 100 * time.Millisecond
 	readers, someReaders = 200, 4
 	readingTime          = 2 * time.Second
 )
 
-// A contact was changed a hundred times, with a hundred emails and four hundred tags each time. Nobody else notices how often one user reads the pages about it.
+// A contact was changed a hundred times, with a hundred emails and four hundred tags each time. Nobody else notices how
+// often one user reads the pages about it.
 func TestOneReaderDelaysNobodyElse(t *testing.T) {
 	s := startProgram(t)
 	hostile := s.uploader("Hostile")
@@ -38,13 +40,15 @@ func TestOneReaderDelaysNobodyElse(t *testing.T) {
 	for _, request := range []string{
 		fmt.Sprintf("GET %s HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", page, hostile.cookie),
 		fmt.Sprintf("GET %s/history HTTP/1.1\r\nHost: localhost\r\nCookie: %s\r\n\r\n", page, hostile.cookie),
-		fmt.Sprintf("GET %s/activities?per_page=100 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n", contact, hostile.secret),
+		fmt.Sprintf("GET %s/activities?per_page=100 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n",
+			contact, hostile.secret),
 	} {
 		what, _, _ := strings.Cut(request, " HTTP")
 		few, many := s.waitBeside(request, someReaders), s.waitBeside(request, readers)
 		t.Logf("%s: others wait %v beside %d connections, and %v beside %d", what, few, someReaders, many, readers)
 		if many > waitOfOthers+4*few {
-			t.Errorf("%s: others wait %v beside %d connections, and %v beside %d", what, few, someReaders, many, readers)
+			t.Errorf("%s: others wait %v beside %d connections, and %v beside %d", what, few, someReaders, many,
+				readers)
 		}
 	}
 	s.tookLittle()
@@ -58,10 +62,12 @@ func changedOften(round int) string {
 	for i := range 400 {
 		tags = append(tags, fmt.Sprintf(`"a tag of round %d with number %d"`, round, i))
 	}
-	return `{"first_name":"Ada","last_name":"Lovelace","emails":[` + strings.Join(emails, ",") + `],"tags":[` + strings.Join(tags, ",") + `]}`
+	return `{"first_name":"Ada","last_name":"Lovelace","emails":[` + strings.Join(emails, ",") + `],"tags":[` +
+		strings.Join(tags, ",") + `]}`
 }
 
-// waitBeside is how long someone else waits for a contact, most of the time, while one user sends a request again and again on so many connections.
+// waitBeside is how long someone else waits for a contact, most of the time, while one user sends a request again and
+// again on so many connections.
 func (s *program) waitBeside(request string, connections int) time.Duration {
 	s.t.Helper()
 	stop := make(chan struct{})

@@ -19,14 +19,16 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// The program is right for every other system, each on one kind of processor: no file of ours depends on that. Its types are checked, which finds what a compiler does, and
-// of packages of others what they declare. Nothing is compiled: "make release" does that for all eight platforms.
+// The program is right for every other system, each on one kind of processor: no file of ours depends on that. Its
+// types are checked, which finds what a compiler does, and of packages of others what they declare. Nothing is
+// compiled: "make release" does that for all eight platforms.
 func TestTheProgramIsRightForOtherSystems(t *testing.T) {
 	for _, platform := range []string{"windows/amd64", "darwin/arm64", "freebsd/amd64"} {
 		t.Run(platform, func(t *testing.T) {
 			t.Parallel()
 			system, processor, _ := strings.Cut(platform, "/")
-			list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./cmd/donorbook")
+			list := exec.CommandContext(t.Context(), "go", "list", "-deps",
+				"-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", "./cmd/donorbook")
 			list.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+processor)
 			list.Stderr = os.Stderr
 			out := assert.Must(list.Output())(t)
@@ -85,11 +87,12 @@ func checkTypes(t *testing.T, packages *json.Decoder, sizes types.Sizes) {
 		if mine {
 			ours++
 		}
-		config := types.Config{Importer: known{checked.types, p.ImportMap}, IgnoreFuncBodies: !mine, Sizes: sizes, Error: func(err error) {
-			if mine {
-				t.Error(err)
-			}
-		}}
+		config := types.Config{Importer: known{checked.types, p.ImportMap}, IgnoreFuncBodies: !mine, Sizes: sizes,
+			Error: func(err error) {
+				if mine {
+					t.Error(err)
+				}
+			}}
 		checked.types[p.ImportPath], _ = config.Check(p.ImportPath, fset, files, nil) // Error tells
 	}
 	if ours < 40 {

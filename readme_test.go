@@ -38,8 +38,8 @@ func readBlocks(document string) []block {
 	return blocks
 }
 
-// TestReadmeCommandsAnswerAsShown runs every command of the README, and then those of the tour of the API, as a reader would who pastes
-// them one by one. UPDATE=1 writes the whole answers again.
+// TestReadmeCommandsAnswerAsShown runs every command of the README, and then those of the tour of the API, as a reader
+// would who pastes them one by one. UPDATE=1 writes the whole answers again.
 func TestReadmeCommandsAnswerAsShown(t *testing.T) {
 	t.Parallel()
 	w := newWalk(t)
@@ -108,7 +108,8 @@ type walk struct {
 func newWalk(t *testing.T) *walk {
 	w := &walk{t: t, dir: t.TempDir()}
 	repository := assert.Must(os.Getwd())(t)
-	// The walk happens in a directory of its own that looks like the repository, so that the test leaves nothing behind.
+	// The walk happens in a directory of its own that looks like the repository, so that the test leaves nothing
+	// behind.
 	for _, name := range []string{"Makefile", "go.mod", "go.sum", "client", filepath.Dir(built(t))} {
 		assert.Succeed(t, os.Symlink(filepath.Join(repository, name), filepath.Join(w.dir, name)))
 	}
@@ -130,7 +131,8 @@ func (w *walk) buildInRepository() {
 func (w *walk) environment() []string {
 	env := []string{"DONORBOOK_LISTEN=localhost:" + w.port, "PATH=" + w.dir + ":" + os.Getenv("PATH")}
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, "DONORBOOK_") && !strings.HasPrefix(entry, "CURL_") && !strings.HasPrefix(entry, "PATH=") {
+		if !strings.HasPrefix(entry, "DONORBOOK_") && !strings.HasPrefix(entry, "CURL_") &&
+			!strings.HasPrefix(entry, "PATH=") {
 			env = append(env, entry)
 		}
 	}
@@ -206,7 +208,8 @@ func (w *walk) paste(command string) {
 	w.t.Helper()
 	command = strings.ReplaceAll(command, "localhost:8443", "localhost:"+w.port)
 	// The shell's variables are kept in a file between commands.
-	script := "set -eu -o pipefail\n[ -f session ] && . ./session\n" + command + "\ndeclare -p ACCOUNT ID GIFT DONORBOOK_KEY CURL_CA_BUNDLE > session 2>/dev/null || true\n"
+	script := "set -eu -o pipefail\n[ -f session ] && . ./session\n" + command +
+		"\ndeclare -p ACCOUNT ID GIFT DONORBOOK_KEY CURL_CA_BUNDLE > session 2>/dev/null || true\n"
 	shell := exec.Command("bash", "-c", script)
 	var stdout, stderr bytes.Buffer
 	shell.Dir, shell.Env, shell.Stdout, shell.Stderr = w.dir, w.environment(), &stdout, &stderr

@@ -42,11 +42,13 @@ func TestGoalsAreJudged(t *testing.T) {
 	b := small(t)
 	b.figures = map[string][]float64{"ours us": {20, 40}, "other us": {10, 10}, "memory MB": {50, 60}, "short us": {20}}
 	for want, g := range map[string]goal{
-		"0.38x [0.25..0.50], at least 0.30x, met":            {Limit: 0.3, Ours: "ours us", Other: "other us"},
-		"0.38x [0.25..0.50], at least 0.40x, **not met**":    {Limit: 0.4, Ours: "ours us", Other: "other us"},
-		"3.00x [2.00..4.00], at most 3.00x, met":             {AtMost: true, Limit: 3, Ours: "ours us", Other: "other us"},
+		"0.38x [0.25..0.50], at least 0.30x, met":         {Limit: 0.3, Ours: "ours us", Other: "other us"},
+		"0.38x [0.25..0.50], at least 0.40x, **not met**": {Limit: 0.4, Ours: "ours us", Other: "other us"},
+		"3.00x [2.00..4.00], at most 3.00x, met": {AtMost: true, Limit: 3, Ours: "ours us",
+			Other: "other us"},
 		"55.0 MB [50.0..60.0], at most 45.0 MB, **not met**": {AtMost: true, Limit: 45, Ours: "memory MB"},
-		"-, at most 3.00x, not measured":                     {AtMost: true, Limit: 3, Ours: "ours us", Other: "short us"},
+		"-, at most 3.00x, not measured": {AtMost: true, Limit: 3, Ours: "ours us",
+			Other: "short us"},
 	} {
 		if row := g.row(b); strings.Join(row[2:5], ", ") != want {
 			t.Errorf("got %q, want %q", row[2:5], want)
@@ -61,7 +63,8 @@ func TestEveryGoalHasItsFigures(t *testing.T) {
 	for _, c := range slices.Concat(b.requestCells(), b.postgresCells()) {
 		b.keep(c.name, result{requests: 1, seconds: 1, p50: time.Millisecond, p99: time.Millisecond, cpu: 1, rss: 1})
 	}
-	for _, name := range []string{"import MB", "export MB", "import s", "raw import s", "idle MB", "loaded MB", "start ms", "stored x"} {
+	for _, name := range []string{"import MB", "export MB", "import s", "raw import s", "idle MB", "loaded MB",
+		"start ms", "stored x"} {
 		b.note(name, 1)
 	}
 	b.derive()
@@ -100,7 +103,8 @@ func TestWhatAnswersWronglyOrFailsOnceHasNoFigures(t *testing.T) {
 			return nil
 		}),
 	})
-	if len(b.figures["right us"]) != 2 || len(b.figures["wrong us"]) != 0 || len(b.figures["broken us"]) != 0 || len(b.failed) != 2 {
+	if len(b.figures["right us"]) != 2 || len(b.figures["wrong us"]) != 0 || len(b.figures["broken us"]) != 0 ||
+		len(b.failed) != 2 {
 		t.Errorf("figures %v, failed %v", b.figures, b.failed)
 	}
 }
@@ -110,7 +114,8 @@ func TestARunThatMeasuredNotEverythingFails(t *testing.T) {
 	b := small(t)
 	for _, work := range []string{"get", "create", "list, any page", "search, a common name"} {
 		for _, s := range []size{b.small, b.large} {
-			b.keep(at(work, s), result{requests: 1234, seconds: 1, p50: time.Millisecond, p99: time.Millisecond, cpu: 1, rss: 1})
+			b.keep(at(work, s), result{requests: 1234, seconds: 1, p50: time.Millisecond, p99: time.Millisecond, cpu: 1,
+				rss: 1})
 		}
 	}
 	root := t.TempDir()
@@ -120,7 +125,8 @@ func TestARunThatMeasuredNotEverythingFails(t *testing.T) {
 	b.failed["a filter"] = errors.New("another total")
 	err := b.write()
 	page, text := string(must(os.ReadFile(filepath.Join(b.out, "benchmarks.md")))), string(must(os.ReadFile(readme)))
-	if err == nil || !strings.Contains(page, "Not measured: a filter: another total.") || !strings.Contains(text, "old") {
+	if err == nil || !strings.Contains(page, "Not measured: a filter: another total.") ||
+		!strings.Contains(text, "old") {
 		t.Errorf("%v, and the README says %s", err, text)
 	}
 	b.failed = nil
@@ -147,7 +153,8 @@ func TestAListIsComparedWithTheTables(t *testing.T) {
 	page := func(data string, total string) []byte {
 		return []byte(`{"data":[` + data + `],"meta":{"total":` + total + `}}`)
 	}
-	list := string(must(listOne(opened, &dataset{Accounts: d.Accounts, Contacts: 22}, rand.New(rand.NewPCG(1, 1))))) // page 1
+	// page 1
+	list := string(must(listOne(opened, &dataset{Accounts: d.Accounts, Contacts: 22}, rand.New(rand.NewPCG(1, 1)))))
 	for answer, right := range map[string]bool{
 		string(page(list, "99")):                                      true,
 		string(page(list, "100")):                                     false, // another total
@@ -171,7 +178,8 @@ func TestFiltersFindWhatTheTablesSay(t *testing.T) {
 	a := d.Accounts[0]
 	var gifts []*giving.GiftInput
 	for i := range 800 { // from 5 to 999 dollars
-		in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil, `{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":"2026-01-15"}`, a.id(i*5), 5+i*7%995)))
+		in, faults, err := giving.DecodeGift(doc.NewBody(fmt.Appendf(nil,
+			`{"contact_id":%d,"amount":%d,"method":"cash","transacted_at":"2026-01-15"}`, a.id(i*5), 5+i*7%995)))
 		check(errors.Join(err, in.Validate(faults, true, "US", lastGift.AddDate(0, 1, 0))))
 		gifts = append(gifts, &in)
 	}
@@ -183,7 +191,8 @@ func TestFiltersFindWhatTheTablesSay(t *testing.T) {
 			t.Errorf("%s: %v", l.path, err)
 			continue
 		}
-		list, found, err := opened.FilteredContacts(t.Context(), a.Number, scope, f, crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
+		list, found, err := opened.FilteredContacts(t.Context(), a.Number, scope, f,
+			crm.PageRequest{Page: 1, PerPage: 20}, nil, nil)
 		answer := fmt.Appendf(nil, `{"data":[%s],"meta":{"total":%d}}`, list, found.Total)
 		if err != nil || found.Total == 0 || !d.isPage(answer, a, l, 1) {
 			t.Errorf("%s: %v, %d found, of %d in the tables", l.path, err, found.Total, d.total(a, l))
@@ -197,7 +206,8 @@ func TestRawDoesWhatTheProgramDoes(t *testing.T) {
 	defer b.close()
 	reading, writing := &place{data: d, raw: b.openRaw(d, d, "", "")}, &place{data: b.copy(d, "replayed")}
 	writing.raw = b.openRaw(d, writing.data, "", "")
-	for _, task := range []task{replayReads(1, getOne)(reading), replayReads(20, listOne)(reading), replayCreates(writing)} {
+	for _, task := range []task{replayReads(1, getOne)(reading), replayReads(20, listOne)(reading),
+		replayCreates(writing)} {
 		if err := try(task.check); err != nil {
 			t.Error(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The whole path: the setup link, an organization, a key, the call that its page shows. The way back does not show the key
-// again.
+// The whole path: the setup link, an organization, a key, the call that its page shows. The way back does not show the
+// key again.
 func TestFromTheSetUpLinkToACallOfTheAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)

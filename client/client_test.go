@@ -50,7 +50,8 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "Bearer "+secret {
 		return nil, errors.New("the request has no key")
 	}
-	s.seen = append(s.seen, sent{r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), string(body), time.Since(s.start), r.Header.Get("If-Match")})
+	s.seen = append(s.seen, sent{r.Method, r.URL.RequestURI(), r.Header.Get("Idempotency-Key"), string(body),
+		time.Since(s.start), r.Header.Get("If-Match")})
 	return s.answers[min(len(s.seen), len(s.answers))-1]()
 }
 
@@ -98,7 +99,8 @@ var (
 	archive = func(ctx context.Context, c *client.Client) error { return c.Contacts.Archive(ctx, 7) }
 )
 
-// TestWhatIsRepeated: a call is sent again where that is safe and may help, the same each time, and no sooner than the server asks for.
+// TestWhatIsRepeated: a call is sent again where that is safe and may help, the same each time, and no sooner than the
+// server asks for.
 func TestWhatIsRepeated(t *testing.T) {
 	dropped := breaks(errors.New("connection reset"))
 	for _, test := range []struct {
@@ -124,7 +126,8 @@ func TestWhatIsRepeated(t *testing.T) {
 		{"a creation without an answer", create, dropped, true, 100 * time.Millisecond},
 		{"an archiving without an answer", archive, dropped, false, 0},
 		{"half an answer", create, breaksOff, true, 100 * time.Millisecond},
-		{"a stranger's certificate", get, breaks(&tls.CertificateVerificationError{Err: errors.New("unknown authority")}), false, 0},
+		{"a stranger's certificate", get,
+			breaks(&tls.CertificateVerificationError{Err: errors.New("unknown authority")}), false, 0},
 		{"a wrong value", create, says(422, `{"message":"No."}`), false, 0},
 		{"a wrong key", get, says(401, `{"message":"Unauthenticated."}`), false, 0},
 		{"a redirect", create, says(307, "", "Location", "https://elsewhere.example.org/"), false, 0},
@@ -152,7 +155,8 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-// TestRepeatingEnds: after five attempts, when the context ends, or at once if the context would end before the next attempt.
+// TestRepeatingEnds: after five attempts, when the context ends, or at once if the context would end before the next
+// attempt.
 func TestRepeatingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sends := func(what string, ctx context.Context, times int, took time.Duration, options ...client.Option) error {
@@ -214,7 +218,8 @@ func TestAChangeCanBeConditional(t *testing.T) {
 
 func TestAnErrorTellsWhatIsWrong(t *testing.T) {
 	s := &script{answers: []reply{
-		says(422, `{"message":"The first_name field is required. (and 1 more error)","errors":{"first_name":["The first_name field is required."],"emails.0.value":["No."]}}`, "X-Request-Id", "r1"),
+		says(422,
+			`{"message":"The first_name field is required. (and 1 more error)","errors":{"first_name":["The first_name field is required."],"emails.0.value":["No."]}}`, "X-Request-Id", "r1"),
 		says(404, "<html>not ours</html>"),
 	}}
 	c := newClient(t, s)
@@ -225,7 +230,8 @@ func TestAnErrorTellsWhatIsWrong(t *testing.T) {
 	}
 	assert.Equal(t, refused.Fields,
 		map[string][]string{"first_name": {"The first_name field is required."}, "emails.0.value": {"No."}})
-	assert.Equal(t, err.Error(), "POST /v1/contacts: 422 The first_name field is required. (and 1 more error) (request r1)",
+	assert.Equal(t, err.Error(),
+		"POST /v1/contacts: 422 The first_name field is required. (and 1 more error) (request r1)",
 		"the error")
 	if err := get(t.Context(), c); err.Error() != "GET /v1/contacts/7: 404 Not Found" {
 		t.Errorf("an answer of something else is told as %q", err)
@@ -245,13 +251,15 @@ func TestNothingPrivateIsTold(t *testing.T) {
 func TestAnAnswerHasALimit(t *testing.T) {
 	t.Cleanup(client.LimitAnswers(1000))
 	s := &script{answers: []reply{says(200, `{"note":"`+strings.Repeat("x", 1000)+`"}`)}}
-	if err := get(t.Context(), newClient(t, s)); err == nil || !strings.Contains(err.Error(), "too large") || len(s.seen) != 1 {
+	if err := get(t.Context(), newClient(t, s)); err == nil || !strings.Contains(err.Error(), "too large") ||
+		len(s.seen) != 1 {
 		t.Errorf("sent %d times: %v", len(s.seen), err)
 	}
 }
 
 func TestWrongSettingsAreRefused(t *testing.T) {
-	for _, base := range []string{"", "donors.example.org", "ftp://donors.example.org", "https://", "https://x.org?a=b", "https://u:p@x.org"} {
+	for _, base := range []string{"", "donors.example.org", "ftp://donors.example.org", "https://", "https://x.org?a=b",
+		"https://u:p@x.org"} {
 		if _, err := client.New(base, secret); err == nil {
 			t.Errorf("%q was accepted", base)
 		}
@@ -262,7 +270,8 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "ca.pem")
 	assert.Succeed(t, os.WriteFile(empty, []byte("no certificate"), 0o600))
 	for _, path := range []string{empty, empty + ".not"} {
-		if _, err := client.New("https://donors.example.org", secret, client.WithCAFile(path)); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := client.New("https://donors.example.org", secret, client.WithCAFile(path)); err == nil ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("the authority in %s: %v", path, err)
 		}
 	}
@@ -273,9 +282,12 @@ func TestAChangeSendsWhatWasSet(t *testing.T) {
 	s := &script{answers: []reply{says(200, `{}`)}}
 	c := newClient(t, s)
 	at := client.CampaignTime{Time: time.Date(2027, 5, 31, 23, 59, 59, 0, time.UTC)}
-	_, err1 := c.Contacts.Update(t.Context(), 7, client.ContactChange{Company: client.Set("Blue Heron Books"), DOB: client.Clear[string](), Tags: []string{}})
-	_, err2 := c.Transactions.Update(t.Context(), "g1", client.TransactionChange{CampaignID: client.Clear[int64](), Fee: client.Set[client.Money]("1.75")})
-	_, err3 := c.Campaigns.Update(t.Context(), 8, client.CampaignChange{EndAt: client.Set(at), Event: client.Clear[client.Event]()})
+	_, err1 := c.Contacts.Update(t.Context(), 7, client.ContactChange{Company: client.Set("Blue Heron Books"),
+		DOB: client.Clear[string](), Tags: []string{}})
+	_, err2 := c.Transactions.Update(t.Context(), "g1",
+		client.TransactionChange{CampaignID: client.Clear[int64](), Fee: client.Set[client.Money]("1.75")})
+	_, err3 := c.Campaigns.Update(t.Context(), 8, client.CampaignChange{EndAt: client.Set(at),
+		Event: client.Clear[client.Event]()})
 	_, err4 := c.Plans.Update(t.Context(), "p1", client.PlanChange{})
 	assert.Succeed(t, errors.Join(err1, err2, err3, err4))
 	var bodies []string
@@ -294,19 +306,24 @@ func TestAChangeSendsWhatWasSet(t *testing.T) {
 // TestMoneyKeepsItsDigits: a float64 would lose the last ones.
 func TestMoneyKeepsItsDigits(t *testing.T) {
 	s := &script{answers: []reply{says(201, `{"amount":98765432109876543.21}`)}}
-	gift, err := newClient(t, s).Transactions.Create(t.Context(), client.TransactionInput{Amount: "12345678901234567.89", Method: "check", TransactedAt: "2026-01-31", ContactID: 7})
+	gift, err := newClient(t, s).Transactions.Create(t.Context(),
+		client.TransactionInput{Amount: "12345678901234567.89", Method: "check", TransactedAt: "2026-01-31",
+			ContactID: 7})
 	assert.Succeed(t, err)
 	assert.Equal(t, gift.Amount, "98765432109876543.21", "received")
-	assert.Equal(t, s.seen[0].body, `{"amount":12345678901234567.89,"method":"check","transacted_at":"2026-01-31","contact_id":7}`,
+	assert.Equal(t, s.seen[0].body,
+		`{"amount":12345678901234567.89,"method":"check","transacted_at":"2026-01-31","contact_id":7}`,
 		"sent")
-	if _, err := newClient(t, s).Transactions.Create(t.Context(), client.TransactionInput{Amount: "1,500"}); err == nil || len(s.seen) != 1 {
+	if _, err := newClient(t, s).Transactions.Create(t.Context(),
+		client.TransactionInput{Amount: "1,500"}); err == nil || len(s.seen) != 1 {
 		t.Errorf("an amount that is no number was sent: %v", err)
 	}
 }
 
 // TestCampaignTimesAreRead: campaigns have a form of their own, and an unset time is zero.
 func TestCampaignTimesAreRead(t *testing.T) {
-	s := &script{answers: []reply{says(200, `{"id":8,"goal":250.5,"end_at":null,"created_at":"2026-11-15 06:08:07","event":{"start_at":"2027-06-20 18:00:00"}}`)}}
+	s := &script{answers: []reply{says(200,
+		`{"id":8,"goal":250.5,"end_at":null,"created_at":"2026-11-15 06:08:07","event":{"start_at":"2027-06-20 18:00:00"}}`)}}
 	campaign := assert.Must(newClient(t, s).Campaigns.Get(t.Context(), 8))(t)
 	assert.Equal(t, campaign.EndAt.IsZero(), true)
 	assert.Equal(t, campaign.Goal, "250.5")
@@ -316,17 +333,20 @@ func TestCampaignTimesAreRead(t *testing.T) {
 
 // TestTagsHaveAnyName: a name goes into the path as it is, and a change of many contacts is told as not done.
 func TestTagsHaveAnyName(t *testing.T) {
-	s := &script{answers: []reply{says(202, `{"name":"b","contacts":900}`), says(200, `{"name":"b","contacts":3}`), says(202, ""), says(200, "")}}
+	s := &script{answers: []reply{says(202, `{"name":"b","contacts":900}`), says(200, `{"name":"b","contacts":3}`),
+		says(202, ""), says(200, "")}}
 	c := newClient(t, s)
 	for _, wantDone := range []bool{false, true} {
-		if tag, done, err := c.Tags.Rename(t.Context(), "a/ä?", "b"); err != nil || done != wantDone || tag.Name != "b" {
+		if tag, done, err := c.Tags.Rename(t.Context(), "a/ä?", "b"); err != nil || done != wantDone ||
+			tag.Name != "b" {
 			t.Errorf("renamed %+v, done %v, %v", tag, done, err)
 		}
 	}
 	for _, wantDone := range []bool{false, true} {
 		assert.Equal(t, assert.Must(c.Tags.Delete(t.Context(), "100%"))(t), wantDone, "deleted, done")
 	}
-	if s.seen[0].url != "/v1/tags/a%2F%C3%A4%3F" || s.seen[0].body != `{"name":"b"}` || s.seen[2].url != "/v1/tags/100%25" {
+	if s.seen[0].url != "/v1/tags/a%2F%C3%A4%3F" || s.seen[0].body != `{"name":"b"}` ||
+		s.seen[2].url != "/v1/tags/100%25" {
 		t.Errorf("sent %+v", s.seen)
 	}
 }
@@ -338,7 +358,9 @@ func pages(failing int) *script {
 		for ; number == 2 && failing > 0; failing-- {
 			s.answers = append(s.answers, says(500, `{"message":"Server error."}`))
 		}
-		s.answers = append(s.answers, says(200, fmt.Sprintf(`{"data":[{"name":"%d a"},{"name":"%d b"}],"meta":{"last_page":3,"total":6}}`, number, number)))
+		s.answers = append(s.answers,
+			says(200, fmt.Sprintf(`{"data":[{"name":"%d a"},{"name":"%d b"}],"meta":{"last_page":3,"total":6}}`, number,
+				number)))
 	}
 	return s
 }
@@ -367,16 +389,19 @@ func TestAListGoesThroughAllPages(t *testing.T) {
 			if !slices.Equal(got, test.want) || len(s.seen) != test.requests {
 				t.Errorf("with %d failures: %v in %d requests", test.failing, got, len(s.seen))
 			}
-			if last := s.seen[len(s.seen)-1].url; test.failing < 2 && test.stopAfter == 0 && last != "/v1/tags?page=3&per_page=100&q=vol+%26+co" {
+			if last := s.seen[len(s.seen)-1].url; test.failing < 2 && test.stopAfter == 0 &&
+				last != "/v1/tags?page=3&per_page=100&q=vol+%26+co" {
 				t.Errorf("the last page is %s", last)
 			}
 		}
 	})
 }
 
-// TestAFilterIsNeverLost: an empty filter is not sent, since it would list everything, and one that the server does not know is an error.
+// TestAFilterIsNeverLost: an empty filter is not sent, since it would list everything, and one that the server does not
+// know is an error.
 func TestAFilterIsNeverLost(t *testing.T) {
-	s := &script{answers: []reply{says(200, `{"data":[{"id":1}],"meta":{"last_page":1,"total":1}}`, "X-Ignored-Query", "email")}}
+	s := &script{answers: []reply{says(200, `{"data":[{"id":1}],"meta":{"last_page":1,"total":1}}`, "X-Ignored-Query",
+		"email")}}
 	c := newClient(t, s)
 	for _, f := range []client.ContactFilter{{Email: new("")}, {Tags: []string{"a", ""}}} {
 		if _, err := c.Contacts.Page(t.Context(), f, 1); err == nil || len(s.seen) != 0 {
@@ -398,10 +423,12 @@ func TestFiltersAreSentAsTheirParameters(t *testing.T) {
 	_, err1 := c.Contacts.Page(t.Context(), client.ContactFilter{
 		Scope: "all", Phone: new("+1 415"), Tags: []string{"a", "b"}, AnyTag: []string{"c"}, NoTag: []string{"e"},
 		Search: new("okafor"), CreatedAfter: &at, TotalContributionsMin: new(client.Money("0")),
-		TotalContributionsMax: new(client.Money("9.50")), CampaignID: new(int64(8)), DoNotMail: new(true), DoNotEmail: new(false),
-		Type: "company", Sort: "-last_name",
+		TotalContributionsMax: new(client.Money("9.50")), CampaignID: new(int64(8)), DoNotMail: new(true),
+		DoNotEmail: new(false),
+		Type:       "company", Sort: "-last_name",
 	}, 4)
-	_, err2 := c.Transactions.Page(t.Context(), client.TransactionFilter{Scope: "chapters", PlanID: new("p1"), Sort: "-amount"}, 1)
+	_, err2 := c.Transactions.Page(t.Context(), client.TransactionFilter{Scope: "chapters", PlanID: new("p1"),
+		Sort: "-amount"}, 1)
 	assert.Succeed(t, errors.Join(err1, err2))
 	want := []string{
 		"/v1/contacts?campaign_id=8&created_after=2026-01-31T08%3A08%3A07Z&do_not_email=false&do_not_mail=true&page=4&per_page=100" +

@@ -12,7 +12,8 @@ import (
 
 // open is a client of the server that the examples run against.
 func open() *client.Client {
-	c, err := client.New(os.Getenv("DONORBOOK_URL"), os.Getenv("DONORBOOK_KEY"), client.WithCAFile(os.Getenv("DONORBOOK_CA")))
+	c, err := client.New(os.Getenv("DONORBOOK_URL"), os.Getenv("DONORBOOK_KEY"),
+		client.WithCAFile(os.Getenv("DONORBOOK_CA")))
 	check(err)
 	return c
 }
@@ -26,7 +27,8 @@ func check(err error) {
 
 func ExampleNew() {
 	// A server with a public certificate needs no WithCAFile.
-	c, err := client.New(os.Getenv("DONORBOOK_URL"), os.Getenv("DONORBOOK_KEY"), client.WithCAFile(os.Getenv("DONORBOOK_CA")))
+	c, err := client.New(os.Getenv("DONORBOOK_URL"), os.Getenv("DONORBOOK_KEY"),
+		client.WithCAFile(os.Getenv("DONORBOOK_CA")))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -165,13 +167,16 @@ func ExampleTags() {
 
 func ExampleMerges() {
 	ctx, c := context.Background(), open()
-	kept, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eve", LastName: "Moss", Company: "Moss & Co"})
+	kept, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eve", LastName: "Moss",
+		Company: "Moss & Co"})
 	check(err)
-	other, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eva", LastName: "Moss", Company: "Moss Gardens"})
+	other, err := c.Contacts.ForceCreate(ctx, client.ContactInput{FirstName: "Eva", LastName: "Moss",
+		Company: "Moss Gardens"})
 	check(err)
 	_, err = c.Contacts.AddNote(ctx, kept.ID, client.NoteInput{Note: "Has two records."})
 	check(err)
-	contact, id, err := c.Contacts.MergeWith(ctx, kept.ID, client.MergeInput{ContactID: other.ID, Fields: map[string]int64{"company": other.ID}})
+	contact, id, err := c.Contacts.MergeWith(ctx, kept.ID,
+		client.MergeInput{ContactID: other.ID, Fields: map[string]int64{"company": other.ID}})
 	check(err)
 	fmt.Println(contact.FirstName, contact.Company)
 	for merge, err := range c.Merges.List(ctx, client.MergeFilter{ContactID: &other.ID, Undone: new(false)}) {
@@ -197,7 +202,8 @@ func ExampleMerges() {
 
 func ExampleError() {
 	c := open()
-	_, _, err := c.Contacts.Create(context.Background(), client.ContactInput{LastName: "Okafor", Emails: []client.Email{{Value: "amelia at example"}}})
+	_, _, err := c.Contacts.Create(context.Background(),
+		client.ContactInput{LastName: "Okafor", Emails: []client.Email{{Value: "amelia at example"}}})
 	var refused *client.Error
 	if errors.As(err, &refused) {
 		fmt.Println(refused.Status, refused.Fields["first_name"])

@@ -32,7 +32,8 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 		}
 		ask("PATCH", "/v1/contacts/ID", `{"last_name":"Li","tags":["a"],"phones":["212-555-0100"]}`)
 		ask("POST", "/v1/contacts/ID/tags/remove", `{"tags":["a"]}`)
-		gift := ask("POST", "/v1/transactions", `{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":ID}`)
+		gift := ask("POST", "/v1/transactions",
+			`{"amount":5.5,"method":"cash","transacted_at":"2026-01-31","contact_id":ID}`)
 		says(ask("POST", path, `{"note":" Called. ","occurred_at":"2026-01-31"}`),
 			`"type":"note","data":{"changes":[],"note":"Called.",NOTHING`, `"occurred_at":"2026-01-31T12:00:00+00:00"`)
 		says(ask("GET", path, ""), `"type":"created","data":{"changes":[],"note":null,NOTHING`,
@@ -46,15 +47,18 @@ func TestActivitiesTellWhatHappened(t *testing.T) {
 			says(ask("GET", path+target, ""), `"errors":{"`+field)
 		}
 		for body, field := range map[string]string{
-			`{}`: "note", `{"note":" "}`: "note", `{"note":5}`: "note", `{"note":"` + strings.Repeat("x", 10_001) + `"}`: "note",
-			`{"note":"x","occurred_at":"soon"}`: "occurred_at", `{"note":"x","occurred_at":"2999-01-31"}`: "occurred_at",
+			`{}`: "note", `{"note":" "}`: "note", `{"note":5}`: "note",
+			`{"note":"` + strings.Repeat("x", 10_001) + `"}`: "note",
+			`{"note":"x","occurred_at":"soon"}`:              "occurred_at",
+			`{"note":"x","occurred_at":"2999-01-31"}`:        "occurred_at",
 		} {
 			says(ask("POST", path, body), `"errors":{"`+field)
 		}
 		plan := ask("POST", "/v1/plans",
 			`{"amount":25,"method":"card","frequency":"monthly","start_at":"2026-01-31","contact_id":ID}`)
 		newest := ask("GET", path+"?sort=-id&per_page=1", "")
-		says(newest, `"type":"plan","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":"`+idOf(t, plan.body)+
+		says(newest, `"type":"plan","data":{"changes":[],"note":null,"transaction_id":null,"plan_id":"`+idOf(t,
+			plan.body)+
 			`","amount":25,"currency":"USD","status":"active","undoes":null}`, `"total":6`)
 		equal(t, strings.Contains(newest.body, `"type":"note"`), false, "a page of one")
 		ask("DELETE", "/v1/contacts/ID", "")

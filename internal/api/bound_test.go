@@ -20,7 +20,8 @@ import (
 func wideAddresses(n int) string {
 	var list []string
 	for i := range n {
-		list = append(list, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s"}`, i, strings.Repeat("a", 240), strings.Repeat("b", 240)))
+		list = append(list, fmt.Sprintf(`{"address_1":"%d %s","address_2":"%s","city":"%[2]s"}`, i,
+			strings.Repeat("a", 240), strings.Repeat("b", 240)))
 	}
 	return "[" + strings.Join(list, ",") + "]"
 }
@@ -53,7 +54,8 @@ func TestALargePageArrivesWhole(t *testing.T) {
 			Data []struct{ Addresses []any }
 			Meta struct{ Total, To int }
 		}
-		if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page.Data) != 12 || page.Meta.Total != 12 || page.Meta.To != 12 {
+		if err := json.Unmarshal([]byte(a.body), &page); err != nil || len(page.Data) != 12 || page.Meta.Total != 12 ||
+			page.Meta.To != 12 {
 			t.Fatalf("%v: %d contacts, %+v", err, len(page.Data), page.Meta)
 		}
 		for i, contact := range page.Data {
@@ -153,7 +155,8 @@ func TestNothingIsDoneForAClientThatHasLeft(t *testing.T) {
 	secret := newKey(t, s.store, account)
 	ctx, leave := context.WithCancel(t.Context())
 	r := s.request(t, "POST", "/v1/contacts", secret, "").WithContext(ctx)
-	r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(departing{strings.NewReader(`{"first_name":1}`), leave}), -1, "127.0.0.1:1"
+	r.Body, r.ContentLength, r.RemoteAddr = io.NopCloser(departing{strings.NewReader(`{"first_name":1}`), leave}), -1,
+		"127.0.0.1:1"
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, r)
 	equal(t, recorder.Code, 503, "%v", recorder.Body)
@@ -163,8 +166,10 @@ func TestAnAnswerIsNotFarLargerThanTheBodyThatIsWrong(t *testing.T) {
 	s := anyServer(t)
 	secret := s.anyKey(t)
 	wrong := strings.Repeat(`{"address_1":1,"address_2":1,"city":1,"state":1,"zipcode":1,"country":1},`, 1_000)
-	a := s.ask(t, "POST", "/v1/contacts", secret, `{"first_name":"A","last_name":"B","addresses":[`+strings.TrimSuffix(wrong, ",")+`]}`)
-	if a.status != 422 || len(a.body) > 200_000 || !strings.Contains(a.body, `"The addresses.0.address_1 field must be a string. (and 5999 more errors)"`) {
+	a := s.ask(t, "POST", "/v1/contacts", secret, `{"first_name":"A","last_name":"B","addresses":[`+
+		strings.TrimSuffix(wrong, ",")+`]}`)
+	if a.status != 422 || len(a.body) > 200_000 || !strings.Contains(a.body,
+		`"The addresses.0.address_1 field must be a string. (and 5999 more errors)"`) {
 		t.Errorf("%d, %d bytes: %s", a.status, len(a.body), clip(a.body))
 	}
 }

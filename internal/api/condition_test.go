@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Every operation heeds If-Match: a request with a tag that nothing has is 412 and changes nothing, whatever it is about. With the tag that
-// its document has, it succeeds, and so the next tag is another one.
+// Every operation heeds If-Match: a request with a tag that nothing has is 412 and changes nothing, whatever it is
+// about. With the tag that its document has, it succeeds, and so the next tag is another one.
 func TestEveryOperationHeedsIfMatch(t *testing.T) {
 	c := must(loadContract())(t)
 	deletes := samples(`
@@ -57,10 +57,12 @@ func TestEveryOperationHeedsIfMatch(t *testing.T) {
 				}
 				read := s.checked(t, "GET", document, key, "")
 				told := got.header.Get("ETag")
-				if strings.HasPrefix(got.body, "{") && strings.Contains(read.body, `"id"`) && name != "addNote" && told != read.header.Get("ETag") {
+				if strings.HasPrefix(got.body, "{") && strings.Contains(read.body, `"id"`) && name != "addNote" &&
+					told != read.header.Get("ETag") {
 					t.Errorf("%s tells the tag %s, and reading %s", name, told, read.header.Get("ETag"))
 				}
-				if changed := name != "restoreContact" && name != "restoreContactByPost"; read.status == 200 && (read.header.Get("ETag") != tag) != changed {
+				if changed := name != "restoreContact" && name != "restoreContactByPost"; read.status == 200 &&
+					(read.header.Get("ETag") != tag) != changed {
 					t.Errorf("%s: the tag was %s and is %s", name, tag, read.header.Get("ETag"))
 				}
 			}
@@ -86,21 +88,24 @@ func (s *server) everything(t *testing.T, key string) (all string) {
 	return all
 }
 
-// A read of a document is spared by its tag, and one with another tag in If-Match is refused. What is shown in a document and kept elsewhere
-// leads to another tag, too.
+// A read of a document is spared by its tag, and one with another tag in If-Match is refused. What is shown in a
+// document and kept elsewhere leads to another tag, too.
 func TestATagNamesWhatIsShown(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := s.anyKey(t)
 		fill := s.repeatableThings(t, key)
-		documents := []string{"/v1/contacts/{id}", "/v1/campaigns/{campaign}", "/v1/transactions/{gift}", "/v1/plans/{plan}"}
+		documents := []string{"/v1/contacts/{id}", "/v1/campaigns/{campaign}", "/v1/transactions/{gift}",
+			"/v1/plans/{plan}"}
 		tags := map[string]string{}
 		for _, document := range documents {
 			path := fill.Replace(document)
 			tag := s.checked(t, "GET", path, key, "").header.Get("ETag")
 			tags[document] = tag
 			for _, known := range []string{tag, `"x", ` + tag, "W/" + tag, "*"} {
-				if got := s.checked(t, "GET", path, key, "", "If-None-Match", known); got.status != 304 || got.body != "" || got.header.Get("ETag") != tag {
-					t.Errorf("%s with If-None-Match %s: %d %q %s", document, known, got.status, got.body, got.header.Get("ETag"))
+				if got := s.checked(t, "GET", path, key, "", "If-None-Match", known); got.status != 304 ||
+					got.body != "" || got.header.Get("ETag") != tag {
+					t.Errorf("%s with If-None-Match %s: %d %q %s", document, known, got.status, got.body,
+						got.header.Get("ETag"))
 				}
 			}
 			equal(t, s.checked(t, "GET", path, key, "", "If-None-Match", `"1-0"`).status, 200,
@@ -110,8 +115,10 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 			equal(t, s.checked(t, "GET", path, key, "", "If-Match", tag).status, 200,
 				"%s with its tag in If-Match", document)
 		}
-		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by the slug.
-		created := s.ask(t, "POST", "/v1/transactions", key, fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+clock.now().Format(time.DateOnly)+`"}`))
+		// A gift is in the sums of its campaign and its contact, and moves its plan on; the gift names its campaign by
+		// the slug.
+		created := s.ask(t, "POST", "/v1/transactions", key,
+			fill.Replace(`{"contact_id":{id},"campaign_id":{campaign},"plan_id":"{plan}","amount":5,"method":"cash","transacted_at":"`+clock.now().Format(time.DateOnly)+`"}`))
 		for document, tag := range tags {
 			got := s.checked(t, "GET", fill.Replace(document), key, "", "If-None-Match", tag)
 			equal(t, (got.status == 200), document != "/v1/transactions/{gift}",
@@ -127,8 +134,8 @@ func TestATagNamesWhatIsShown(t *testing.T) {
 	})
 }
 
-// A create that is merged tells the tag of what it was merged into, and a change that met its condition the first time is
-// answered again.
+// A create that is merged tells the tag of what it was merged into, and a change that met its condition the first time
+// is answered again.
 func TestConditionsOfAContact(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := s.anyKey(t)

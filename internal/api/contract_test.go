@@ -33,12 +33,14 @@ func checkContract(t testing.TB, r *http.Request, a answer) {
 	t.Helper()
 	c := must(loadContract())(t)
 	if err := c.check(r, a); err != nil {
-		t.Errorf("%s %s: %d %s\nis not what the OpenAPI document says: %v", r.Method, r.URL.RequestURI(), a.status, clip(a.body), err)
+		t.Errorf("%s %s: %d %s\nis not what the OpenAPI document says: %v", r.Method, r.URL.RequestURI(), a.status,
+			clip(a.body), err)
 	}
 }
 
 func (c *contract) check(r *http.Request, a answer) error {
-	if strings.HasPrefix(r.URL.Path, "/v1/") && strings.HasSuffix(r.URL.EscapedPath(), "/") { // it means the path without
+	// it means the path without
+	if strings.HasPrefix(r.URL.Path, "/v1/") && strings.HasSuffix(r.URL.EscapedPath(), "/") {
 		r = r.Clone(r.Context())
 		r.URL.Path, r.URL.RawPath = strings.TrimRight(r.URL.Path, "/"), strings.TrimRight(r.URL.RawPath, "/")
 	}
@@ -46,11 +48,12 @@ func (c *contract) check(r *http.Request, a answer) error {
 	if route == nil {
 		return c.checkNowhere(a)
 	}
-	// kin-openapi compiles a schema for each header and body that it checks. So headers and body are checked separately, and an
-	// answer that differs from a checked one only in random values is not checked again.
-	err := c.once(fmt.Sprint(route.Method, " ", route.Path, " ", a.status, " ", headersThatMatter(a.header)), func() error {
-		return validate(r, route, a, &openapi3filter.Options{ExcludeResponseBody: true})
-	})
+	// kin-openapi compiles a schema for each header and body that it checks. So headers and body are checked
+	// separately, and an answer that differs from a checked one only in random values is not checked again.
+	err := c.once(fmt.Sprint(route.Method, " ", route.Path, " ", a.status, " ", headersThatMatter(a.header)),
+		func() error {
+			return validate(r, route, a, &openapi3filter.Options{ExcludeResponseBody: true})
+		})
 	if err != nil || r.Method == "HEAD" {
 		return err
 	}
@@ -113,8 +116,8 @@ func (c *contract) checkNowhere(a answer) error {
 	return nil
 }
 
-// route finds the operation of a request. A method that the path does not have is checked against any method that it has: each
-// lists what such a request gets.
+// route finds the operation of a request. A method that the path does not have is checked against any method that it
+// has: each lists what such a request gets.
 func (c *contract) route(r *http.Request) *routers.Route {
 	for path, item := range c.document.Paths.Map() {
 		if !samePath(path, r.URL.EscapedPath()) {
@@ -130,7 +133,8 @@ func (c *contract) route(r *http.Request) *routers.Route {
 				break
 			}
 		}
-		return &routers.Route{Spec: c.document, Path: path, PathItem: item, Method: method, Operation: operations[method]}
+		return &routers.Route{Spec: c.document, Path: path, PathItem: item, Method: method,
+			Operation: operations[method]}
 	}
 	return nil
 }
@@ -166,7 +170,8 @@ func headersThatMatter(h http.Header) string {
 	for _, name := range []string{"Content-Type", "X-Contact-Merged", "Idempotent-Replayed", "Allow"} {
 		fmt.Fprint(&b, name, h.Values(name))
 	}
-	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After", "Link", "X-Ignored-Query"} {
+	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "Retry-After", "Link",
+		"X-Ignored-Query"} {
 		fmt.Fprint(&b, name, len(h.Values(name)), h.Get(name) != "")
 	}
 	return b.String()

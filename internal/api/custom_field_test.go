@@ -38,15 +38,17 @@ func TestContactsCarryCustomFields(t *testing.T) {
 		shirt := defineField(t, s, account, "Shirt size", custom.SelectField, "S", "M")
 		age := defineField(t, s, account, "Age", custom.NumberField)
 		member := defineField(t, s, account, "Member", custom.BooleanField)
-		fill := strings.NewReplacer("SHIRT", fmt.Sprint(shirt.ID), "AGE", fmt.Sprint(age.ID), "MEMBER", fmt.Sprint(member.ID))
+		fill := strings.NewReplacer("SHIRT", fmt.Sprint(shirt.ID), "AGE", fmt.Sprint(age.ID), "MEMBER",
+			fmt.Sprint(member.ID))
 		want := func(method, more, body, values string, header ...string) answer {
 			t.Helper()
 			got := s.checked(t, method, path+more, key, fill.Replace(body), header...)
 			var shown []string
 			for i, f := range []custom.Field{shirt, age, member} {
 				if value := strings.Fields(values)[i]; value != "-" {
-					shown = append(shown, fmt.Sprintf(`{"id":%d,"field_id":%[1]d,"title":"%s","description":"About %[2]s","type":"%s","value":%s}`,
-						f.ID, f.Title, f.Type, value))
+					shown = append(shown,
+						fmt.Sprintf(`{"id":%d,"field_id":%[1]d,"title":"%s","description":"About %[2]s","type":"%s","value":%s}`,
+							f.ID, f.Title, f.Type, value))
 				}
 			}
 			contains(t, got.body, `"custom_fields":[`+strings.Join(shown, ",")+`],`, "%s %s", method, body)
@@ -83,7 +85,8 @@ func TestCustomFieldsAreListed(t *testing.T) {
 		account := newAccount(t, s.store, "main", "")
 		key := newKey(t, s.store, account, "contacts:read")
 		shirt := defineField(t, s, account, "Shirt", custom.SelectField, "S", "M")
-		age := must(s.store.DefineField(t.Context(), account.Number, custom.FieldInput{Title: "Age", Type: custom.NumberField}))(t)
+		age := must(s.store.DefineField(t.Context(), account.Number,
+			custom.FieldInput{Title: "Age", Type: custom.NumberField}))(t)
 		gone := defineField(t, s, account, "Gone", custom.TextField)
 		succeed(t, s.store.EndField(t.Context(), account.Number, gone.ID))
 		first := fmt.Sprintf(`{"id":%d,"title":"Shirt","description":"About Shirt","type":"select","options":["S","M"]}`, shirt.ID)
@@ -95,7 +98,8 @@ func TestCustomFieldsAreListed(t *testing.T) {
 			contains(t, got, `"data":[`+data+`]`, "%s", query)
 			contains(t, got, `"total":2`, "%s", query)
 		}
-		contains(t, s.checked(t, "GET", "/v1/custom-fields", s.anyKey(t), "").body, `"data":[]`, "another account lists")
+		contains(t, s.checked(t, "GET", "/v1/custom-fields", s.anyKey(t), "").body, `"data":[]`,
+			"another account lists")
 	})
 }
 

@@ -42,7 +42,8 @@ func TestDocumentsAreServedWithTheirTypes(t *testing.T) {
 				h.Get("Content-Length") != strconv.Itoa(w.Body.Len()) || h.Get("Cache-Control") != "no-cache" ||
 				h.Get("Vary") != "Accept-Encoding" ||
 				(h.Get("Content-Security-Policy") == docsPolicy) != (path == "/docs") {
-				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType, encoding)
+				t.Errorf("%s: %d bytes, %v, want some of %q in the encoding %q", path, w.Body.Len(), h, contentType,
+					encoding)
 			}
 			again := readDocument(t, a, path, "Accept-Encoding", encoding, "If-None-Match", `"x", `+h.Get("ETag"))
 			if again.Code != 304 || again.Body.Len() > 0 || h.Get("ETag") == "" {
@@ -122,7 +123,8 @@ func TestDocsShowEveryField(t *testing.T) {
 			}
 		}
 	}
-	for _, field := range []string{"emails[].value", "addresses[].address_1", "meta.links[].label", "event.livestream.url", "X-Contact-Merged"} {
+	for _, field := range []string{"emails[].value", "addresses[].address_1", "meta.links[].label",
+		"event.livestream.url", "X-Contact-Merged"} {
 		contains(t, page, `data-title="`+field+`"`, "the page does not explain %s", field)
 	}
 }
@@ -152,11 +154,13 @@ func TestDocsNeedNothingFromOutside(t *testing.T) {
 	for _, match := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 		target := html.UnescapeString(match[1])
 		_, isServed := documents[target]
-		if !isServed && target != "/console" && !strings.HasPrefix(target, "#") && !strings.HasPrefix(target, "data:image/") {
+		if !isServed && target != "/console" && !strings.HasPrefix(target, "#") &&
+			!strings.HasPrefix(target, "data:image/") {
 			t.Errorf("the page refers to %q, which this server does not have", target)
 		}
 	}
-	for _, refused := range []string{`<style`, `\sstyle="`, `<script>`, `<script[^>]*>[^<]`, `\son[a-z]+="`, `javascript:`} {
+	for _, refused := range []string{`<style`, `\sstyle="`, `<script>`, `<script[^>]*>[^<]`, `\son[a-z]+="`,
+		`javascript:`} {
 		equal(t, regexp.MustCompile(refused).FindString(page), "", "the page")
 	}
 	for _, outside := range []string{"@import", "url("} {

@@ -11,8 +11,9 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// A client that tries what another account has learns nothing: every answer is the same as for what was never there, byte for
-// byte and header for header, and nothing is changed. Ids of gifts and plans end with a random part, and begin with a number.
+// A client that tries what another account has learns nothing: every answer is the same as for what was never there,
+// byte for byte and header for header, and nothing is changed. Ids of gifts and plans end with a random part, and begin
+// with a number.
 func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		owner, stranger := newAccount(t, s.store, "owner", ""), newAccount(t, s.store, "stranger", "")
@@ -21,7 +22,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 		number := func(account access.Account, n int64) string { return fmt.Sprint(doc.MakeID(account.Number, n)) }
 		const person = `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"ann@lee.example"}],"tags":["secret"]}`
 		const giver = `"first_name":"Ann","last_name":"Lee","email":"ann@lee.example","method":"card"}`
-		const gift, plan = `{"amount":50,"transacted_at":"2026-01-31",` + giver, `{"amount":25,"frequency":"monthly",` + giver
+		const gift, plan = `{"amount":50,"transacted_at":"2026-01-31",` + giver,
+			`{"amount":25,"frequency":"monthly",` + giver
 		active, archived := make(theirs, "/v1/contacts", person), make(theirs, "/v1/contacts?force_create=true", person)
 		s.ask(t, "DELETE", "/v1/contacts/"+archived, theirs, "")
 		campaign := make(theirs, "/v1/campaigns", `{"title":"Gala","status":"draft"}`)
@@ -36,7 +38,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 			"/v1/contacts/{id}/tags/add", "/v1/contacts/{id}/tags/sync", "/v1/contacts/{id}/tags/remove",
 		}, []string{`{"note":"x"}`, `{"tags":["x"]}`, `{"tags":[]}`, `{"first_name":"Bob"}`, `{"first_name":null}`},
 			number(stranger, 999), []string{active, archived}, numbers)
-		s.probe(t, stranger, "campaigns", []string{"/v1/campaigns/{id}"}, []string{`{}`, `[]`, `{"title":"x"}`, `{"title":null}`},
+		s.probe(t, stranger, "campaigns", []string{"/v1/campaigns/{id}"},
+			[]string{`{}`, `[]`, `{"title":"x"}`, `{"title":null}`},
 			number(stranger, 999_999), []string{campaign}, numbers)
 		for path, code := range codes {
 			foreign, own := code[0], code[1]
@@ -45,7 +48,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 				paths = append(paths, path+"/{id}/refund", path+"/{id}/refund/undo")
 			}
 			s.probe(t, stranger, "transactions", paths,
-				[]string{`{}`, `{"note":"x"}`, `{"amount":5}`, `{"amount":"5"}`, `{"contact_id":null,"status":"ended"}`},
+				[]string{`{}`, `{"note":"x"}`, `{"amount":5}`, `{"amount":"5"}`,
+					`{"contact_id":null,"status":"ended"}`},
 				own[:10]+"000zzz", []string{foreign}, []string{"abcdefghij" + foreign[10:], own[:10] + "zzzzzz",
 					"ZZZZZZZZZZZZZZZZ", "0000000000000000", "xxxxxxxxxx" + own[10:]})
 		}
@@ -54,7 +58,8 @@ func TestForeignIDsAnswerAsIDsThatWereNeverGivenOut(t *testing.T) {
 				foreign := withoutCounters(s.ask(t, method, "/v1/tags/secret", mine, body))
 				nobodys := withoutCounters(s.ask(t, method, "/v1/tags/never", mine, body))
 				equal(t, foreign, nobodys, "%s with %q: the tag of another account", method, body)
-				equal(t, foreign.status == 404 || foreign.status == 405, true, "%s with %q: %d", method, body, foreign.status)
+				equal(t, foreign.status == 404 || foreign.status == 405, true, "%s with %q: %d", method, body,
+					foreign.status)
 			}
 		}
 		equal(t, s.everything(t, theirs)+s.everything(t, mine), before, "something was changed")
@@ -84,14 +89,16 @@ func (s *server) probe(
 					}
 					want := ask(nobodys)
 					if want.status != 403 && want.status != 405 {
-						t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body, want.status)
+						t.Errorf("%s %s with the key %s and %q: the status is %d", method, path, name, body,
+							want.status)
 					}
 					ids := foreign
 					if body == "" {
 						ids = slices.Concat(foreign, never)
 					}
 					for _, id := range ids {
-						equal(t, ask(id), want, "%s %s with the key %s and %q: %s is told apart", method, path, name, body, id)
+						equal(t, ask(id), want, "%s %s with the key %s and %q: %s is told apart", method, path, name,
+							body, id)
 					}
 				}
 			}

@@ -127,9 +127,12 @@ func (d *donations) body(random *rand.Rand, n int) (body, currency string, amoun
 	}
 	who := random.IntN(len(d.contacts))
 	parts := []string{
-		`"amount":` + decimal(amount, scale), `"currency":"` + currency + `"`, fmt.Sprintf(`"external_id":"random-%d"`, n),
-		`"` + one("method", "payment_method") + `":"` + one("card", "ach", "check", "cash", "venmo", "stock", "in_kind", "other") + `"`,
-		fmt.Sprintf(`"transacted_at":"20%02d-%02d-%02d%s"`, random.IntN(26), 1+random.IntN(12), 1+random.IntN(28), one("", "T23:59:59Z", "T00:30:00+05:30")),
+		`"amount":` + decimal(amount, scale), `"currency":"` + currency + `"`,
+		fmt.Sprintf(`"external_id":"random-%d"`, n),
+		`"` + one("method", "payment_method") + `":"` + one("card", "ach", "check", "cash", "venmo", "stock", "in_kind",
+			"other") + `"`,
+		fmt.Sprintf(`"transacted_at":"20%02d-%02d-%02d%s"`, random.IntN(26), 1+random.IntN(12), 1+random.IntN(28),
+			one("", "T23:59:59Z", "T00:30:00+05:30")),
 	}
 	add := func(share int, part func() string) {
 		if random.IntN(100) < share {
@@ -141,14 +144,17 @@ func (d *donations) body(random *rand.Rand, n int) (body, currency string, amoun
 	add(20, func() string { return `"status":"` + one("pending", "failed", "cancelled", "succeeded") + `"` })
 	add(50, func() string { return fmt.Sprintf(`"campaign_id":%s`, d.campaigns[random.IntN(len(d.campaigns))]) })
 	add(30, func() string {
-		return `"dedication":{"type":"` + one("in_honor_of", "in_memory_of") + `","name":` + one(`null`, `"Zoë \"Z\" <b>&"`) + `,"recipient_email":` + one(`null`, `"z@example.org"`) + `}`
+		return `"dedication":{"type":"` + one("in_honor_of", "in_memory_of") + `","name":` + one(`null`,
+			`"Zoë \"Z\" <b>&"`) + `,"recipient_email":` + one(`null`, `"z@example.org"`) + `}`
 	})
 	add(30, func() string {
-		return `"note":` + one(`"a\nb\t\\"`, `"ünï 🎁"`, `"<script>&amp;"`) + `,"check_number":"007","check_deposited_at":"2026-02-03"`
+		return `"note":` + one(`"a\nb\t\\"`, `"ünï 🎁"`, `"<script>&amp;"`) +
+			`,"check_number":"007","check_deposited_at":"2026-02-03"`
 	})
 	add(20, func() string { return `"communication_opt_in":true,"livemode":` + one("true", "false") })
 	if random.IntN(3) == 0 {
-		parts = append(parts, fmt.Sprintf(`"first_name":"Guest","last_name":"N°%d","email":"guest%[1]d@example.org","phone":"+1 415 555 01%02[1]d"`, random.IntN(30)))
+		parts = append(parts,
+			fmt.Sprintf(`"first_name":"Guest","last_name":"N°%d","email":"guest%[1]d@example.org","phone":"+1 415 555 01%02[1]d"`, random.IntN(30)))
 		add(50, func() string {
 			return `"company":"Guests & Co","address":{"city":"` + one("Oakland", "Köln") + `","country":"DEU"}`
 		})
@@ -203,7 +209,8 @@ func newDonations(t *testing.T, s *server) *donations {
 	}
 	for i := range 10 {
 		contact := s.make(t, d.key, "/v1/contacts", fmt.Sprintf(`{"first_name":"Ann %d","last_name":"Lee"}`, i))
-		plan := s.make(t, d.key, "/v1/plans", `{"amount":5,"frequency":"weekly","method":"card","contact_id":`+contact+`}`)
+		plan := s.make(t, d.key, "/v1/plans", `{"amount":5,"frequency":"weekly","method":"card","contact_id":`+contact+
+			`}`)
 		d.contacts, d.plans = append(d.contacts, contact), append(d.plans, plan)
 	}
 	return d
@@ -226,7 +233,8 @@ func TestTheNumbersOf1000RandomGiftsAddUp(t *testing.T) {
 func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		key := s.anyKey(t)
-		gift := s.make(t, key, "/v1/transactions", `{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`)
+		gift := s.make(t, key, "/v1/transactions",
+			`{"amount":50,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee"}`)
 		many := func(path, body string) []answer {
 			var requests []*http.Request
 			for range 16 {
@@ -247,7 +255,8 @@ func TestConcurrentRefundsAtOnceGiveBackNoMoreThanThereIs(t *testing.T) {
 			}
 		}
 		equal(t, len(read().Transactions), 3)
-		equal(t, statuses(many("/refund/undo", "")), map[int]int{200: 1, 422: 15}) // two that take all back have one effect
+		// two that take all back have one effect
+		equal(t, statuses(many("/refund/undo", "")), map[int]int{200: 1, 422: 15})
 		g := read()
 		equal(t, len(g.Transactions), 4)
 		equal(t, g.Transactions[0].Refunded, false)
@@ -263,14 +272,16 @@ func TestALargePageOfGiftsArrivesWhole(t *testing.T) {
 		var want []string
 		for _, account := range []string{newKey(t, s.store, parent), newKey(t, s.store, chapter)} {
 			for n := range 20 {
-				a := s.ask(t, "POST", "/v1/transactions", account, fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee","email":"ann@lee.example","note":"%s"}`, n+1, note))
+				a := s.ask(t, "POST", "/v1/transactions", account,
+					fmt.Sprintf(`{"amount":%d,"method":"cash","transacted_at":"2026-01-31","first_name":"Ann","last_name":"Lee","email":"ann@lee.example","note":"%s"}`, n+1, note))
 				want = append(want, a.body)
 			}
 		}
 		key := newKey(t, s.store, parent)
 		for _, query := range []string{"scope=all&per_page=100", "scope=all&per_page=100&method=cash"} {
 			got := s.ask(t, "GET", "/v1/transactions?"+query, key, "").body
-			if data := `{"data":[` + strings.Join(want, ",") + `],"links"`; !strings.HasPrefix(got, data) || !strings.Contains(got, `"total":40}}`) {
+			if data := `{"data":[` + strings.Join(want, ",") + `],"links"`; !strings.HasPrefix(got, data) ||
+				!strings.Contains(got, `"total":40}}`) {
 				t.Errorf("%s: %d bytes, want %d and what follows", query, len(got), len(data))
 			}
 		}

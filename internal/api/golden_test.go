@@ -119,8 +119,8 @@ func (c *script) recent(kind, value string) bool {
 	return err == nil && !at.Before(c.start.Truncate(time.Second)) && !at.After(clock.now())
 }
 
-// The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and the plan
-// are those that most scenarios have.
+// The keys of a contact, an address, a gift and a plan in order, with their values when nothing was sent. The gift and
+// the plan are those that most scenarios have.
 var (
 	contactKeys = members(`
 		id:{id}, first_name:, middle_name:null, last_name:, dob:null, company:null,
@@ -157,8 +157,8 @@ var (
 
 var navigation = regexp.MustCompile(`@pages\(([^ ]+) ([^)]*)\)`)
 
-// pages expands meta.links: the beginning of the links, the previous page or -, the page numbers with [n] for this page and ...
-// for a gap, the next page or -.
+// pages expands meta.links: the beginning of the links, the previous page or -, the page numbers with [n] for this page
+// and ... for a gap, the next page or -.
 func pages(text string) string {
 	m := navigation.FindStringSubmatch(text)
 	link := func(page string) string {
@@ -184,7 +184,8 @@ func expand(t testing.TB, where, text string) string {
 	for _, form := range []struct {
 		word string
 		keys []field
-	}{{"@address(", addressKeys}, {"@contact(", contactKeys}, {"@plan(", planKeys}, {"@gift(", giftKeys}, {"@entry(", entryKeys}, {"@item(", itemKeys}} {
+	}{{"@address(", addressKeys}, {"@contact(", contactKeys}, {"@plan(", planKeys}, {"@gift(", giftKeys},
+		{"@entry(", entryKeys}, {"@item(", itemKeys}} {
 		for {
 			before, after, found := strings.Cut(text, form.word)
 			if !found {

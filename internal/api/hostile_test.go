@@ -18,17 +18,20 @@ import (
 	"donorbook/internal/store/book"
 )
 
-// FuzzHTTP sends anything that net/http would let through: the server never fails, errors are always JSON, and every status is
-// listed in openapi.yaml.
+// FuzzHTTP sends anything that net/http would let through: the server never fails, errors are always JSON, and every
+// status is listed in openapi.yaml.
 func FuzzHTTP(f *testing.F) {
 	s := newServer(f, openStore(f), settings{rateLimit: 1_000_000_000})
 	account := newAccount(f, s.store, "main", "")
 	key := newKey(f, s.store, account)
 	defineField(f, s, account, "Text", custom.TextField)
 	defineField(f, s, account, "Number", custom.NumberField)
-	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key, `{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
-	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key, `{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
-	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key, `{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
+	id := idOf(f, s.ask(f, "POST", "/v1/contacts", key,
+		`{"first_name":"Ann","last_name":"Lee","emails":[{"value":"a@lee.example"}]}`).body)
+	gift := idOf(f, s.ask(f, "POST", "/v1/transactions", key,
+		`{"amount":50,"method":"check","transacted_at":"2026-01-31","contact_id":`+id+`}`).body)
+	plan := idOf(f, s.ask(f, "POST", "/v1/plans", key,
+		`{"amount":25,"frequency":"monthly","method":"card","contact_id":`+id+`}`).body)
 	campaign := idOf(f, s.ask(f, "POST", "/v1/campaigns", key, `{"title":"Gala"}`).body)
 	document := must(loadContract())(f)
 	for _, seed := range rows.Of[struct{ Method, Target, Header, Body string }](`
@@ -79,7 +82,8 @@ func FuzzHTTP(f *testing.F) {
 	names := strings.NewReplacer("ID", id, "GIFT", gift, "PLAN", plan, "CAMPAIGN", campaign)
 	f.Fuzz(func(t *testing.T, method, target, header string, body []byte) {
 		oneLine := strings.NewReplacer("\r", "", "\n", "").Replace
-		raw := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: donors.example\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n", oneLine(method),
+		raw := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: donors.example\r\nAuthorization: Bearer %s\r\n%s\r\n\r\n",
+			oneLine(method),
 			oneLine(names.Replace(target)), key, oneLine(header))
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(raw)))
 		if err != nil || r.Host != "donors.example" {
@@ -121,7 +125,8 @@ func TestARequestWithoutAHostIsAnswered(t *testing.T) {
 	response := must(http.ReadResponse(bufio.NewReader(connection), nil))(t)
 	defer response.Body.Close()
 	body, _ := io.ReadAll(response.Body)
-	if want := `"links":{"first":"http://` + address + `/v1/contacts?page=1"`; response.StatusCode != 200 || !strings.Contains(string(body), want) {
+	if want := `"links":{"first":"http://` + address + `/v1/contacts?page=1"`; response.StatusCode != 200 ||
+		!strings.Contains(string(body), want) {
 		t.Errorf("%d %s", response.StatusCode, clip(string(body)))
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A client of HTTP/2 may take an answer that comes before the end of its body for a failure. So operations that ignore the body read it
-// first.
+// A client of HTTP/2 may take an answer that comes before the end of its body for a failure. So operations that ignore
+// the body read it first.
 func TestConcurrentBodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
 	s := anyServer(t)
 	key := s.anyKey(t)
@@ -24,7 +24,8 @@ func TestConcurrentBodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
 			return err
 		}
 		defer response.Body.Close()
-		if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode/100 != 2 || response.ProtoMajor != 2 {
+		if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode/100 != 2 ||
+			response.ProtoMajor != 2 {
 			return fmt.Errorf("%s %s, %w", response.Proto, response.Status, err)
 		}
 		return nil
@@ -38,7 +39,8 @@ func TestConcurrentBodyThatIsIgnoredIsReadToItsEnd(t *testing.T) {
 		go func() { answered <- send(r) }()
 		_, _ = io.WriteString(client, `{"note":`)
 		for range 10 { // meanwhile, the server could have answered long ago
-			succeed(t, send(s.request(t, "POST", secure.URL+"/v1/contacts", key, `{"first_name":"Bob","last_name":"Lee"}`)))
+			succeed(t, send(s.request(t, "POST", secure.URL+"/v1/contacts", key,
+				`{"first_name":"Bob","last_name":"Lee"}`)))
 		}
 		select {
 		case err := <-answered:

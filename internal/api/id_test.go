@@ -50,7 +50,8 @@ func (s *server) wantIDs(t *testing.T, account access.Account, after int64) {
 		want("contact", n, idOf(t, contact.body))
 		want("campaign", n, s.make(t, key, "/v1/campaigns", `{"title":"Gala"}`))
 	}
-	gift := fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`, after+2, after+3)
+	gift := fmt.Sprintf(`{"contact_id":%d,"campaign_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-31"}`,
+		after+2, after+3)
 	made := s.ask(t, "POST", "/v1/transactions", key, gift)
 	for _, shown := range []string{
 		fmt.Sprintf(`"contact_id":%d,`, after+2), fmt.Sprintf(`"campaign_id":%d,`, after+3), `"number":"0000000001"`,
@@ -76,7 +77,8 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		succeed(t, json.Unmarshal([]byte(asked[4].Body), &list))
 		equal(t, asked[4].Path, "/v1/contacts?scope=all&per_page=100&page=1")
 		last := list.Data[len(list.Data)-1].ID
-		equal(t, idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body), fmt.Sprint(last+1),
+		equal(t, idOf(t, server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Next","last_name":"Lee"}`).body),
+			fmt.Sprint(last+1),
 			"after contact %d comes", last)
 		accounts := must(s.Accounts(t.Context()))(t)
 		importCampaigns(t, s, accounts[0], `[{"title":"After the upgrade"}]`)
@@ -84,7 +86,10 @@ func TestAnOlderDatabaseGoesOnWithItsIDs(t *testing.T) {
 		if id := list.Data[len(list.Data)-1].ID; id != doc.MakeID(accounts[0].Number, 4) { // it had three
 			t.Errorf("the newest campaign, at the end of the list, has the id %d", id)
 		}
-		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) {
+			t.Errorf("check: %s",
+				p)
+		}}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -23,7 +23,8 @@ type modelContact struct {
 	archived  bool
 }
 
-var textFields = [9]string{"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url", "linkedin_url", "facebook_url"}
+var textFields = [9]string{"first_name", "middle_name", "last_name", "dob", "company", "title", "twitter_url",
+	"linkedin_url", "facebook_url"}
 
 const (
 	firstName = 0
@@ -69,16 +70,20 @@ var (
 		""    +44 20 7946 0018  4
 	`)
 	addressPool = [][6]string{
-		{"18 Harbor Street", "Apt 4", "Oakland", "CA", "94607", "USA"}, {"18 harbor  STREET", "apt4", "oakland", "ca", "94607", "usa"},
-		{"", "", "Oakland", "", "", ""}, {"1 Road", "", "", "", "", "DEU"}, {"1 Road", "", "", "", "", ""}, {"", "", "", "NY", "", "USA"},
+		{"18 Harbor Street", "Apt 4", "Oakland", "CA", "94607", "USA"},
+		{"18 harbor  STREET", "apt4", "oakland", "ca", "94607", "usa"},
+		{"", "", "Oakland", "", "", ""}, {"1 Road", "", "", "", "", "DEU"}, {"1 Road", "", "", "", "", ""},
+		{"", "", "", "NY", "", "USA"},
 	}
 	tagPool  = []string{"donor", "Donor", "Major donor", "Großspender", "a\"b", "<i>&"}
 	textPool = [9][]string{
-		{"Ann", "Bob", "Cy"}, {"M", "de"}, {"Lee", "Ray"}, {"01/31/1984", "1/2/2000", "12/31/1999"}, {"Lee & Co", "株式会社"}, {"Chair", "T"},
+		{"Ann", "Bob", "Cy"}, {"M", "de"}, {"Lee", "Ray"}, {"01/31/1984", "1/2/2000", "12/31/1999"},
+		{"Lee & Co", "株式会社"}, {"Chair", "T"},
 		{"https://twitter.com/x", "http://t.example"}, {"https://l.example/in/y?z=1"}, {"https://f.example/ü"},
 	}
 	isoDays = map[string]string{
-		"01/31/1984": "1984-01-31T00:00:00.000000Z", "1/2/2000": "2000-01-02T00:00:00.000000Z", "12/31/1999": "1999-12-31T00:00:00.000000Z",
+		"01/31/1984": "1984-01-31T00:00:00.000000Z", "1/2/2000": "2000-01-02T00:00:00.000000Z",
+		"12/31/1999": "1999-12-31T00:00:00.000000Z",
 	}
 )
 
@@ -200,7 +205,8 @@ func refusal(faults []string) string {
 	case 2:
 		return fmt.Sprintf(`{"message":"%s","errors":{"%s":["%s"]}}`, faults[1], faults[0], faults[1])
 	default:
-		return fmt.Sprintf(`{"message":"%s (and 1 more error)","errors":{"%s":["%s"],"%s":["%s"]}}`, faults[1], faults[0], faults[1], faults[2], faults[3])
+		return fmt.Sprintf(`{"message":"%s (and 1 more error)","errors":{"%s":["%s"],"%s":["%s"]}}`, faults[1],
+			faults[0], faults[1], faults[2], faults[3])
 	}
 }
 
@@ -220,7 +226,8 @@ func (a *modelAccount) match(in *modelInput) (best *modelContact) {
 		return n
 	}
 	for _, c := range a.contacts {
-		if !c.archived && (shares(c.emails, in.emails) || shares(c.phones, in.phones)) && (best == nil || rank(c) > rank(best)) {
+		if !c.archived && (shares(c.emails, in.emails) || shares(c.phones, in.phones)) &&
+			(best == nil || rank(c) > rank(best)) {
 			best = c
 		}
 	}
@@ -322,7 +329,8 @@ func (c *modelContact) json() string {
 	}
 	emails, email := list(c.emails)
 	phones, phone := list(c.phones)
-	fmt.Fprintf(&b, `,"emails":[%s],"phones":[%s],"primary_email":%s,"primary_phone":%s,"note":null`, strings.Join(emails, ","), strings.Join(phones, ","), email, phone)
+	fmt.Fprintf(&b, `,"emails":[%s],"phones":[%s],"primary_email":%s,"primary_phone":%s,"note":null`,
+		strings.Join(emails, ","), strings.Join(phones, ","), email, phone)
 	var addresses []string
 	first := "null"
 	for i, address := range c.addresses {
@@ -340,7 +348,8 @@ func (c *modelContact) json() string {
 	if c.archived {
 		archived = `"time"`
 	}
-	fmt.Fprintf(&b, `,"addresses":[%s],"primary_address":%s,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":%s,"custom_fields":[],"archived_at":%s,"created_at":"time","updated_at":"time",`+newKeys+`}`,
+	fmt.Fprintf(&b,
+		`,"addresses":[%s],"primary_address":%s,"stats":{"recurring_contributions":0,"total_contributions":0},"tags":%s,"custom_fields":[],"archived_at":%s,"created_at":"time","updated_at":"time",`+newKeys+`}`,
 		strings.Join(addresses, ","), first, jsonTexts(c.tags), archived)
 	return b.String()
 }

@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// The model test sends random sequences of requests through HTTP and through a model of the contract that is simple enough to
-// trust, and compares every status and body. For a longer run: -rapid.checks=1000 -rapid.steps=200.
+// The model test sends random sequences of requests through HTTP and through a model of the contract that is simple
+// enough to trust, and compares every status and body. For a longer run: -rapid.checks=1000 -rapid.steps=200.
 func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 	onEach(t, bothEngines, func(t *testing.T, s *server) {
 		brief(t, "rapid.checks", map[string]string{"sqlite": "8", "postgres": "3"}[s.engine])
@@ -26,7 +26,8 @@ func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 			m := &machine{server: s, t: t}
 			for range 2 {
 				account := newAccount(t, s.store, "model", "")
-				m.accounts = append(m.accounts, &modelAccount{key: newKey(t, s.store, account), absent: doc.MakeID(account.Number, doc.MaxSeq)})
+				m.accounts = append(m.accounts, &modelAccount{key: newKey(t, s.store, account),
+					absent: doc.MakeID(account.Number, doc.MaxSeq)})
 			}
 			r.Repeat(map[string]func(*rapid.T){
 				"create":  m.create,
@@ -51,7 +52,10 @@ func TestEverySequenceOfRequestsAnswersAsTheModelDoes(t *testing.T) {
 // brief sets a flag of rapid, unless the command line sets it.
 func brief(t *testing.T, name, value string) {
 	t.Helper()
-	if slices.ContainsFunc(os.Args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), name) }) {
+	if slices.ContainsFunc(os.Args, func(arg string) bool {
+		return strings.HasPrefix(strings.TrimLeft(arg, "-"),
+			name)
+	}) {
 		return
 	}
 	succeed(t, flag.Set(name, value))
@@ -98,14 +102,16 @@ func (m *machine) again(r *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(r, "another") == 0 {
 		a.body += " "
 		if got := m.attempt(number, a); got.status != 422 || !strings.Contains(got.body, "Idempotency-Key") {
-			r.Fatalf("another request with the key of %s %s %s\n%d %s", a.method, a.target, a.body, got.status, got.body)
+			r.Fatalf("another request with the key of %s %s %s\n%d %s", a.method, a.target, a.body, got.status,
+				got.body)
 		}
 		return
 	}
 	got := m.attempt(number, a)
 	if got.status != a.first.status || got.body != a.first.body || got.header.Get("Idempotent-Replayed") != "true" ||
 		got.header.Get("X-Contact-Merged") != a.first.header.Get("X-Contact-Merged") {
-		r.Fatalf("%s %s %s\n%d %v %s\ninstead of\n%d %v %s", a.method, a.target, a.body, got.status, got.header, got.body, a.first.status, a.first.header, a.first.body)
+		r.Fatalf("%s %s %s\n%d %v %s\ninstead of\n%d %v %s", a.method, a.target, a.body, got.status, got.header,
+			got.body, a.first.status, a.first.header, a.first.body)
 	}
 }
 
@@ -122,12 +128,15 @@ var (
 )
 
 // expect makes a request and compares its answer. For times, it only compares whether they are set.
-func (m *machine) expect(r *rapid.T, account *modelAccount, method, target, body string, status int, want string) answer {
+func (m *machine) expect(r *rapid.T, account *modelAccount, method, target, body string, status int,
+	want string,
+) answer {
 	r.Helper()
 	got := m.try(r, account, method, target, body)
 	text := someTime.ReplaceAllString(got.body, `"$1":"time"`)
 	if got.status != status || text != want {
-		r.Fatalf("%s %s %s\n%d %s\ninstead of\n%d %s\n%s", method, target, body, got.status, text, status, want, cmp.Diff(byMember(want), byMember(text)))
+		r.Fatalf("%s %s %s\n%d %s\ninstead of\n%d %s\n%s", method, target, body, got.status, text, status, want,
+			cmp.Diff(byMember(want), byMember(text)))
 	}
 	return got
 }
@@ -136,8 +145,8 @@ func (m *machine) account(r *rapid.T) *modelAccount {
 	return rapid.SampledFrom(m.accounts).Draw(r, "account")
 }
 
-// contact draws a contact: more often one of the account than a foreign one, and sometimes one that does not exist. found is nil
-// if the account has no such contact.
+// contact draws a contact: more often one of the account than a foreign one, and sometimes one that does not exist.
+// found is nil if the account has no such contact.
 func (m *machine) contact(r *rapid.T) (account *modelAccount, id int64, found *modelContact) {
 	account = m.account(r)
 	from := account
@@ -160,7 +169,8 @@ func (m *machine) contact(r *rapid.T) (account *modelAccount, id int64, found *m
 func (m *machine) create(r *rapid.T) {
 	account := m.account(r)
 	in := drawInput(r)
-	force := rapid.SampledFrom([]string{"", "", "?force_create=true", "?force_create=1", "?force_create=0", "?force_create=false"}).Draw(r, "force")
+	force := rapid.SampledFrom([]string{"", "", "?force_create=true", "?force_create=1", "?force_create=0",
+		"?force_create=false"}).Draw(r, "force")
 	if faults := in.missingNames(); faults != "" {
 		m.expect(r, account, "POST", "/v1/contacts"+force, in.json(), 422, faults)
 		return
@@ -269,7 +279,8 @@ func (m *machine) list(r *rapid.T) {
 	}
 	if scope == "other" {
 		const fault = "The scope field must be one of active, archived, all."
-		m.expect(r, account, "GET", "/v1/contacts"+query, "", 422, `{"message":"`+fault+`","errors":{"scope":["`+fault+`"]}}`)
+		m.expect(r, account, "GET", "/v1/contacts"+query, "", 422,
+			`{"message":"`+fault+`","errors":{"scope":["`+fault+`"]}}`)
 		return
 	}
 	m.compareList(r, account, query, scope, page, perPage)
@@ -313,8 +324,9 @@ func envelope(found []string, address, query string, page, perPage int) string {
 	steps := []string{`{"url":` + prev + `,"label":"&laquo; Previous","active":false}`}
 	gap := false
 	for n := 1; n <= last; n++ {
-		shown := last < 14 || page <= 7 && (n <= 10 || n >= last-1) || page > 7 && (n <= 2 || page > last-7 && n >= last-9 ||
-			page <= last-7 && (n >= page-3 && n <= page+3 || n >= last-1))
+		shown := last < 14 || page <= 7 && (n <= 10 || n >= last-1) || page > 7 &&
+			(n <= 2 || page > last-7 && n >= last-9 ||
+				page <= last-7 && (n >= page-3 && n <= page+3 || n >= last-1))
 		if shown {
 			steps = append(steps, fmt.Sprintf(`{"url":%s,"label":"%d","active":%t}`, link(n), n, n == page))
 		} else if !gap {
@@ -323,7 +335,10 @@ func envelope(found []string, address, query string, page, perPage int) string {
 		gap = !shown
 	}
 	steps = append(steps, `{"url":`+next+`,"label":"Next &raquo;","active":false}`)
-	return `{"data":[` + strings.Join(data, ",") + `],"links":{"first":` + link(1) + `,"last":` + link(last) + `,"prev":` + prev + `,"next":` + next +
-		`},"meta":{"current_page":` + strconv.Itoa(page) + `,"from":` + from + `,"last_page":` + strconv.Itoa(last) + `,"links":[` + strings.Join(steps, ",") +
-		`],"path":"` + address + `","per_page":` + strconv.Itoa(perPage) + `,"to":` + to + `,"total":` + strconv.Itoa(total) + `}}`
+	return `{"data":[` + strings.Join(data, ",") + `],"links":{"first":` + link(1) + `,"last":` + link(last) +
+		`,"prev":` + prev + `,"next":` + next +
+		`},"meta":{"current_page":` + strconv.Itoa(page) + `,"from":` + from + `,"last_page":` + strconv.Itoa(last) +
+		`,"links":[` + strings.Join(steps, ",") +
+		`],"path":"` + address + `","per_page":` + strconv.Itoa(perPage) + `,"to":` + to + `,"total":` +
+		strconv.Itoa(total) + `}}`
 }

@@ -20,8 +20,8 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 	succeed(t, document.Validate(loader.Context, openapi3.EnableMultiError()))
 }
 
-// Clients rely on every key being present, and tests rely on there being no other key, so a schema that is less strict would hide
-// drift.
+// Clients rely on every key being present, and tests rely on there being no other key, so a schema that is less strict
+// would hide drift.
 func TestOpenAPIAnswersAreClosed(t *testing.T) {
 	document := must(openapi3.NewLoader().LoadFromData(api.Document()))(t)
 	for name, ref := range document.Components.Schemas {
@@ -36,15 +36,20 @@ func TestOpenAPIAnswersAreClosed(t *testing.T) {
 			t.Errorf("%s: the schema of an answer must have additionalProperties: false", name)
 		}
 		for property := range schema.Properties {
-			if !slices.Contains(schema.Required, property) && property != "erased_at" && property != "merged_into" && !strings.HasPrefix(property, "benefit") && (name != "Transaction" || !slices.Contains([]string{"external_ids", "thanks", "thanked_at", "thanked_by", "receipt", "voided"}, property)) { // which only erased or merged contacts have, gifts and campaigns whose donors get something, gifts with several ids or a receipt, or those to thank for
+			if !slices.Contains(schema.Required, property) && property != "erased_at" && property != "merged_into" &&
+				!strings.HasPrefix(property, "benefit") && (name != "Transaction" ||
+				!slices.Contains([]string{"external_ids", "thanks", "thanked_at", "thanked_by", "receipt", "voided"},
+					// which only erased or merged contacts have, gifts and campaigns whose donors get something, gifts
+					// with several ids or a receipt, or those to thank for
+					property)) {
 				t.Errorf("%s: %s is always present, but the schema does not require it", name, property)
 			}
 		}
 	}
 }
 
-// Strict validators and client generators refuse formats that they do not know, some accept date-time only with Z, and a number
-// without a format becomes a 32-bit float, which cannot hold cents.
+// Strict validators and client generators refuse formats that they do not know, some accept date-time only with Z, and
+// a number without a format becomes a 32-bit float, which cannot hold cents.
 func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 	known := []string{"int64", "double", "uri", "date-time"}
 	var walk func(path string, value any)
@@ -64,7 +69,8 @@ func TestOpenAPIHasFormatsThatEveryToolKnows(t *testing.T) {
 				t.Errorf("%s: strict tools take date-time only with Z, so describe the time by a pattern alone", path)
 			}
 			_, isProperty := value["type"].(map[string]any) // a property that is called type
-			if isNumber := strings.Contains(fmt.Sprint(value["type"]), "number"); isNumber && !isProperty && format != "double" {
+			if isNumber := strings.Contains(fmt.Sprint(value["type"]), "number"); isNumber && !isProperty &&
+				format != "double" {
 				t.Errorf("%s: a number needs the format double", path)
 			}
 			for key, inside := range value {
@@ -102,14 +108,15 @@ func TestOpenAPINamesTheHeadersOfEveryAnswer(t *testing.T) {
 	}
 }
 
-// A client that is generated from the document sends the keys that it lists. So each key that it lists for a contact is read: a
-// value that no key accepts is an error of that key, and is not ignored.
+// A client that is generated from the document sends the keys that it lists. So each key that it lists for a contact is
+// read: a value that no key accepts is an error of that key, and is not ignored.
 func TestEveryInputOfTheDocumentIsRead(t *testing.T) {
 	c := must(loadContract())(t)
 	s := anyServer(t)
 	key := s.anyKey(t)
 	id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
-	for method, target := range map[string]string{"POST": "/v1/contacts", "PATCH": "/v1/contacts/{id}", "PUT": "/v1/contacts/{id}"} {
+	for method, target := range map[string]string{"POST": "/v1/contacts", "PATCH": "/v1/contacts/{id}",
+		"PUT": "/v1/contacts/{id}"} {
 		body := c.document.Paths.Find(target).GetOperation(method).RequestBody.Value.Content.Get("application/json")
 		target = strings.Replace(target, "{id}", id, 1)
 		for property := range body.Schema.Value.Properties {

@@ -49,7 +49,9 @@ func TestACampaignAnswersTheAddressesOfItsPictures(t *testing.T) {
 		answers := []answer{read, patch(string(sent)), s.ask(t, "GET", path, key, "")}
 		equal(t, answers[2].body, read.body, "what was sent back has changed")
 		answers = append(answers, patch(`{"subtitle":"New"}`))
-		s.ask(t, "POST", "/v1/transactions", key, fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","amount":5,"method":"cash","campaign_id":%d}`, stored.ID))
+		s.ask(t, "POST", "/v1/transactions", key,
+			fmt.Sprintf(`{"first_name":"Ann","last_name":"Lee","amount":5,"method":"cash","campaign_id":%d}`,
+				stored.ID))
 		answers = append(answers, s.ask(t, "GET", path, key, "")) // its numbers are added when it is read
 		for i, a := range answers {
 			var got struct {

@@ -55,9 +55,9 @@ func samples(table string) map[string]sample {
 	return all
 }
 
-// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact, {gift}, of
-// which a part is refunded, and {plan} are its, {campaign} is a campaign, {other} another contact, and {merge} a merge of a
-// third one.
+// repeatable has a request that succeeds for each operation that may have an Idempotency-Key; {id} is a contact,
+// {gift}, of which a part is refunded, and {plan} are its, {campaign} is a campaign, {other} another contact, and
+// {merge} a merge of a third one.
 var repeatable = samples(`
 	createContact         /v1/contacts?force_create=true       {"first_name":"Ann","last_name":"Lee","note":"Grüße <3"}
 	updateContact         /v1/contacts/{id}                    {"company":"Harbor"}
@@ -90,8 +90,8 @@ var repeatable = samples(`
 	putPlan               /v1/plans/{plan}                     {"amount":7}
 `)
 
-// Every POST, PATCH and PUT of the document accepts the key and returns its first answer again, whatever has happened to the
-// contact since.
+// Every POST, PATCH and PUT of the document accepts the key and returns its first answer again, whatever has happened
+// to the contact since.
 func TestEveryChangeCanBeSentAgain(t *testing.T) {
 	c := must(loadContract())(t)
 	eachEngine(t, func(t *testing.T, s *server) {
@@ -175,16 +175,19 @@ var ownIDs = strings.NewReplacer("/contacts/{id}", "/contacts/{id}", "/campaigns
 func (s *server) repeatableThings(t *testing.T, key string) *strings.Replacer {
 	t.Helper()
 	id := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee","tags":["c","d"]}`)
-	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
+	gift := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+
+		`,"amount":9,"method":"cash","transacted_at":"2026-01-31"}`)
 	s.ask(t, "POST", "/v1/transactions/"+idOf(t, gift.body)+"/refund", key, `{"amount":3}`)
-	voided := s.ask(t, "POST", "/v1/transactions", key, `{"contact_id":`+id+`,"amount":8,"method":"cash","transacted_at":"2026-01-31"}`)
+	voided := s.ask(t, "POST", "/v1/transactions", key,
+		`{"contact_id":`+id+`,"amount":8,"method":"cash","transacted_at":"2026-01-31"}`)
 	s.ask(t, "POST", "/v1/transactions/"+idOf(t, voided.body)+"/void", key, `{"reason":"Typed twice"}`)
 	plan := s.ask(t, "POST", "/v1/plans", key, `{"contact_id":`+id+`,"amount":9,"method":"card","frequency":"yearly"}`)
 	campaign := s.make(t, key, "/v1/campaigns", `{"title":"Gala"}`)
 	other := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 	merged := s.make(t, key, "/v1/contacts", `{"first_name":"Ann","last_name":"Lee"}`)
 	merge := s.ask(t, "POST", "/v1/contacts/"+id+"/merge", key, `{"contact_id":`+merged+`}`).header.Get("X-Merge-Id")
-	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", idOf(t, gift.body), "{voided}", idOf(t, voided.body), "{plan}", idOf(t, plan.body), "{campaign}", campaign)
+	return strings.NewReplacer("{other}", other, "{merge}", merge, "{id}", id, "{gift}", idOf(t, gift.body), "{voided}",
+		idOf(t, voided.body), "{plan}", idOf(t, plan.body), "{campaign}", campaign)
 }
 
 // openOptions opens a store of the engine that is closed when the test ends.
@@ -223,7 +226,8 @@ func TestConcurrentRequestSentManyTimesAtOnceHasOneEffect(t *testing.T) {
 	}
 }
 
-// postAtOnce sends one request many times at once and checks that it has one effect. It returns the id of what was created.
+// postAtOnce sends one request many times at once and checks that it has one effect. It returns the id of what was
+// created.
 func postAtOnce(t *testing.T, servers []*server, key string, many int, path, body string) (id string) {
 	t.Helper()
 	var requests []*http.Request
@@ -269,10 +273,12 @@ func TestAFailureIsNotKept(t *testing.T) {
 		equal(t, response.StatusCode, 500, "the status of a damaged contact")
 		flip()
 		first := s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`)
-		if first.status != 200 || first.header.Get("Idempotent-Replayed") != "" || !strings.Contains(first.body, `"company":"Harbor"`) {
+		if first.status != 200 || first.header.Get("Idempotent-Replayed") != "" ||
+			!strings.Contains(first.body, `"company":"Harbor"`) {
 			t.Errorf("after the repair: %d, %v, %s", first.status, first.header, first.body)
 		}
-		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key, `{"company":"Harbor"}`))
+		wantReplay(t, "after the repair", first, s.sendKeyed(t, "fails", "PATCH", "/v1/contacts/"+id, key,
+			`{"company":"Harbor"}`))
 	})
 }
 

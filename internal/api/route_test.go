@@ -19,7 +19,8 @@ import (
 func TestAFingerprintIsThatOfOneRequest(t *testing.T) {
 	seen := map[string]string{}
 	for _, method := range []string{"POST", "PATCH", "PUT"} {
-		for _, target := range []string{"/v1/contacts", "/v1/contacts?a=1", "/v1/contacts?a=1&b=2", "/v1/contacts?b=2&a=1", "/v1/contacts%3Fa=1", "/v1/tags"} {
+		for _, target := range []string{"/v1/contacts", "/v1/contacts?a=1", "/v1/contacts?a=1&b=2",
+			"/v1/contacts?b=2&a=1", "/v1/contacts%3Fa=1", "/v1/tags"} {
 			for _, body := range []string{"", "{}", "{} ", `{"a":1}`} {
 				request := method + " " + target + " " + body
 				sum := string(fingerprint(httptest.NewRequest(method, target, nil), []byte(body)))
@@ -37,7 +38,8 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var served []string
 	for _, op := range withOthers(operations) {
 		served = append(served, op.route+" "+op.name+" "+strings.Join(op.permission.Names(), " "))
-		if method, path := op.method(), op.path(); strings.Contains(path, "{") != (op.id != nil) || op.id != nil && !strings.Contains(path, "{"+op.id.name+"}") || method == "GET" && op.body != noBody {
+		if method, path := op.method(), op.path(); strings.Contains(path, "{") != (op.id != nil) || op.id != nil &&
+			!strings.Contains(path, "{"+op.id.name+"}") || method == "GET" && op.body != noBody {
 			t.Errorf("%s: the path and the kind of its id, or the method and the body, do not agree", op.route)
 		}
 	}
@@ -51,7 +53,8 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	var described []string
 	for path, methods := range document.Paths {
 		for method, operation := range methods {
-			described = append(described, strings.ToUpper(method)+" "+path+" "+operation.OperationID+" "+operation.Permission)
+			described = append(described, strings.ToUpper(method)+" "+path+" "+operation.OperationID+" "+
+				operation.Permission)
 		}
 	}
 	slices.Sort(served)
@@ -59,8 +62,10 @@ func TestRoutesAndDocumentListTheSameOperations(t *testing.T) {
 	equal(t, served, described, "the document (-) and the routes (+) differ")
 }
 
-// The documents that the program serves are made from the table of operations and openapi.yaml: the OpenAPI document as YAML and as JSON, and the page for people,
-// with its style and its script, and the types and calls of the Go client. UPDATE=1 go test makes those anew that have changed; others stay as they are, whichever version of Go has compressed them.
+// The documents that the program serves are made from the table of operations and openapi.yaml: the OpenAPI document as
+// YAML and as JSON, and the page for people, with its style and its script, and the types and calls of the Go client.
+// UPDATE=1 go test makes those anew that have changed; others stay as they are, whichever version of Go has compressed
+// them.
 func TestServedDocumentsAreUpToDate(t *testing.T) {
 	read := func(name string) []byte {
 		body := must(os.ReadFile(name))(t)
@@ -99,7 +104,8 @@ func TestServedDocumentsAreUpToDate(t *testing.T) {
 func (op *operation) described() reference.Operation {
 	d := reference.Operation{
 		Method: op.method(), Path: op.path(), Name: op.name, Permission: strings.Join(op.permission.Names(), " "),
-		List: slices.Contains(op.query, "per_page"), Body: op.body != noBody, Needed: op.body == neededBody, Repeatable: op.isRepeatable(),
+		List: slices.Contains(op.query, "per_page"), Body: op.body != noBody, Needed: op.body == neededBody,
+		Repeatable: op.isRepeatable(),
 	}
 	if op.id != nil {
 		d.Parameter, d.Own = op.id.parameter, op.id.own
@@ -107,13 +113,17 @@ func (op *operation) described() reference.Operation {
 	if op.tagged {
 		d.Noun = strings.TrimSuffix(op.id.parameter, "Id")
 	}
-	if i := slices.IndexFunc(operations, func(other operation) bool { return strings.HasSuffix(other.also, " "+op.name) }); i >= 0 {
+	if i := slices.IndexFunc(operations, func(other operation) bool {
+		return strings.HasSuffix(other.also,
+			" "+op.name)
+	}); i >= 0 {
 		d.Like = operations[i].name
 	}
 	return d
 }
 
-// The query parameters of every operation, as the server knows them and as the document does: by their names, or as another name of one.
+// The query parameters of every operation, as the server knows them and as the document does: by their names, or as
+// another name of one.
 func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 	type parameter struct{ Name, In, Description, Ref string }
 	var document struct {
@@ -135,7 +145,8 @@ func TestRoutesAndDocumentKnowTheSameParameters(t *testing.T) {
 		}
 		for _, name := range names {
 			if !slices.Contains(op.query, name) {
-				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", op.route, name)
+				t.Errorf("%s: the document has the parameter %s, and the server says that it ignores it", op.route,
+					name)
 			}
 		}
 		numbered := regexp.MustCompile(`\[\d+]$`)
@@ -158,7 +169,8 @@ func TestHeadersThatRepeatTheQueryStayShort(t *testing.T) {
 	}
 	for n, want := range map[int]bool{400: true, 600: false} {
 		w := httptest.NewRecorder()
-		l := list{page: crm.PageRequest{Page: 2, PerPage: 20}, link: []byte(`"` + strings.Repeat("u", n)), out: delivery{w: w}}
+		l := list{page: crm.PageRequest{Page: 2, PerPage: 20}, link: []byte(`"` + strings.Repeat("u", n)),
+			out: delivery{w: w}}
 		l.setLinks(store.ListResult{Total: 100})
 		if got := w.Header().Get("Link"); strings.Contains(got, `u3>; rel="next"`) != want || got != "" != want {
 			t.Errorf("the links are %q with URLs of %d bytes", got, n)

@@ -19,8 +19,9 @@ import (
 	"donorbook/internal/crm/access"
 )
 
-// Scenarios are the contract as data: the files in testdata/scenarios, whose README describes the format. Each scenario has its
-// own accounts; every answer is compared with the expected one, with what every answer promises, and with openapi.yaml.
+// Scenarios are the contract as data: the files in testdata/scenarios, whose README describes the format. Each scenario
+// has its own accounts; every answer is compared with the expected one, with what every answer promises, and with
+// openapi.yaml.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
@@ -237,7 +238,8 @@ func (g *stage) secret(t *testing.T, name string) string {
 		return known
 	}
 	permissions := map[string][]string{
-		"reader": {"contacts:read"}, "writer": {"contacts:write"}, "fundraiser": {"campaigns:read"}, "revoked": nil, "expired": nil,
+		"reader": {"contacts:read"}, "writer": {"contacts:write"}, "fundraiser": {"campaigns:read"}, "revoked": nil,
+		"expired": nil,
 		"auditor": {"transactions:read"}, "bookkeeper": {"transactions:write"}, "organizer": {"campaigns:write"},
 	}
 	rights, special := permissions[name]
@@ -353,7 +355,8 @@ func (g *stage) compareWithGet(t *testing.T, s step, head answer) {
 	}
 	for _, name := range []string{"Content-Type", "Content-Length"} {
 		if head.status != get.status || head.header.Get(name) != get.header.Get(name) || head.header.Get(name) == "" {
-			t.Errorf("%s: HEAD says %d and %s %q, GET %d and %q", s.where, head.status, name, head.header.Get(name), get.status, get.header.Get(name))
+			t.Errorf("%s: HEAD says %d and %s %q, GET %d and %q", s.where, head.status, name, head.header.Get(name),
+				get.status, get.header.Get(name))
 		}
 	}
 }

@@ -80,8 +80,9 @@ type server struct {
 	rateLimit int
 }
 
-// bothEngines are the databases of the tests that say what an engine must do, and engines those of all others. Each has one server with the usual settings, for all tests that only need
-// their own accounts: an API is slow to create, because it renders its reference page.
+// bothEngines are the databases of the tests that say what an engine must do, and engines those of all others. Each has
+// one server with the usual settings, for all tests that only need their own accounts: an API is slow to create,
+// because it renders its reference page.
 var bothEngines = []*engine{
 	{name: "sqlite", open: func() (o store.Options, remove func(), err error) {
 		o.Data, err = os.MkdirTemp("", "donorbook-api-test-")
@@ -211,7 +212,10 @@ func startServer(t testing.TB, s *book.Book, o settings) (made *server, stop fun
 		transport.CloseIdleConnections()
 		listener.Close()
 	}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	return &server{store: s, handler: handler, client: client, url: listener.URL, rateLimit: o.rateLimit}, stop
 }
 
@@ -234,7 +238,9 @@ func (s *server) anyKey(t testing.TB) string {
 	return newKey(t, s.store, newAccount(t, s.store, "main", ""))
 }
 
-func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Time, permissions ...string) (access.Key, string) {
+func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Time,
+	permissions ...string,
+) (access.Key, string) {
 	t.Helper()
 	rights, err := access.ParsePermissions(permissions)
 	if len(permissions) == 0 {
@@ -243,7 +249,8 @@ func makeKey(t testing.TB, s *book.Book, account access.Account, expires time.Ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, secret := must2(s.CreateKey(context.Background(), account.Number, access.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires}))(t)
+	key, secret := must2(s.CreateKey(context.Background(), account.Number,
+		access.KeyInput{Name: "test", Permissions: rights, ExpiresAt: expires}))(t)
 	return key, secret
 }
 
@@ -348,7 +355,8 @@ func brokenPromises(r *http.Request, a answer, rateLimit int) (broken []string) 
 	if a.status >= 500 {
 		broken = append(broken, "the server failed")
 	}
-	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); a.status == 429 && (err != nil || wait < 1 || wait > 60) {
+	if wait, err := strconv.Atoi(a.header.Get("Retry-After")); a.status == 429 &&
+		(err != nil || wait < 1 || wait > 60) {
 		broken = append(broken, fmt.Sprintf("Retry-After is %q", a.header.Get("Retry-After")))
 	}
 	switch {

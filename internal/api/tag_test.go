@@ -10,7 +10,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// A tag of many contacts is changed in the background: every client gets 202 until it is done, and other changes of the tag are refused.
+// A tag of many contacts is changed in the background: every client gets 202 until it is done, and other changes of the
+// tag are refused.
 func TestConcurrentTagOfManyContactsIsAnswered202(t *testing.T) {
 	eachEngine(t, func(t *testing.T, s *server) {
 		account := newAccount(t, s.store, "main", "")
@@ -36,8 +37,10 @@ func TestConcurrentTagOfManyContactsIsAnswered202(t *testing.T) {
 		rig.Create(t, s.store, account.Number, `{"first_name":"X","tags":["x"]}`, crm.Force)
 		want("PATCH", "/v1/tags/x", `{"name":"a/b"}`, 409, busy) // it would go on to c
 		s.finishTags(t, "PATCH", "/v1/tags/a%2Fb", key, `{"name":"c"}`)
-		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many") // as it was answered first
-		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 404, `{"message":"None of your contacts has this tag."}`, "Idempotency-Key", "other")
+		// as it was answered first
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"c"}`, 202, `{"name":"a/b","contacts":501}`, "Idempotency-Key", "many")
+		want("PATCH", "/v1/tags/a%2Fb", `{"name":"d"}`, 404, `{"message":"None of your contacts has this tag."}`,
+			"Idempotency-Key", "other")
 		want("DELETE", "/v1/tags/c", ``, 202, `{"name":"c","contacts":501}`)
 		want("DELETE", "/v1/tags/c", ``, 202, `{"name":"c","contacts":501}`)
 		s.finishTags(t, "DELETE", "/v1/tags/c", key, "")

@@ -36,8 +36,8 @@ type oldAnswer struct {
 	Body      string
 }
 
-// A database of any released schema opens in this program, which answers every request as the older program did. An upgrade that
-// is killed midway leaves the database as it was, and the next start upgrades it.
+// A database of any released schema opens in this program, which answers every request as the older program did. An
+// upgrade that is killed midway leaves the database as it was, and the next start upgrades it.
 func TestOlderDatabasesAnswerAsBefore(t *testing.T) {
 	fixtures, err := filepath.Glob("testdata/schemas/schema*.json.gz")
 	if err != nil || len(fixtures) == 0 {
@@ -70,9 +70,11 @@ func eachFixture(t *testing.T, version int, test func(t *testing.T, name string,
 	})
 }
 
-// The texts of objects in SQLite are compared with a backup's, so that every space counts; PostgreSQL keeps what they mean.
+// The texts of objects in SQLite are compared with a backup's, so that every space counts; PostgreSQL keeps what they
+// mean.
 const (
-	sqliteSchema   = `SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || COALESCE(sql, '') AS line FROM sqlite_schema ORDER BY 1)`
+	sqliteSchema = `SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || COALESCE(sql,
+		'') AS line FROM sqlite_schema ORDER BY 1)`
 	postgresSchema = `SELECT string_agg(line, chr(10) ORDER BY line) FROM (
 		SELECT concat_ws(' ', c.relname, a.attnum - (SELECT COUNT(*) FROM pg_attribute AS gone WHERE gone.attrelid = c.oid AND gone.attisdropped AND gone.attnum > 0 AND gone.attnum < a.attnum),
 			a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcollation, pg_get_expr(d.adbin, d.adrelid)) AS line
@@ -109,7 +111,8 @@ func TestAnUpgradedDatabaseHasTheSchemaOfANewOne(t *testing.T) {
 		was, is := strings.Split(schemaOf(o), "\n"), strings.Split(schemaOf(fresh), "\n")
 		for i := range max(len(was), len(is)) {
 			if i >= len(was) || i >= len(is) || was[i] != is[i] {
-				t.Fatalf("line %d: upgraded\n%s\nnew\n%s", i, strings.Join(was[min(i, len(was)):min(i+5, len(was))], "\n"), strings.Join(is[min(i, len(is)):min(i+5, len(is))], "\n"))
+				t.Fatalf("line %d: upgraded\n%s\nnew\n%s", i, strings.Join(was[min(i, len(was)):min(i+5, len(was))],
+					"\n"), strings.Join(is[min(i, len(is)):min(i+5, len(is))], "\n"))
 			}
 		}
 		if len(was) < 100 {
@@ -159,12 +162,13 @@ func dieUpgrading(options string) {
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
 		panic(err)
 	}
-	_, err := book.Open(context.Background(), store.Options{Data: o.Data, Database: o.Database, Progress: func(string, int64, int64) {
-		if o.Reports--; o.Reports == 0 {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {} // until it is dead
-		}
-	}})
+	_, err := book.Open(context.Background(), store.Options{Data: o.Data, Database: o.Database,
+		Progress: func(string, int64, int64) {
+			if o.Reports--; o.Reports == 0 {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				select {} // until it is dead
+			}
+		}})
 	panic(fmt.Sprint("the upgrade ended before it was killed: ", err))
 }
 
@@ -192,12 +196,15 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 			if round > 0 && strings.Contains(old.Path, "/activities") {
 				continue // they have the create of the first round
 			}
-			if want := marked.ReplaceAllStringFunc(old.Body, withOpposites); got.status != old.Status || sinceThen.ReplaceAllString(got.body, "}") != want {
-				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status, clip(want))
+			if want := marked.ReplaceAllStringFunc(old.Body, withOpposites); got.status != old.Status ||
+				sinceThen.ReplaceAllString(got.body, "}") != want {
+				t.Errorf("GET %s:\n got %d %s\nwant %d %s", old.Path, got.status, clip(got.body), old.Status,
+					clip(want))
 			}
 		}
 		key := asked[0].Key
-		merged := server.ask(t, "POST", "/v1/contacts", key, `{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
+		merged := server.ask(t, "POST", "/v1/contacts", key,
+			`{"first_name":"Amelia","last_name":"Okafor-Reyes","emails":[{"value":"AMELIA@example.org"}]}`)
 		if merged.status != 201 || merged.header.Get("X-Contact-Merged") != "true" {
 			t.Errorf("a known email was not recognized: %d %s", merged.status, clip(merged.body))
 		}
@@ -205,13 +212,17 @@ func answersAsBefore(t *testing.T, name string, o store.Options) {
 		succeed(t, json.Unmarshal([]byte(merged.body), &contact))
 		for _, typed := range []string{"a", "books", "reyes ame", "#newsletter", "work@exam", "0100"} {
 			f := find.Filter{Search: find.ParseSearch(typed, "US")}
-			found, _, err := s.MatchingContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, f, crm.PageRequest{Page: 1, PerPage: 100})
+			found, _, err := s.MatchingContacts(t.Context(), doc.IDAccount(contact.ID), crm.Active, f,
+				crm.PageRequest{Page: 1, PerPage: 100})
 			succeed(t, err)
 			equal(t, slices.ContainsFunc(found, func(c crm.Contact) bool { return c.ID == contact.ID }), true,
 				"%q does not find the contact", typed)
 		}
 		stop()
-		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %s", p) }}); err != nil {
+		if _, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) {
+			t.Errorf("check: %s",
+				p)
+		}}); err != nil {
 			t.Error(err)
 		}
 		succeed(t, s.Close())
@@ -227,7 +238,8 @@ var sinceThen = regexp.MustCompile(`,"(is_recurring":\w+,"refunded_at":("[^"]+"|
 func withOpposites(marks string) string {
 	of := marked.FindStringSubmatch(marks)
 	opposite := map[string]string{"true": "false", "false": "true"}
-	return marks + `,"bounced_email":null,"is_email_subscribed":` + opposite[of[2]] + `,"is_phone_subscribed":` + opposite[of[3]] + `,"is_address_subscribed":` + opposite[of[1]]
+	return marks + `,"bounced_email":null,"is_email_subscribed":` + opposite[of[2]] + `,"is_phone_subscribed":` +
+		opposite[of[3]] + `,"is_address_subscribed":` + opposite[of[1]]
 }
 
 func unpacked(t *testing.T, path string) []byte {

@@ -97,7 +97,8 @@ func (o organization) connect(t *testing.T, secret string) session {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	connected, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: o.url + "/mcp", HTTPClient: &http.Client{Transport: withKey{secret, o.client.Transport}}, MaxRetries: -1,
+		Endpoint: o.url + "/mcp", HTTPClient: &http.Client{Transport: withKey{secret, o.client.Transport}},
+		MaxRetries: -1,
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +159,10 @@ func TestAnAssistantKeepsTheRecords(t *testing.T) {
 	eachEngine(t, func(t *testing.T, o organization) {
 		secret := o.key(t)
 		s := o.connect(t, secret)
-		created := s.call("create_contact", `{"first_name":"Amara","last_name":"Okafor","emails":[{"value":"amara@example.org"}]}`)
-		again := s.result("create_contact", `{"first_name":"Amara","last_name":"Okafor","emails":[{"value":"AMARA@example.org"}]}`)
+		created := s.call("create_contact",
+			`{"first_name":"Amara","last_name":"Okafor","emails":[{"value":"amara@example.org"}]}`)
+		again := s.result("create_contact",
+			`{"first_name":"Amara","last_name":"Okafor","emails":[{"value":"AMARA@example.org"}]}`)
 		contains(t, text(again), "merged")
 		equal(t, again.StructuredContent.(map[string]any)["id"], created["id"], "the same person again")
 		id := fmt.Sprintf(`{"id":%.0f`, created["id"])
@@ -235,23 +238,31 @@ func TestTheEndpointIsClosedToStrangersAndPages(t *testing.T) {
 	}{
 		{"no key", "", callFind, nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
 		{"a wrong key", "dbk_wrong", callFind, nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
-		{"a stranger's large body", "", strings.Repeat(" ", 10<<20), nil, http.StatusUnauthorized, `{"message":"Unauthenticated."}`},
+		{"a stranger's large body", "", strings.Repeat(" ", 10<<20), nil, http.StatusUnauthorized,
+			`{"message":"Unauthenticated."}`},
 		{"a large body", secret, strings.Repeat(" ", 10<<20), nil, http.StatusRequestEntityTooLarge, "1 MiB"},
-		{"a web page", secret, callFind, []string{"Origin", "https://evil.example"}, http.StatusForbidden, "Web pages cannot use this address."},
+		{"a web page", secret, callFind, []string{"Origin", "https://evil.example"}, http.StatusForbidden,
+			"Web pages cannot use this address."},
 		{"a form", secret, callFind, []string{"Content-Type", "text/plain"}, http.StatusUnsupportedMediaType, "JSON"},
-		{"a batch", secret, " [" + callFind + "," + callFind + "]", nil, http.StatusBadRequest, "one message at a time"},
-		{"a megabyte of brackets", secret, strings.Replace(callFind, `"params":{`, `"params":{"_meta":`+brackets(500)+`,`, 1), nil,
+		{"a batch", secret, " [" + callFind + "," + callFind + "]", nil, http.StatusBadRequest,
+			"one message at a time"},
+		{"a megabyte of brackets", secret, strings.Replace(callFind, `"params":{`,
+			`"params":{"_meta":`+brackets(500)+`,`, 1), nil,
 			http.StatusBadRequest, "more than 16 levels"},
-		{"brackets in a text", secret, strings.Replace(callFind, `"params":{`, `"params":{"_meta":{"a":"\"`+strings.Repeat("[", 500)+`"},`, 1), nil,
+		{"brackets in a text", secret, strings.Replace(callFind, `"params":{`,
+			`"params":{"_meta":{"a":"\"`+strings.Repeat("[", 500)+`"},`, 1), nil,
 			http.StatusOK, `"structuredContent":{"data":[]`},
 		{"no message", secret, "{}", nil, http.StatusBadRequest, ""},
 		{"no JSON", secret, "{", nil, http.StatusBadRequest, ""},
 		{"nothing", secret, "", []string{"Content-Type", "application/json"}, http.StatusBadRequest, ""},
 		{"no arguments", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, nil, http.StatusBadRequest, ""},
-		{"an unknown tool", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop_tables"}}`, nil, http.StatusOK, "unknown tool"},
-		{"arguments that are no object", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":[1]}}`, nil,
+		{"an unknown tool", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"drop_tables"}}`,
+			nil, http.StatusOK, "unknown tool"},
+		{"arguments that are no object", secret,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":[1]}}`, nil,
 			http.StatusOK, "must be one JSON object"},
-		{"an argument twice", secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{"page":1,"page":2}}}`, nil,
+		{"an argument twice", secret,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find_contacts","arguments":{"page":1,"page":2}}}`, nil,
 			http.StatusOK, "must be one JSON object"},
 		{"a call", secret, callFind, nil, http.StatusOK, `"structuredContent":{"data":[]`},
 	} {
@@ -306,7 +317,8 @@ func TestAssistantsOfTwoOrganizationsSeeTheirOwn(t *testing.T) {
 		secrets := map[string]string{"Amara": o.key(t), "Jonas": organization{store: o.store, account: other}.key(t)}
 		var group sync.WaitGroup
 		for name, secret := range secrets {
-			o.post(t, secret, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_contact","arguments":{"first_name":"`+name+`","last_name":"Okafor"}}}`)
+			o.post(t, secret,
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_contact","arguments":{"first_name":"`+name+`","last_name":"Okafor"}}}`)
 			for range 20 {
 				group.Go(func() {
 					headers := []string{"Accept", "application/json, text/event-stream"}
@@ -323,7 +335,8 @@ func TestAssistantsOfTwoOrganizationsSeeTheirOwn(t *testing.T) {
 	})
 }
 
-// One contact is as long as contacts can be; a page of them would be longer than an assistant reads, or the server has memory for.
+// One contact is as long as contacts can be; a page of them would be longer than an assistant reads, or the server has
+// memory for.
 func TestALongAnswerIsNotSent(t *testing.T) {
 	o := newOrganization(t, store.Options{Data: t.TempDir()}, 6000)
 	s := o.connect(t, o.key(t))
@@ -332,13 +345,15 @@ func TestALongAnswerIsNotSent(t *testing.T) {
 		addresses = append(addresses, fmt.Sprintf(`{"address_1":"%d %0200d","address_2":"%0250d"}`, i, 0, 0))
 	}
 	for range 20 {
-		s.call("create_contact", `{"first_name":"Long","last_name":"List","addresses":[`+strings.Join(addresses, ",")+`]}`)
+		s.call("create_contact", `{"first_name":"Long","last_name":"List","addresses":[`+strings.Join(addresses, ",")+
+			`]}`)
 	}
 	contains(t, s.refused("find_contacts", ""), "per_page", "a page of 20")
 	s.call("find_contacts", `{"per_page":2}`)
 }
 
-// The API answers in pieces, and may fail between two of them: then the connection would be cut. Here there is none to cut.
+// The API answers in pieces, and may fail between two of them: then the connection would be cut. Here there is none to
+// cut.
 func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
 	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"data":[`)
@@ -356,7 +371,8 @@ func TestAPanicOfTheAPIEndsNothing(t *testing.T) {
 			Content []struct{ Text string }
 		}
 	}
-	if err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&message); err != nil || !message.Result.IsError ||
+	if err := json.NewDecoder(bytes.NewReader(w.Body.Bytes())).Decode(&message); err != nil ||
+		!message.Result.IsError ||
 		message.Result.Content[0].Text != "Something went wrong on our side. Please try again later." {
 		t.Errorf("%v %s", err, w.Body)
 	}

@@ -35,8 +35,8 @@ func pipes(t *testing.T, at assistant.Remote) session {
 	return session{t, connected}
 }
 
-// A server that takes a request and loses its connection before the answer must get the same request again, with the key by which it
-// knows that it is the same.
+// A server that takes a request and loses its connection before the answer must get the same request again, with the
+// key by which it knows that it is the same.
 func TestACallWhoseConnectionIsLostCountsOnce(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -61,12 +61,14 @@ func TestACallWhoseConnectionIsLostCountsOnce(t *testing.T) {
 	if len(seen) != 3 || seen[0] != seen[1] || seen[1] == seen[2] {
 		t.Fatalf("the server got %q", seen)
 	}
-	if !strings.HasPrefix(seen[0], "POST /v1/contacts mcp-") || !strings.HasSuffix(seen[0], ` {"first_name":"Amara","last_name":"Okafor"}`) {
+	if !strings.HasPrefix(seen[0], "POST /v1/contacts mcp-") ||
+		!strings.HasSuffix(seen[0], ` {"first_name":"Amara","last_name":"Okafor"}`) {
 		t.Errorf("the request is %s", seen[0])
 	}
 }
 
-// A line that is no message is answered, and the assistant keeps its tools. What was asked before the pipe closed is answered, too.
+// A line that is no message is answered, and the assistant keeps its tools. What was asked before the pipe closed is
+// answered, too.
 func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{})
@@ -79,15 +81,18 @@ func TestABadLineAndTheEndOfThePipeLoseNoAnswer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
 		`hello?`, ``, `{"id":5`, `{"hello":true}`, `[]`, `[{}]`, `"` + strings.Repeat("x", 5<<20) + `"`,
-		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}}}`,
-		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_contact","arguments":{"id":7}}}`, // without a line break
+		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"a":` + strings.Repeat("[", 20) +
+			strings.Repeat("]", 20) + `}}}`,
+		// without a line break
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_contact","arguments":{"id":7}}}`,
 	}
 	in := io.MultiReader(strings.NewReader(strings.Join(lines, "\n")), atEnd(func() { close(closed) }))
 	var out bytes.Buffer
 	succeed(t, assistant.Run(t.Context(), api.Document(), "test", assistant.Remote{URL: server.URL, Key: "dbk_key"},
 		in, &out))
 	got := out.String()
-	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1, `"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
+	for sign, want := range map[string]int{`"code":-32700`: 2, `"code":-32600`: 5, `"id":null`: 7, `"id":1,`: 1,
+		`"id":2,`: 1, `"structuredContent":{"id":7}`: 1} {
 		equal(t, strings.Count(got, sign), want, "%s stands (%v)", sign, got)
 	}
 }
@@ -103,10 +108,16 @@ func (f atEnd) Read([]byte) (int, error) {
 // What stands at the address may be anything: a redirect must not get the key, and a page is no record.
 func TestAnAnswerThatIsNotTheAPIs(t *testing.T) {
 	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("the redirect was followed")
+	}))
 	defer elsewhere.Close()
 	for what, answer := range map[string]http.HandlerFunc{
-		"a redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+		"a redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL,
+				http.StatusFound)
+		},
 		"a page": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadGateway)
 			_, _ = io.WriteString(w, "<h1>Bad Gateway</h1>")

@@ -85,5 +85,6 @@ func TestToolsSayWhatTheyTakeAndDo(t *testing.T) {
 	}
 	properties := found["create_contact"].InputSchema.(map[string]any)["properties"].(map[string]any)
 	first := properties["first_name"].(map[string]any)
-	equal(t, fmt.Sprint(first["type"], " ", first["description"]), "[string null] Given name. A company may leave it out.")
+	equal(t, fmt.Sprint(first["type"], " ", first["description"]),
+		"[string null] Given name. A company may leave it out.")
 }

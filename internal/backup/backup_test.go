@@ -105,7 +105,8 @@ func TestABackupRefusesWhatItMustNotTouch(t *testing.T) {
 		ErrPlace:         write(t.Context(), o, Options{}, data, "x", "b"),
 		fs.ErrNotExist:   write(t.Context(), o, Options{}, dir, "none", "b"),
 		context.Canceled: write(gone, o, Options{}, dir, "b"),
-		ErrServer:        write(t.Context(), store.Options{Data: data, Database: "postgres://h/d"}, Options{}, dir, "b"),
+		ErrServer: write(t.Context(), store.Options{Data: data, Database: "postgres://h/d"}, Options{}, dir,
+			"b"),
 	} {
 		wantError(t, "a backup", err, want)
 	}
@@ -192,9 +193,10 @@ func TestARestoreRefusesADamagedBackup(t *testing.T) {
 	trailer[len(trailer)-6] ^= 1
 	for name, content := range map[string][]byte{
 		"empty": nil, "a text": []byte("hello"), "cut off": content[:len(content)-1], "half": content[:len(content)/2],
-		"a flipped bit": flipped, "a wrong checksum": trailer, "another archive": archiveOf(t, file("donorbook.db", "x")),
-		"no database":    archiveOf(t, file(manifestFile, `{"format":1}`)),
-		"a newer format": archiveOf(t, file(manifestFile, `{"format":2}`)),
+		"a flipped bit": flipped, "a wrong checksum": trailer,
+		"another archive": archiveOf(t, file("donorbook.db", "x")),
+		"no database":     archiveOf(t, file(manifestFile, `{"format":1}`)),
+		"a newer format":  archiveOf(t, file(manifestFile, `{"format":2}`)),
 	} {
 		wantDamaged(t, name, content, Options{})
 	}

@@ -10,7 +10,8 @@ import (
 func TestADataDirectoryIsForItsOwnerAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, name := range []string{"donorbook.db", "donorbook.db-wal", "donorbook.db-shm", "tls/ca-key.pem", "acme/key"} {
+	for _, name := range []string{"donorbook.db", "donorbook.db-wal", "donorbook.db-shm", "tls/ca-key.pem",
+		"acme/key"} {
 		writeTestFile(t, "", dir, name)
 	}
 	succeed(t, os.Chmod(dir, 0o755))
@@ -18,7 +19,8 @@ func TestADataDirectoryIsForItsOwnerAlone(t *testing.T) {
 	if err != nil || len(changed) != 8 || changed[0].Path != dir || changed[0].Was != 0o755 {
 		t.Errorf("%v, %v", changed, err)
 	}
-	wantNames(t, "then", dir, "acme drwx------", "acme/key -rw-------", "donorbook.db -rw-------", "donorbook.db-shm -rw-------",
+	wantNames(t, "then", dir, "acme drwx------", "acme/key -rw-------", "donorbook.db -rw-------",
+		"donorbook.db-shm -rw-------",
 		"donorbook.db-wal -rw-------", "tls drwx------", "tls/ca-key.pem -rw-------")
 	equal(t, namesAndModes(t, dir)[0], ". drwx------", "the directory")
 	for _, dir := range []string{dir, filepath.Join(dir, "none")} {

@@ -91,7 +91,8 @@ func TestARestoreChecksEveryDocument(t *testing.T) {
 	t.Parallel()
 	sound := soundBackup(t)
 	for name, test := range map[string]struct{ sql, says string }{
-		"a document":   {`UPDATE contact SET body = CAST(replace(CAST(body AS TEXT), 'Ada', 'Eve') AS BLOB)`, "damaged"},
+		"a document": {`UPDATE contact SET body = CAST(replace(CAST(body AS TEXT), 'Ada', 'Eve') AS BLOB)`,
+			"damaged"},
 		"a match key":  {`DELETE FROM contact_index WHERE id = 1`, "match key"},
 		"a total":      {`UPDATE tag SET contacts = 5`, "tag"},
 		"a lost owner": {`DELETE FROM account`, "account"},
@@ -99,7 +100,8 @@ func TestARestoreChecksEveryDocument(t *testing.T) {
 		archive := changed(t, sound, test.sql)
 		wantDamaged(t, name, archive, Options{}, test.says, "--accept-damage")
 		found, n := "", int64(0)
-		dir, report, err := restore(t, archive, Options{AcceptDamage: true, Found: func(p check.Problem) { found, n = found+p.String(), n+1 }})
+		dir, report, err := restore(t, archive, Options{AcceptDamage: true,
+			Found: func(p check.Problem) { found, n = found+p.String(), n+1 }})
 		if err != nil || n == 0 || int64(report.Problems) != n || !strings.Contains(found, test.says) {
 			t.Errorf("%s, accepted: %v, %d problems, found %q", name, err, report.Problems, found)
 		}
@@ -112,15 +114,18 @@ func TestARestoreRefusesAnotherSchema(t *testing.T) {
 	t.Parallel()
 	sound := soundBackup(t)
 	for name, test := range map[string]struct{ sql, says string }{
-		"a trigger":            {`CREATE TRIGGER evil AFTER UPDATE ON contact BEGIN DELETE FROM contact; END`, "trigger evil"},
+		"a trigger": {`CREATE TRIGGER evil AFTER UPDATE ON contact BEGIN DELETE FROM contact; END`,
+			"trigger evil"},
 		"a trigger that reads": {`CREATE TRIGGER evil BEFORE INSERT ON derived BEGIN SELECT 1; END`, "trigger evil"},
 		"a view":               {`CREATE VIEW evil AS SELECT 1`, "view evil"},
 		"a table":              {`CREATE TABLE evil (x)`, "table evil"},
 		"an index":             {`CREATE INDEX evil ON contact (upper(body))`, "index evil"},
 		"a missing index":      {`DROP INDEX ` + anIndex(t, sound), "is missing"},
 		"another table": {`PRAGMA writable_schema = ON;
-			UPDATE sqlite_schema SET sql = replace(sql, 'importing', 'imported') WHERE name = 'account_tally'`, "table account_tally"},
-		"a view in the place of a table": {`ALTER TABLE schema_version RENAME TO versions; CREATE VIEW schema_version AS SELECT version FROM versions`, "view schema_version"},
+			UPDATE sqlite_schema SET sql = replace(sql, 'importing', 'imported') WHERE name = 'account_tally'`,
+			"table account_tally"},
+		"a view in the place of a table": {`ALTER TABLE schema_version RENAME TO versions; CREATE VIEW schema_version AS
+			SELECT version FROM versions`, "view schema_version"},
 	} {
 		for _, b := range []Options{{}, {AcceptDamage: true}} {
 			wantDamaged(t, name, changed(t, sound, test.sql), b, test.says)
@@ -153,9 +158,13 @@ func TestOlderBackupsAreRestored(t *testing.T) {
 	for _, fixture := range fixtures {
 		packed := must(os.ReadFile(fixture))(t)
 		content := must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(packed)))(t)))(t)
-		archive := archiveOf(t, entry{manifestFile, `{"format":1}`, tar.TypeReg}, entry{"notes.txt", "mine", tar.TypeReg},
+		archive := archiveOf(t, entry{manifestFile, `{"format":1}`, tar.TypeReg},
+			entry{"notes.txt", "mine", tar.TypeReg},
 			entry{db.DatabaseFile, string(content), tar.TypeReg})
-		dir, report, err := restore(t, archive, Options{Found: func(p check.Problem) { t.Errorf("%s: %v", fixture, p) }})
+		dir, report, err := restore(t, archive, Options{Found: func(p check.Problem) {
+			t.Errorf("%s: %v", fixture,
+				p)
+		}})
 		if err != nil || !slices.Equal(report.LeftOut, []string{"notes.txt"}) {
 			t.Errorf("%s: %v, left out: %v", fixture, err, report.LeftOut)
 			continue

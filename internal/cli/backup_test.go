@@ -27,8 +27,8 @@ func filesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// TestAServerBacksItselfUp: the first start makes a backup and the second does not, the log and the metrics report it, and a
-// server that starts from the backup has everything, including its certificate.
+// TestAServerBacksItselfUp: the first start makes a backup and the second does not, the log and the metrics report it,
+// and a server that starts from the backup has everything, including its certificate.
 func TestAServerBacksItselfUp(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), filepath.Join(t.TempDir(), "backups")
@@ -76,7 +76,8 @@ func TestAServerBacksItselfUp(t *testing.T) {
 		"the restored server answers")
 }
 
-// TestARestoreTellsWhatIsWrong: what was changed in a backup is refused and named, unless it is wanted as it is. A trigger never is.
+// TestARestoreTellsWhatIsWrong: what was changed in a backup is refused and named, unless it is wanted as it is. A
+// trigger never is.
 func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	data, dir := t.TempDir(), t.TempDir()
@@ -97,21 +98,25 @@ func TestARestoreTellsWhatIsWrong(t *testing.T) {
 	stdout, _ := says(t, exitOK, problem, "restore", file, "--data", target, "--accept-damage")
 	contains(t, stdout, "Problems: 1.\nNext: donorbook check --repair --data "+target)
 	says(t, exitOK, "", "check", "--repair", "--data", target)
-	damage(t, data, "UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
-	says(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup", filepath.Join(dir, "another"), "--data", data)
+	damage(t, data,
+		"UPDATE account_tally SET contact_active = 0; CREATE TRIGGER mine AFTER INSERT ON change BEGIN SELECT 1; END")
+	says(t, exitFailed, "the database has the trigger mine, and donorbook makes none", "backup",
+		filepath.Join(dir, "another"), "--data", data)
 }
 
 func TestAServerWithPostgreSQLTakesNoBackupDirectory(t *testing.T) {
 	t.Parallel()
 	url := rig.Database(t)
-	says(t, exitUsage, "--backup-dir: the database is in PostgreSQL", "serve", "--database", url, "--data", t.TempDir(), "--backup-dir", t.TempDir())
+	says(t, exitUsage, "--backup-dir: the database is in PostgreSQL", "serve", "--database", url, "--data", t.TempDir(),
+		"--backup-dir", t.TempDir())
 }
 
 // testBackups is a schedule with a clock of the test's own, that writes empty files.
 func testBackups(t *testing.T, now *time.Time, names ...string) *backups {
 	t.Helper()
 	b := &backups{
-		dir: t.TempDir(), every: 24 * time.Hour, keep: 3, log: slog.New(slog.NewTextHandler(io.Discard, nil)), now: func() time.Time { return *now },
+		dir: t.TempDir(), every: 24 * time.Hour, keep: 3, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		now: func() time.Time { return *now },
 		write: func(_ context.Context, file string) (backup.Report, error) {
 			return backup.Report{}, os.WriteFile(file, nil, 0o600)
 		},
@@ -135,12 +140,17 @@ func TestBackupsFollowFromWhatIsThere(t *testing.T) {
 		{"nothing", nil, 0, []string{"donorbook-20260131T120000Z.tar.gz"}},
 		{"one of this morning", []string{"donorbook-20260131T060000Z.tar.gz"}, 18 * time.Hour,
 			[]string{"donorbook-20260131T060000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz"}},
-		{"too many, and files of others", []string{"donorbook-20260101T000000Z.tar.gz", "donorbook-20260102T000000Z.tar.gz", "donorbook-20260103T000000Z.tar.gz",
-			"donorbook-20260104T000000Z.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-mine.tar.gz", "a.tar.gz"}, 0,
-			[]string{"a.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-20260103T000000Z.tar.gz", "donorbook-20260104T000000Z.tar.gz",
+		{"too many, and files of others", []string{"donorbook-20260101T000000Z.tar.gz",
+			"donorbook-20260102T000000Z.tar.gz", "donorbook-20260103T000000Z.tar.gz",
+			"donorbook-20260104T000000Z.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-mine.tar.gz",
+			"a.tar.gz"}, 0,
+			[]string{"a.tar.gz", "donorbook-20260101T000000Z.tar.gz.old", "donorbook-20260103T000000Z.tar.gz",
+				"donorbook-20260104T000000Z.tar.gz",
 				"donorbook-20260131T120000Z.tar.gz", "donorbook-mine.tar.gz"}},
-		{"those of a clock that was ahead", []string{"donorbook-20300101T000000Z.tar.gz", "donorbook-20300102T000000Z.tar.gz", "donorbook-20260130T000000Z.tar.gz"}, 0,
-			[]string{"donorbook-20260130T000000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz", "donorbook-20300102T000000Z.tar.gz"}},
+		{"those of a clock that was ahead", []string{"donorbook-20300101T000000Z.tar.gz",
+			"donorbook-20300102T000000Z.tar.gz", "donorbook-20260130T000000Z.tar.gz"}, 0,
+			[]string{"donorbook-20260130T000000Z.tar.gz", "donorbook-20260131T120000Z.tar.gz",
+				"donorbook-20300102T000000Z.tar.gz"}},
 	} {
 		b := testBackups(t, &now, test.files...)
 		equal(t, b.wait(), test.wait, "%s: the next one is due", test.name)

@@ -17,7 +17,8 @@ import (
 func damage(t *testing.T, data, sql string) {
 	t.Helper()
 	if url := databaseOf(data); url != "" {
-		if n, err := pgtest.Number(url, "WITH changed AS ("+sql+" RETURNING 1) SELECT count(*) FROM changed"); err != nil || n == 0 {
+		if n, err := pgtest.Number(url, "WITH changed AS ("+sql+
+			" RETURNING 1) SELECT count(*) FROM changed"); err != nil || n == 0 {
 			t.Fatalf("%s: %d rows, %v", sql, n, err)
 		}
 		return
@@ -29,8 +30,8 @@ func damage(t *testing.T, data, sql string) {
 	}
 }
 
-// TestDamageIsToldAndChecked: a damaged document gets a 500 without details, and a log line names the row; check names it as well
-// and repairs what it can, while the server runs.
+// TestDamageIsToldAndChecked: a damaged document gets a 500 without details, and a log line names the row; check names
+// it as well and repairs what it can, while the server runs.
 func TestDamageIsToldAndChecked(t *testing.T) { eachEngine(t, damageIsToldAndChecked) }
 
 func damageIsToldAndChecked(t *testing.T, e engine) {
@@ -39,7 +40,9 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 	p := serve(t, data, "--log-format", "text")
 	var ids []int64
 	for i := range 3 {
-		a := p.call(key, 201, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"L%d","emails":[{"value":"ada%d@x.org"}],"tags":["vip"]}`, i, i))
+		a := p.call(key, 201, "POST", "/v1/contacts",
+			fmt.Sprintf(`{"first_name":"Ada","last_name":"L%d","emails":[{"value":"ada%d@x.org"}],"tags":["vip"]}`, i,
+				i))
 		ids = append(ids, decode[client.Contact](t, a.body).ID)
 	}
 	typed := func(code int, args ...string) string {
@@ -53,22 +56,27 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 
 	damage(t, data, fmt.Sprintf(`UPDATE contact_index SET key = 'e:eda0@x.org' WHERE id = %d`, ids[0]))
 	want := fmt.Sprintf("account %s: contact %d: the index does not have exactly its match keys", account, ids[0])
-	if said := typed(exitFailed, "check"); !strings.Contains(said, want+"\n") || !strings.HasSuffix(said, ": 1 problem, 0 repaired.\n") {
+	if said := typed(exitFailed, "check"); !strings.Contains(said, want+"\n") ||
+		!strings.HasSuffix(said, ": 1 problem, 0 repaired.\n") {
 		t.Errorf("check says %q, want %q", said, want)
 	}
-	if said := typed(exitOK, "check", "--repair"); !strings.Contains(said, want+" (repaired)\n") || !strings.HasSuffix(said, ": 1 problem, 1 repaired.\n") {
+	if said := typed(exitOK, "check", "--repair"); !strings.Contains(said, want+" (repaired)\n") ||
+		!strings.HasSuffix(said, ": 1 problem, 1 repaired.\n") {
 		t.Errorf("check --repair says %q, want %q", said, want)
 	}
 	equal(t, typed(exitOK, "check"), sound, "after the repair check says")
 
 	damage(t, data, fmt.Sprintf(`UPDATE contact SET checksum = checksum + 1 WHERE id = %d`, ids[1]))
-	for _, line := range []string{fmt.Sprintf("GET /v1/contacts/%d", ids[1]), fmt.Sprintf("PATCH /v1/contacts/%d/restore", ids[1]), "GET /v1/contacts"} {
+	for _, line := range []string{fmt.Sprintf("GET /v1/contacts/%d", ids[1]),
+		fmt.Sprintf("PATCH /v1/contacts/%d/restore", ids[1]), "GET /v1/contacts"} {
 		method, path, _ := strings.Cut(line, " ")
-		equal(t, string(p.call(key, 500, method, path, "").body), `{"message":"Something went wrong on our side. Please try again later."}`,
+		equal(t, string(p.call(key, 500, method, path, "").body),
+			`{"message":"Something went wrong on our side. Please try again later."}`,
 			"%s", line)
 	}
 	named := fmt.Sprintf("contact %d of account number %d is damaged", ids[1], doc.IDAccount(ids[1]))
-	p.waitFor("the log to name the damaged contact three times", func() bool { return strings.Count(p.stderr.String(), named) == 3 })
+	p.waitFor("the log to name the damaged contact three times",
+		func() bool { return strings.Count(p.stderr.String(), named) == 3 })
 	p.call(key, 200, "GET", fmt.Sprintf("/v1/contacts/%d", ids[2]), "")
 	type found struct {
 		Account  string
@@ -88,7 +96,8 @@ func damageIsToldAndChecked(t *testing.T, e engine) {
 	problem.What = ""
 	equal(t, problem, found{Account: account, Contact: ids[1]})
 	damage(t, data, fmt.Sprintf(`UPDATE contact SET checksum = checksum - 1 WHERE id = %d`, ids[1]))
-	if got := decode[result](t, []byte(typed(exitOK, "check", "--json"))); len(got.Problems) != 0 || got.Checked["accounts"] != 1 {
+	if got := decode[result](t, []byte(typed(exitOK, "check", "--json"))); len(got.Problems) != 0 ||
+		got.Checked["accounts"] != 1 {
 		t.Errorf("check --json says %+v", got)
 	}
 	p.stop()

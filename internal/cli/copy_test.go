@@ -25,7 +25,9 @@ func copySource(t *testing.T) (data, account, key string) {
 	account, key = newKey(t, data)
 	p := serve(t, data)
 	for i := range 5 {
-		p.create(key, fmt.Sprintf(`{"first_name":"Zoë %d","last_name":"K","emails":[{"value":"z%d@example.org"}],"tags":["日本"]}`, i, i))
+		p.create(key,
+			fmt.Sprintf(`{"first_name":"Zoë %d","last_name":"K","emails":[{"value":"z%d@example.org"}],"tags":["日本"]}`,
+				i, i))
 	}
 	p.stop()
 	return data, account, key
@@ -48,14 +50,17 @@ func copyMovesAService(t *testing.T, e engine) {
 	there, back := e.place(t), filepath.Join(t.TempDir(), "new")
 	source := serve(t, data) // it may continue
 	want := source.call(key, 200, "GET", "/v1/contacts?per_page=3", "").body
-	stdout, stderr := says(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from", "sqlite:"+data, "--to", there)
+	stdout, stderr := says(t, exitOK, "What is written to the source from now on is not copied.\n", "copy", "--from",
+		"sqlite:"+data, "--to", there)
 	for _, line := range []string{
-		"TABLE               ROWS\ncontact             5\n", "\naccount             1\nAccounts: 1. Rows and checksums are the same on both sides.\n",
+		"TABLE               ROWS\ncontact             5\n",
+		"\naccount             1\nAccounts: 1. Rows and checksums are the same on both sides.\n",
 	} {
 		contains(t, stdout, line, "standard output lacks")
 	}
 	for _, line := range []string{
-		"copying contact: 5 of 5 rows, 100%", "copying campaign: 0 of 0 rows, 100%", "checking account: 1 of 1 rows, 100%",
+		"copying contact: 5 of 5 rows, 100%", "copying campaign: 0 of 0 rows, 100%",
+		"checking account: 1 of 1 rows, 100%",
 	} {
 		equal(t, strings.Count(stderr, line), 1, "standard error does not say once %q:\n%s", line, stderr)
 	}
@@ -66,7 +71,8 @@ func copyMovesAService(t *testing.T, e engine) {
 		Accounts []move.AccountSum
 	}](t, []byte(result(t, "copy", "--from", there, "--to", "sqlite:"+back, "--json")))
 	lines := strings.Count(stdout, "\n") - 2
-	if len(report.Tables) != lines || len(report.Accounts) != 1 || report.Accounts[0].ID != account || len(report.Accounts[0].SHA256) != 64 {
+	if len(report.Tables) != lines || len(report.Accounts) != 1 || report.Accounts[0].ID != account ||
+		len(report.Accounts[0].SHA256) != 64 {
 		t.Errorf("%d lines were printed, and the report is %+v", lines, report)
 	}
 	for _, p := range []*process{serve(t, t.TempDir(), "--database", there), serve(t, back)} {
@@ -99,10 +105,12 @@ func TestACopyTellsWhatIsWrongWithItsDatabases(t *testing.T) {
 			{exitUsage, source, "sqlite://" + data + "/.", "--to: the source and the target are the same database"},
 			{exitNotFound, "sqlite:" + filepath.Join(dir, "nowhere"), target, "the source has no database"},
 			{exitFailed, source, "postgres://u:hunter2@127.0.0.1:1/d", "127.0.0.1"},
-			{exitInvalid, source, "sqlite:" + other, "the target is not empty: its table account has rows; nothing was changed"},
+			{exitInvalid, source, "sqlite:" + other,
+				"the target is not empty: its table account has rows; nothing was changed"},
 		}
 		if e == postgres {
-			refusals = append(refusals, refusal{exitNotFound, e.place(t), target, "the source is no database of donorbook"},
+			refusals = append(refusals, refusal{exitNotFound, e.place(t), target,
+				"the source is no database of donorbook"},
 				refusal{exitFailed, rig.Cluster(t).URL("nobody_made_this"), target, "nobody_made_this"})
 		}
 		for _, c := range refusals {
@@ -152,13 +160,17 @@ func TestACopyThatWasInterruptedCanBeRestarted(t *testing.T) {
 		contains(t, said, "donorbook: interrupted\nThe target is not complete", "exit code")
 		contains(t, said, "--restart", "exit code")
 		refused()
-		if drill.On && e == postgres { // the last table of the target is locked, so that the copy is under way for as long as needed
+		// the last table of the target is locked, so that the copy is under way for as long as needed
+		if drill.On && e == postgres {
 			to = e.place(t)
 			result(t, "account", "list", "--database", to) // creates the tables
 			holder := must(pgx.Connect(t.Context(), to))(t)
 			must(holder.Exec(t.Context(), "BEGIN; LOCK TABLE account IN EXCLUSIVE MODE"))(t) // it can be read
 			p := launch(t, data, "donorbook", "copy", "--from", "sqlite:"+data, "--to", to)
-			p.waitFor("the copy to come to the last table", func() bool { return strings.Contains(p.stderr.String(), "copying account_tally: 1 of 1") })
+			p.waitFor("the copy to come to the last table", func() bool {
+				return strings.Contains(p.stderr.String(),
+					"copying account_tally: 1 of 1")
+			})
 			p.signal(syscall.SIGKILL)
 			p.ended(-1)
 			succeed(t, holder.Close(t.Context()))
@@ -205,13 +217,16 @@ func TestProgressIsShownWhereItTakesLong(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"a terminal has one line", watch{intro: intro, terminal: true}, copied, intro + "\n\rcopying contact: 200 of 1000 rows, 20%, 100 rows/s\x1b[K" +
-			"\rcopying contact: 600 of 1000 rows, 60%, 100 rows/s\x1b[K\rcopying contact: 1000 of 1000 rows, 100%, 125 rows/s\x1b[K\n" +
-			"\rchecking contact: 0 of 1000 rows, 0%\x1b[K\n"},
-		{"a file has many", watch{intro: intro}, copied, intro + "\ncopying contact: 600 of 1000 rows, 60%, 100 rows/s\n" +
+		{"a terminal has one line", watch{intro: intro, terminal: true}, copied,
+			intro + "\n\rcopying contact: 200 of 1000 rows, 20%, 100 rows/s\x1b[K" +
+				"\rcopying contact: 600 of 1000 rows, 60%, 100 rows/s\x1b[K\rcopying contact: 1000 of 1000 rows, 100%, 125 rows/s\x1b[K\n" +
+				"\rchecking contact: 0 of 1000 rows, 0%\x1b[K\n"},
+		{"a file has many", watch{intro: intro}, copied, intro +
+			"\ncopying contact: 600 of 1000 rows, 60%, 100 rows/s\n" +
 			"copying contact: 1000 of 1000 rows, 100%, 125 rows/s\nchecking contact: 0 of 1000 rows, 0%\n"},
-		{"a backup counts bytes", watch{bytes: true, quiet: true}, backedUp, "copying the database: 1.0 MB of 2.0 MB, 50%, 166.7 kB/s\n" +
-			"copying the database: 2.0 MB of 2.0 MB, 100%, 285.7 kB/s\nchecking the database\n"},
+		{"a backup counts bytes", watch{bytes: true, quiet: true}, backedUp,
+			"copying the database: 1.0 MB of 2.0 MB, 50%, 166.7 kB/s\n" +
+				"copying the database: 2.0 MB of 2.0 MB, 100%, 285.7 kB/s\nchecking the database\n"},
 	} {
 		var out bytes.Buffer
 		at := time.Unix(0, 0)

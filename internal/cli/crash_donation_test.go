@@ -19,11 +19,12 @@ import (
 	"donorbook/internal/store/donations"
 )
 
-// TestTheBooksAreThoseOfTheProvider: whenever servers are killed while a payment provider tells of gifts, shuffled, doubled and some of
-// it never, the books are the provider's to the cent in the end, and no gift is there twice.
+// TestTheBooksAreThoseOfTheProvider: whenever servers are killed while a payment provider tells of gifts, shuffled,
+// doubled and some of it never, the books are the provider's to the cent in the end, and no gift is there twice.
 func TestTheBooksAreThoseOfTheProvider(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine) {
-		killWhileGiftsArrive(newShop(t, e, rand.New(rand.NewPCG(1, 2))), 12, 1, "gift 3", func(p *process) { p.ended(-1) })
+		killWhileGiftsArrive(newShop(t, e, rand.New(rand.NewPCG(1, 2))), 12, 1, "gift 3",
+			func(p *process) { p.ended(-1) })
 	})
 }
 
@@ -39,7 +40,8 @@ func newShop(t *testing.T, e engine, r *rand.Rand) *shop {
 	s.stripe.LateFees = true
 	shop := &shop{person: s.person(0, deed{}), r: r}
 	s.use(func(b *book.Book) {
-		must(b.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: s.stripe.Key}, "https://donors.example"))(t)
+		must(b.Connect(t.Context(), shop.account, donations.Connecting{Provider: "stripe", Key: s.stripe.Key},
+			"https://donors.example"))(t)
 		shop.campaign = must(b.CreateCampaign(t.Context(), shop.account, campaign.Input{Title: new("Clean Water")}))(t)
 	})
 	return shop
@@ -81,17 +83,20 @@ func (s *shop) give(n int) {
 		for i := range n {
 			if i%100 == 99 { // a page lets 120 a minute begin
 				succeed(t, b.UpdateShared(t.Context(), s.account.Number, func(t *store.Tx) error {
-					return t.Run(`UPDATE donation SET created_at = created_at - 60 WHERE account_id = $1`, s.account.Number)
+					return t.Run(`UPDATE donation SET created_at = created_at - 60 WHERE account_id = $1`,
+						s.account.Number)
 				}))
 			}
 			giver := s.r.IntN(5000)
-			how := []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Card, stripetest.Debit, stripetest.Decline}[s.r.IntN(5)]
+			how := []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Card, stripetest.Debit,
+				stripetest.Decline}[s.r.IntN(5)]
 			w := donate.Wish{Way: donate.Online, Frequency: donate.Once, Amount: 5_00 + s.r.Int64N(500_00),
 				FirstName: "Ann", LastName: fmt.Sprint("Lee", giver), Email: fmt.Sprintf("ann%d@example.org", giver)}
 			if s.r.IntN(10) == 0 {
 				w.Frequency, how = "monthly", stripetest.Card
 			}
-			_, h := must2(b.Give(t.Context(), s.account, &s.campaign, donate.NewID(), w, donations.Pages{Success: address, Cancel: address}))(t)
+			_, h := must2(b.Give(t.Context(), s.account, &s.campaign, donate.NewID(), w,
+				donations.Pages{Success: address, Cancel: address}))(t)
 			s.stripe.Pay(h.Session.ID, how)
 		}
 	})
@@ -131,7 +136,8 @@ func (s *shop) compare() {
 		succeed(t, b.Reconcile(t.Context(), s.account, func(err error) { t.Error(err) }))
 		ledger, counted := map[string]*giving.Gift{}, 0
 		for page := int64(1); ; page++ {
-			found, _ := must2(b.GiftPage(t.Context(), s.account.Number, giving.GiftFilter{}, crm.PageRequest{Page: page, PerPage: 100}))(t)
+			found, _ := must2(b.GiftPage(t.Context(), s.account.Number, giving.GiftFilter{},
+				crm.PageRequest{Page: page, PerPage: 100}))(t)
 			if len(found) == 0 {
 				break
 			}
@@ -145,7 +151,8 @@ func (s *shop) compare() {
 		}
 		books := s.stripe.Books()
 		for _, is := range books {
-			if g := ledger[is.Payment]; g == nil || g.Left() != is.Left || g.Payment().Amount != is.Amount || g.Payment().Fee != is.Fee {
+			if g := ledger[is.Payment]; g == nil || g.Left() != is.Left || g.Payment().Amount != is.Amount ||
+				g.Payment().Fee != is.Fee {
 				t.Errorf("payment %+v is %+v in the books", is, g)
 			}
 		}

@@ -39,8 +39,8 @@ func anyTime(r *rand.Rand, within int) func(*process) {
 	}
 }
 
-// TestDrillKills tries what the tests of crash_test.go do, with the same checks, but servers and commands are killed at any moment. KILLS
-// in the environment says how often for each kind of thing, and DONATIONS how many gifts arrive.
+// TestDrillKills tries what the tests of crash_test.go do, with the same checks, but servers and commands are killed at
+// any moment. KILLS in the environment says how often for each kind of thing, and DONATIONS how many gifts arrive.
 func TestDrillKills(t *testing.T) {
 	kills := fromEnvironment(t, "KILLS", 8)
 	for _, d := range deeds {
@@ -57,11 +57,17 @@ func TestDrillKills(t *testing.T) {
 	}
 	for i, in := range imports {
 		t.Run("import of "+in.noun+"s", func(t *testing.T) {
-			eachEngine(t, func(t *testing.T, e engine) { importKilled(t, e.data(t), i, 6000, kills, "", anyTime(chance(t), 400)) })
+			eachEngine(t, func(t *testing.T, e engine) {
+				importKilled(t, e.data(t), i, 6000, kills, "",
+					anyTime(chance(t), 400))
+			})
 		})
 	}
 	t.Run("import of an account", func(t *testing.T) {
-		eachEngine(t, func(t *testing.T, e engine) { accountImportKilled(t, e, 6000, kills, "", anyTime(chance(t), 400)) })
+		eachEngine(t, func(t *testing.T, e engine) {
+			accountImportKilled(t, e, 6000, kills, "",
+				anyTime(chance(t), 400))
+		})
 	})
 	t.Run("donations", func(t *testing.T) {
 		given := fromEnvironment(t, "DONATIONS", 100)

@@ -34,8 +34,8 @@ import (
 	"donorbook/internal/store/donations"
 )
 
-// A process finds in this variable when it dies as of kill -9: at the n-th commit of a unit of work that has written to a table, before
-// it is on disk. "gift 3" is the third that writes gifts.
+// A process finds in this variable when it dies as of kill -9: at the n-th commit of a unit of work that has written to
+// a table, before it is on disk. "gift 3" is the third that writes gifts.
 const diesAt = "DIES_AT"
 
 func dieAtCommit(b *book.Book) {
@@ -63,8 +63,8 @@ func dieAtCommit(b *book.Book) {
 	})
 }
 
-// deed is what clients have a server do that is killed in the middle. Whenever it dies, in the end everything is there once, as if
-// nothing had happened.
+// deed is what clients have a server do that is killed in the middle. Whenever it dies, in the end everything is there
+// once, as if nothing had happened.
 type deed struct {
 	name, moment string        // see diesAt
 	ready        func(*person) // before the server is started; may be nil
@@ -82,8 +82,8 @@ var deeds = []deed{
 	{"mails", "mail 5", readyToMail, waitForMails, "a mail to ada@"},
 }
 
-// TestNothingIsLostWhenAServerIsKilled: what clients send again that was not answered counts once, and what a server does by itself
-// goes on in the next one.
+// TestNothingIsLostWhenAServerIsKilled: what clients send again that was not answered counts once, and what a server
+// does by itself goes on in the next one.
 func TestNothingIsLostWhenAServerIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, d := range deeds {
@@ -117,8 +117,10 @@ func newService(t *testing.T, e engine) *service {
 	t.Cleanup(s.stripe.Close)
 	s.office, s.port = openOffice(t)
 	s.flags = []string{
-		"--rate-limit", "0", "--tls", "off", "--base-url", "https://localhost:8443", "--stripe-address", s.stripe.URL, "--payment-key", s.keys(),
-		"--smtp-host", "127.0.0.1", "--smtp-port", strconv.Itoa(s.port), "--smtp-tls", "off", "--mail-from", "giving@example.org",
+		"--rate-limit", "0", "--tls", "off", "--base-url", "https://localhost:8443", "--stripe-address", s.stripe.URL,
+		"--payment-key", s.keys(),
+		"--smtp-host", "127.0.0.1", "--smtp-port", strconv.Itoa(s.port), "--smtp-tls", "off", "--mail-from",
+		"giving@example.org",
 	}
 	return s
 }
@@ -135,8 +137,8 @@ func (s *service) start(i int, moment string) {
 	s.node[i].Store(p)
 }
 
-// survives lets three accounts do something at the same time. die ends when the first server is dead. Another account does it
-// undisturbed: everybody has the same in the end.
+// survives lets three accounts do something at the same time. die ends when the first server is dead. Another account
+// does it undisturbed: everybody has the same in the end.
 func (s *service) survives(d deed, die func()) {
 	t := s.t
 	t.Helper()
@@ -221,7 +223,8 @@ func (a *person) again(do func(*process) error) (tries int) {
 	}
 }
 
-// ask sends a request with a key of its own until it is answered. One that is sent again may have been carried out before.
+// ask sends a request with a key of its own until it is answered. One that is sent again may have been carried out
+// before.
 func (a *person) ask(method, path, body string) []byte {
 	a.sent++
 	var got answer
@@ -277,7 +280,8 @@ func stateOf(t *testing.T, data, account string) string {
 	} {
 		stdout := result(t, append(strings.Fields(list), "--data", data, "--account", account)...)
 		for _, varies := range []struct{ pattern, name string }{
-			{moment.String(), "TIME"}, {`"[0-9A-Za-z]{16}"`, `"ID"`}, {`"(id|undo_id)": \d+`, `"$1": NUMBER`}, {`import:\w+`, "IMPORT"}, {` +`, " "},
+			{moment.String(), "TIME"}, {`"[0-9A-Za-z]{16}"`, `"ID"`}, {`"(id|undo_id)": \d+`, `"$1": NUMBER`},
+			{`import:\w+`, "IMPORT"}, {` +`, " "},
 			{`\b[1-9]\d{0,3}0{5}(\d{4})\b`, "$1"}, // the number of the account
 		} {
 			stdout = regexp.MustCompile(varies.pattern).ReplaceAllString(stdout, varies.name)
@@ -288,7 +292,8 @@ func stateOf(t *testing.T, data, account string) string {
 }
 
 func (a *person) newContact(i int, more string) string {
-	made := a.ask("POST", "/v1/contacts?force_create=true", fmt.Sprintf(`{"first_name":"Ada","last_name":"P%d","emails":[{"value":"t%[1]d@%s"}]%s}`, i, a.domain(), more))
+	made := a.ask("POST", "/v1/contacts?force_create=true",
+		fmt.Sprintf(`{"first_name":"Ada","last_name":"P%d","emails":[{"value":"t%[1]d@%s"}]%s}`, i, a.domain(), more))
 	return fmt.Sprint(decode[client.Contact](a.t, made).ID)
 }
 
@@ -312,7 +317,8 @@ func changeContacts(a *person) {
 // gift records a gift of a day, and returns its id.
 func (a *person) gift(contact string, day int, more string) string {
 	made := a.ask("POST", "/v1/transactions", fmt.Sprintf(
-		`{"contact_id":%s,"amount":%d.01,"method":"check","transacted_at":"2026-01-%02d"%s}`, contact, day+4, day, more))
+		`{"contact_id":%s,"amount":%d.01,"method":"check","transacted_at":"2026-01-%02d"%s}`, contact, day+4, day,
+		more))
 	return decode[client.Transaction](a.t, made).ID
 }
 
@@ -392,7 +398,10 @@ func readyToMail(a *person) {
 
 // waitForMails leaves those that were on their way when a server died: they are due when their leases are over.
 func waitForMails(a *person) {
-	a.node[a.at].Load().waitFor("the mails", func() bool { return len(a.office.taken(a.domain())) >= 12-atOnce || a.t.Failed() })
+	a.node[a.at].Load().waitFor("the mails", func() bool {
+		return len(a.office.taken(a.domain())) >= 12-atOnce ||
+			a.t.Failed()
+	})
 }
 
 // imports are files of some hundred rows, and when the command that imports them dies: see diesAt.
@@ -443,7 +452,8 @@ func importKilled(t *testing.T, data string, kind, rows, kills int, moment strin
 	}
 	file := write(t, in.noun+"s.csv", text)
 	line := func(account string) []string {
-		return []string{in.noun, "import", "--data", data, "--account", account, "--force", "--rejected", filepath.Join(files, account), file}
+		return []string{in.noun, "import", "--data", data, "--account", account, "--force", "--rejected",
+			filepath.Join(files, account), file}
 	}
 	newKey(t, data) // ids of the first account have another form
 	whole, _ := newKey(t, data)
@@ -495,14 +505,16 @@ func accountImportKilled(t *testing.T, e engine, rows, kills int, moment string,
 		}
 	}
 	result(t, "check", "--data", to)
-	if _, list, _ := runLine(t, "account", "list", "--data", to); !strings.Contains(list, account) { // it may have been done before it was killed
+	// it may have been done before it was killed
+	if _, list, _ := runLine(t, "account", "list", "--data", to); !strings.Contains(list, account) {
 		equal(t, result(t, line...), account, "the import printed")
 	}
 	result(t, "check", "--data", to)
 	equal(t, stateOf(t, from, account), stateOf(t, to, account), "the account is not what it was")
 }
 
-// postOffice is an SMTP server that counts the mails that it has acknowledged, by their Message-ID, and knows to whom they went.
+// postOffice is an SMTP server that counts the mails that it has acknowledged, by their Message-ID, and knows to whom
+// they went.
 type postOffice struct {
 	mu    sync.Mutex
 	times map[string]int

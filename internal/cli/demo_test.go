@@ -21,7 +21,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard output.
+// demoCurl is the command that serve --demo prints, and what it says about signing in. Nothing else is on standard
+// output.
 func demoCurl(p *process) (line, key, password string) {
 	p.t.Helper()
 	p.waitFor("the curl command and the password", func() bool { return strings.Count(p.stdout.String(), "\n") >= 2 })
@@ -39,7 +40,8 @@ func (p *process) signIn(password string) int {
 	p.t.Helper()
 	client := *p.client
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	response := must(client.PostForm(p.url+"/console/signin", url.Values{"email": {demo.Email}, "password": {password}}))(p.t)
+	response := must(client.PostForm(p.url+"/console/signin",
+		url.Values{"email": {demo.Email}, "password": {password}}))(p.t)
 	defer response.Body.Close()
 	return response.StatusCode
 }
@@ -63,7 +65,8 @@ func demoServes(t *testing.T, e engine) {
 	parent := t.TempDir()
 	data := e.dataIn(t, filepath.Join(parent, "it's a demo"))
 	// A relative directory that needs quoting; a country in which the demo's numbers are not valid.
-	p := launch(t, data, "sh", "-c", `cd "$0" && exec donorbook serve --demo --data "it's a demo" --listen 127.0.0.1:0 --phone-region NO --rate-limit 0`, parent)
+	p := launch(t, data, "sh", "-c",
+		`cd "$0" && exec donorbook serve --demo --data "it's a demo" --listen 127.0.0.1:0 --phone-region NO --rate-limit 0`, parent)
 	p.waitUntilServing()
 	line, key, password := demoCurl(p)
 	page := paste(t, line)
@@ -87,7 +90,8 @@ func demoServes(t *testing.T, e engine) {
 		t.Errorf("the old password answers %d, the new one %d", old, new)
 	}
 	if again := paste(t, line); again.Meta.Total != page.Meta.Total || next == key {
-		t.Errorf("the second start shows %d contacts, the first %d; a new key: %v", again.Meta.Total, page.Meta.Total, next != key)
+		t.Errorf("the second start shows %d contacts, the first %d; a new key: %v", again.Meta.Total, page.Meta.Total,
+			next != key)
 	}
 	equal(t, len(p.contacts(next, "all")), before, "the second start")
 	refused := p.call(key, 401, "GET", "/v1/contacts", "")
@@ -113,7 +117,8 @@ func checkDemo(p *process, key string) {
 	}
 	types := map[any]bool{}
 	for _, scope := range []string{"", "--scope=benefiting", "--scope=chapters", "--scope=all"} {
-		campaigns := list(append([]string{"campaign", "list", "--account", fmt.Sprint(accounts[0]["id"])}, strings.Fields(scope)...)...)
+		campaigns := list(append([]string{"campaign", "list", "--account", fmt.Sprint(accounts[0]["id"])},
+			strings.Fields(scope)...)...)
 		for _, c := range campaigns {
 			types[c["type"]] = true
 		}
@@ -196,7 +201,8 @@ func (p exampleParameter) values() (values []string) {
 	return values
 }
 
-// checkExamples sends every example of the OpenAPI document to the demo: its ids are those of the demo, so that tests that are generated from the document run.
+// checkExamples sends every example of the OpenAPI document to the demo: its ids are those of the demo, so that tests
+// that are generated from the document run.
 func checkExamples(p *process, key string) {
 	t := p.t
 	t.Helper()
@@ -211,7 +217,8 @@ func checkExamples(p *process, key string) {
 			address, queries := path, []string{""}
 			for _, parameter := range operation.Parameters {
 				if parameter.Ref != "" {
-					parameter = document.Components.Parameters[parameter.Ref[strings.LastIndexByte(parameter.Ref, '/')+1:]]
+					parameter = document.Components.Parameters[parameter.Ref[strings.LastIndexByte(parameter.Ref, '/')+
+						1:]]
 				}
 				switch {
 				case parameter.In == "path":
@@ -227,7 +234,8 @@ func checkExamples(p *process, key string) {
 			bodies := []string{""}
 			if examples := operation.RequestBody.Content["application/json"].Examples; len(examples) > 0 {
 				bodies = nil
-				for _, name := range slices.Backward(slices.Sorted(maps.Keys(examples))) { // a part is refunded before all of it
+				// a part is refunded before all of it
+				for _, name := range slices.Backward(slices.Sorted(maps.Keys(examples))) {
 					bodies = append(bodies, string(examples[name].Value))
 				}
 			}
@@ -236,7 +244,8 @@ func checkExamples(p *process, key string) {
 			}
 			for _, query := range queries {
 				for _, body := range bodies {
-					_, _ = p.send(key, "POST", "/v1/contacts/41/tags/add", `{"tags":["alumni"]}`) // an example before may have renamed it
+					// an example before may have renamed it
+					_, _ = p.send(key, "POST", "/v1/contacts/41/tags/add", `{"tags":["alumni"]}`)
 					answer := must(p.send(key, method, address+query, body))(t)
 					sent++
 					merge = cmp.Or(answer.header.Get("X-Merge-Id"), merge)

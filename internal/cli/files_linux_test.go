@@ -15,7 +15,8 @@ import (
 func (p *process) limitFiles(soft uint64) {
 	p.t.Helper()
 	limit := syscall.Rlimit{Cur: soft, Max: 4096}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.cmd.Process.Pid), syscall.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.cmd.Process.Pid), syscall.RLIMIT_NOFILE,
+		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	equal(p.t, errno, 0)
 }
 

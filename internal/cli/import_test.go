@@ -29,14 +29,16 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 		imports(write(t, "one.csv", "First name,Last name,Email,Company\nAna,Ruiz,ana@example.org,Old Ltd\n"), "")
 		file := write(t, "two.csv", "First name,Last name,Email,Phone,Company,Title,Shoe size\n"+
 			"ANA,Ruiz,ana@example.org,call me,New Ltd,Head,38\nJuan,Ruiz,ana@example.org,,,,39\n")
-		imports(file, "--dry-run --changes "+changes, "Columns not imported: Shoe size (38; 39).", "Row 2: would be merged into Ana Ruiz",
+		imports(file, "--dry-run --changes "+changes, "Columns not imported: Shoe size (38; 39).",
+			"Row 2: would be merged into Ana Ruiz",
 			`Left out: Phone "call me" must be`, "Row 3: Juan Ruiz shares ana@example.org with Ana Ruiz",
 			"1 row has the email or phone of a contact with a different name: kept separate. 1 value was left out. Nothing was changed.")
 		text := string(must(os.ReadFile(changes))(t))
 		contains(t, text, ",Ana Ruiz,Title,,Head", "the changes")
 		equal(t, strings.Contains(text, "New Ltd"), false, "the changes")
 		imports(file, "--dry-run --file-is-right", "Company: New Ltd instead of Old Ltd.")
-		imports(file, "--other-name skip --unknown-columns custom", "0 created, 1 merged", `Row 2: Left out: Phone "call me"`, "different name: skipped.")
+		imports(file, "--other-name skip --unknown-columns custom", "0 created, 1 merged",
+			`Row 2: Left out: Phone "call me"`, "different name: skipped.")
 		imports(file, "--other-name merge", "0 created, 0 merged, 2 unchanged")
 		imports(file, "--again", "1 created, 0 merged, 1 unchanged")
 	})
@@ -46,23 +48,29 @@ func TestTheCommandLineChoosesWhatAnImportDoes(t *testing.T) {
 func TestSheetsThatAreNotImportedAreNamed(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	file := write(t, "people.xlsx", string(rig.Workbook(t, "First Name,Last Name\nAna,Rossi", "First Name,Last Name\nJo,Doe", "")))
+	file := write(t, "people.xlsx", string(rig.Workbook(t, "First Name,Last Name\nAna,Rossi",
+		"First Name,Last Name\nJo,Doe", "")))
 	account := result(t, "account", "create", "--data", data, "--name", "Import")
 	const want = "Only the first sheet with rows is imported. Other sheets: Sheet 2.\n"
 	says(t, exitOK, want, "contact", "import", "--data", data, "--account", account, file)
 }
 
-// Gifts of a file wait for thanks if the person who imports it says so and they are new, and the undo of the import takes them off the list.
+// Gifts of a file wait for thanks if the person who imports it says so and they are new, and the undo of the import
+// takes them off the list.
 func TestAnImportCanAskForThanks(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	account := result(t, "account", "create", "--data", data, "--name", "Import")
 	in := func(args ...string) string { return result(t, append(args, "--data", data, "--account", account)...) }
 	yesterday := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
-	file := write(t, "gifts.csv", "amount,date,email,external_id\n5,"+yesterday+",ada@example.org,a\n7,2001-02-03,ada@example.org,b\n")
+	file := write(t, "gifts.csv", "amount,date,email,external_id\n5,"+yesterday+
+		",ada@example.org,a\n7,2001-02-03,ada@example.org,b\n")
 	for want, flags := range [][]string{nil, {"--thanks"}} {
 		in(append([]string{"gift", "import", file}, flags...)...)
-		waiting := func() int { return strings.Count(in("gift", "list", "--thanks", "waiting", "--json"), `"external_id"`) }
+		waiting := func() int {
+			return strings.Count(in("gift", "list", "--thanks", "waiting", "--json"),
+				`"external_id"`)
+		}
 		equal(t, waiting(), want, "%v", flags)
 		last := decode[[]struct{ ID int64 }](t, []byte(in("import", "list", "--json")))[0].ID
 		in("import", "undo", fmt.Sprint(last))
@@ -79,7 +87,8 @@ func TestAnImportThatIsBeingUndoneIsNotUndone(t *testing.T) {
 		jobs.JobDone:     {Undone: true, Undo: "undone"},
 	} {
 		var line importLine
-		if line.tellUndo(&jobs.Job{Kind: jobs.UndoingJob, State: state, Progress: []byte(`{"undone":7}`)}); line != want {
+		if line.tellUndo(&jobs.Job{Kind: jobs.UndoingJob, State: state,
+			Progress: []byte(`{"undone":7}`)}); line != want {
 			t.Errorf("%s: %+v, want %+v", state, line, want)
 		}
 	}

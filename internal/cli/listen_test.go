@@ -63,7 +63,10 @@ func TestTLSOff(t *testing.T) {
 	data := t.TempDir()
 	_, key := newKey(t, data)
 	p := serve(t, data, "--tls", "off", "--trusted-proxy", "127.0.0.2/32")
-	p.waitFor("the log to say that TLS is off", func() bool { return strings.Contains(p.stderr.String(), "TLS is off") })
+	p.waitFor("the log to say that TLS is off", func() bool {
+		return strings.Contains(p.stderr.String(),
+			"TLS is off")
+	})
 	p.waitFor("the log to say what is missing", func() bool {
 		return strings.Contains(p.stderr.String(), "base-url is not set")
 	})
@@ -85,7 +88,8 @@ func TestTLSOff(t *testing.T) {
 		127.0.0.2  X-Forwarded-For 203.0.113.9                               400  This service only answers over HTTPS.
 	`) {
 		p.client = &http.Client{Transport: &http.Transport{
-			DisableKeepAlives: true, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.From)}}).DialContext,
+			DisableKeepAlives: true,
+			DialContext:       (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(c.From)}}).DialContext,
 		}}
 		contains(t, string(p.call(key, c.Status, "GET", "/v1/contacts", "", c.Headers...).body), c.Says, "%v", c)
 	}
@@ -100,7 +104,8 @@ func TestTLSFiles(t *testing.T) {
 	chain := must(os.ReadFile(cert))(t)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(chain)
-	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}}
+	p.client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+		MinVersion: tls.VersionTLS12}}}
 	p.call("", 200, "GET", "/healthz", "")
 	p.stop()
 
@@ -132,7 +137,8 @@ func writeCertificate(t *testing.T, dir, name string) (cert, key string) {
 	der := must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))(t)
 	pkcs8 := must(x509.MarshalPKCS8PrivateKey(private))(t)
 	cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+"-key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "PRIVATE KEY", Bytes: pkcs8}} {
 		succeed(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	return cert, key
@@ -146,7 +152,8 @@ func TestPortInUse(t *testing.T) {
 	addr := taken.Addr().String()
 	for flag, other := range map[string][]string{"--listen": nil, "--metrics-listen": {"--listen", "127.0.0.1:0"}} {
 		want := fmt.Sprintf(`donorbook: %s: cannot listen on %q: bind: address already in use`, flag, addr)
-		_, stderr := says(t, exitFailed, want, append([]string{"serve", "--data", t.TempDir(), flag, addr}, other...)...)
+		_, stderr := says(t, exitFailed, want, append([]string{"serve", "--data", t.TempDir(), flag, addr},
+			other...)...)
 		if strings.Contains(stderr, "serving") || strings.Contains(stderr, "stopped") {
 			t.Errorf("%s: the log tells of a server that never ran: %s", flag, stderr)
 		}

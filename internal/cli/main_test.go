@@ -20,7 +20,8 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// TestMain lets the test binary be donorbook: where a process of its own matters, it is found in the PATH under that name.
+// TestMain lets the test binary be donorbook: where a process of its own matters, it is found in the PATH under that
+// name.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "donorbook" {
 		opened = dieAtCommit
@@ -121,8 +122,8 @@ func (e engine) dataIn(t *testing.T, dir string) string {
 	return dir
 }
 
-// environment is the environment of a process that uses a data directory. Command lines in this process, which share one
-// environment, get flags instead.
+// environment is the environment of a process that uses a data directory. Command lines in this process, which share
+// one environment, get flags instead.
 func environment(data string, more ...string) []string {
 	if url := databaseOf(data); url != "" {
 		more = append(more, "DONORBOOK_DATABASE="+url)

@@ -17,7 +17,8 @@ func assist(t *testing.T, key string, args ...string) (*mcp.ClientSession, *outp
 	cmd := exec.Command("donorbook", append([]string{"mcp"}, args...)...)
 	cmd.Env = append(os.Environ(), "DONORBOOK_KEY="+key)
 	cmd.Stderr = stderr
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+		&mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
@@ -25,7 +26,9 @@ func assist(t *testing.T, key string, args ...string) (*mcp.ClientSession, *outp
 	return session, stderr
 }
 
-func callTool(t *testing.T, session *mcp.ClientSession, name string, arguments map[string]any) (record map[string]any, told string, ok bool) {
+func callTool(t *testing.T, session *mcp.ClientSession, name string,
+	arguments map[string]any,
+) (record map[string]any, told string, ok bool) {
 	t.Helper()
 	result := must(session.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments}))(t)
 	record, _ = result.StructuredContent.(map[string]any)
@@ -42,7 +45,8 @@ func TestAnAssistantWorksOverItsPipes(t *testing.T) {
 	if err != nil || len(tools.Tools) < 14 {
 		t.Fatalf("%v: %d tools", err, len(tools.Tools))
 	}
-	contact, told, ok := callTool(t, session, "create_contact", map[string]any{"first_name": "Amara", "last_name": "Okafor"})
+	contact, told, ok := callTool(t, session, "create_contact",
+		map[string]any{"first_name": "Amara", "last_name": "Okafor"})
 	if !ok {
 		t.Fatal(told)
 	}
@@ -52,7 +56,8 @@ func TestAnAssistantWorksOverItsPipes(t *testing.T) {
 	}{
 		{"update_contact", map[string]any{"id": contact["id"], "company": "Blue Heron Books"}},
 		{"add_tags", map[string]any{"id": contact["id"], "tags": []any{"board"}}},
-		{"record_gift", map[string]any{"contact_id": contact["id"], "amount": 50, "method": "check", "transacted_at": "2026-01-31"}},
+		{"record_gift", map[string]any{"contact_id": contact["id"], "amount": 50, "method": "check",
+			"transacted_at": "2026-01-31"}},
 	} {
 		if record, told, ok := callTool(t, session, step.tool, step.arguments); !ok {
 			t.Fatalf("%s: %s", step.tool, told)
@@ -65,7 +70,8 @@ func TestAnAssistantWorksOverItsPipes(t *testing.T) {
 	if all := p.contacts(key, ""); len(all) != 1 || all[0].Company != "Blue Heron Books" {
 		t.Errorf("the contacts are %v", all)
 	}
-	if _, told, ok := callTool(t, session, "create_contact", map[string]any{"first_name": "Amara"}); ok || !strings.Contains(told, `"last_name":["The last_name field is required."]`) {
+	if _, told, ok := callTool(t, session, "create_contact", map[string]any{"first_name": "Amara"}); ok ||
+		!strings.Contains(told, `"last_name":["The last_name field is required."]`) {
 		t.Errorf("wrong input: %s", told)
 	}
 	if err := session.Close(); err != nil {
@@ -89,13 +95,16 @@ func TestAnAssistantFindsTheServerOfThisMachine(t *testing.T) {
 		t.Error(told)
 	}
 	for _, c := range []struct{ key, url, data, want string }{
-		{"dbk_wrong", p.url, data, "--key-file: the server does not accept the API key: it is incorrect, expired or revoked; \"donorbook key create\""},
-		{key, p.url, t.TempDir(), "does not trust its certificate. If the server made the certificate itself, copy tls/ca.pem"},
+		{"dbk_wrong", p.url, data,
+			"--key-file: the server does not accept the API key: it is incorrect, expired or revoked; \"donorbook key create\""},
+		{key, p.url, t.TempDir(),
+			"does not trust its certificate. If the server made the certificate itself, copy tls/ca.pem"},
 	} {
 		cmd := exec.Command("donorbook", "mcp", "--url", c.url, "--data", c.data)
 		cmd.Env = append(os.Environ(), "DONORBOOK_KEY="+c.key)
 		said, err := cmd.CombinedOutput()
-		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), c.want) || strings.Contains(string(said), c.key) {
+		if cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), c.want) ||
+			strings.Contains(string(said), c.key) {
 			t.Errorf("%s: %v: %s", c.want, err, said)
 		}
 	}

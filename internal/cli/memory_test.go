@@ -25,8 +25,10 @@ func TestTheMemoryLimitGoesByTheMachineAndItsControlGroups(t *testing.T) {
 		want  int64
 	}{
 		{"no group", nil, 8_000_000 << 10},
-		{"version 2 in a container", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "536870912\n"}, 512 << 20},
-		{"version 2 without a limit", map[string]string{"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/memory.max": "max\n"}, 8_000_000 << 10},
+		{"version 2 in a container", map[string]string{"proc/self/cgroup": "0::/\n",
+			"sys/fs/cgroup/memory.max": "536870912\n"}, 512 << 20},
+		{"version 2 without a limit", map[string]string{"proc/self/cgroup": "0::/\n",
+			"sys/fs/cgroup/memory.max": "max\n"}, 8_000_000 << 10},
 		{"version 2, a group above has less", map[string]string{
 			"proc/self/cgroup": "0::/system.slice/donorbook.service\n",
 			"sys/fs/cgroup/system.slice/donorbook.service/memory.max": "1073741824\n",
@@ -59,7 +61,8 @@ func TestGOMEMLIMITOfTheOperatorCounts(t *testing.T) {
 
 // Garbage may fill several times what is in use while that is little, and up to a fixed size where it is more.
 func TestGarbageFillsNoMoreThanTheUsualMemory(t *testing.T) {
-	for live, want := range map[uint64]int{0: 300, 10 << 20: 300, 40 << 20: 300, 80 << 20: 100, 200 << 20: 25, 1 << 40: 25} {
+	for live, want := range map[uint64]int{0: 300, 10 << 20: 300, 40 << 20: 300, 80 << 20: 100, 200 << 20: 25,
+		1 << 40: 25} {
 		equal(t, gcPercent(live), want, "%d MiB in use", live>>20)
 	}
 }

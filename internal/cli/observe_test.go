@@ -20,8 +20,10 @@ func TestSettingsReachTheServer(t *testing.T) {
 	_, key := newKey(t, data)
 	p := serve(t, data, "--rate-limit", "4", "--base-url", "https://donors.example.org/", "--phone-region", "GB")
 	equal(t, p.public, "https://donors.example.org", "the log says that the server")
-	p.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
-	a := p.call(key, 201, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
+	p.call(key, 201, "POST", "/v1/contacts",
+		`{"first_name":"Ada","last_name":"King","phones":[{"value":"020 7946 0018","type":"home"}]}`)
+	a := p.call(key, 201, "POST", "/v1/contacts",
+		`{"first_name":"Ada","last_name":"King","phones":[{"value":"+44 20 7946 0018","type":"work"}]}`)
 	equal(t, a.header.Get("X-Contact-Merged"), "true",
 		"a British number was not taken for one with --phone-region GB")
 	a = p.call(key, 200, "GET", "/v1/contacts?per_page=1", "")
@@ -39,10 +41,12 @@ func TestSettingsReachTheServer(t *testing.T) {
 
 // secrets are what must never be in a log: personal data and keys.
 var secrets = []string{
-	"Xanthippe", "Quartermain", "xanthippe@private.example", "xanthippe", "555-0142", "5550142", "14 Hidden Lane", "pet-name-tag", "hunter2",
+	"Xanthippe", "Quartermain", "xanthippe@private.example", "xanthippe", "555-0142", "5550142", "14 Hidden Lane",
+	"pet-name-tag", "hunter2",
 }
 
-// TestLogTellsNoSecrets sends recognizable names and keys in every part of requests, valid and invalid, and reads the log.
+// TestLogTellsNoSecrets sends recognizable names and keys in every part of requests, valid and invalid, and reads the
+// log.
 func TestLogTellsNoSecrets(t *testing.T) { eachEngine(t, logTellsNoSecrets) }
 
 func logTellsNoSecrets(t *testing.T, e engine) {
@@ -58,7 +62,8 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 			made := p.call(key, 201, "POST", "/v1/contacts", body)
 			id := decode[client.Contact](t, made.body).ID
 			mail := url.QueryEscape("xanthippe@private.example")
-			fill := strings.NewReplacer("BODY", body, "KEY", key, "FOREIGN", foreign, "MAIL", mail, "ID", fmt.Sprint(id))
+			fill := strings.NewReplacer("BODY", body, "KEY", key, "FOREIGN", foreign, "MAIL", mail, "ID",
+				fmt.Sprint(id))
 			for _, c := range rows.Of[struct {
 				Status                            int
 				Method, Path, Body, Header, Value string
@@ -90,7 +95,8 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 			`)) {
 				p.call(key, c.Status, c.Method, c.Path, c.Body, c.Header, c.Value)
 			}
-			sendPlain(t, p.addr(), "GET /xanthippe HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+key+"\r\n\r\n")
+			sendPlain(t, p.addr(), "GET /xanthippe HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "+key+
+				"\r\n\r\n")
 			bad := p.dial()
 			_, _ = fmt.Fprintf(bad, "GET /xanthippe HTTP/9.9\r\nHost: xanthippe@private.example\r\n\r\n")
 			readAnswer(t, bad)
@@ -102,7 +108,8 @@ func logTellsNoSecrets(t *testing.T, e engine) {
 
 			log := p.stderr.String()
 			for _, secret := range append(secrets, key, key[4:20], foreign, mail) {
-				for where, text := range map[string]string{"log": log, "metrics": metrics, "standard output": p.stdout.String()} {
+				for where, text := range map[string]string{"log": log, "metrics": metrics,
+					"standard output": p.stdout.String()} {
 					if i := strings.Index(strings.ToLower(text), strings.ToLower(secret)); i >= 0 {
 						t.Errorf("the %s tells %s: ...%.200s", where, secret, text[max(0, i-100):])
 					}
@@ -128,7 +135,8 @@ func checkLog(t *testing.T, format, log, id, status string) {
 			continue
 		}
 		var fields struct{ Time, Level, Msg string }
-		if err := json.Unmarshal([]byte(line), &fields); err != nil || fields.Time == "" || fields.Level == "" || fields.Msg == "" {
+		if err := json.Unmarshal([]byte(line), &fields); err != nil || fields.Time == "" || fields.Level == "" ||
+			fields.Msg == "" {
 			t.Errorf("not a line of JSON with time, level and msg: %v: %s", err, line)
 		}
 	}
@@ -151,11 +159,15 @@ func probesAndMetrics(t *testing.T, e engine) {
 	body := `{"first_name":"Ada","last_name":"King","emails":[{"value":"ada@example.org","type":"work"}]}`
 	p.call(key, 201, "POST", "/v1/contacts", body)
 	p.call(key, 201, "POST", "/v1/contacts", body)
-	p.call(key, 201, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
-	p.call(key, 201, "POST", "/v1/transactions", `{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":1}`)
-	p.call(key, 201, "POST", "/v1/plans", `{"amount":5,"method":"card","frequency":"monthly","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
+	p.call(key, 201, "POST", "/v1/transactions",
+		`{"amount":5,"method":"cash","transacted_at":"2026-01-31","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
+	p.call(key, 201, "POST", "/v1/transactions",
+		`{"amount":5,"method":"cash","transacted_at":"2026-01-31","contact_id":1}`)
+	p.call(key, 201, "POST", "/v1/plans",
+		`{"amount":5,"method":"card","frequency":"monthly","first_name":"Bo","last_name":"Lee","email":"bo@example.org"}`)
 	for _, status := range append(slices.Repeat([]int{422}, 10), 429) {
-		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type", "application/x-www-form-urlencoded")
+		p.call("", status, "POST", "/console/signin", "email=ada%40example.org&password=wrong", "Content-Type",
+			"application/x-www-form-urlencoded")
 	}
 	metrics := p.scrape()
 	for _, want := range []string{

@@ -48,7 +48,8 @@ type process struct {
 
 type output = rig.Output
 
-// launch starts a command in a process of its own, without waiting: for signals, limits of the system and what kill -9 leaves.
+// launch starts a command in a process of its own, without waiting: for signals, limits of the system and what kill -9
+// leaves.
 func launch(t *testing.T, data string, command ...string) *process {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)

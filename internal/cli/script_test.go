@@ -16,8 +16,8 @@ import (
 	"donorbook/internal/rig"
 )
 
-// TestScripts runs what a user could have typed; testdata doubles as a manual of the command line. The commands run in this process,
-// one script after the other, because the working directory and the environment are the process's.
+// TestScripts runs what a user could have typed; testdata doubles as a manual of the command line. The commands run in
+// this process, one script after the other, because the working directory and the environment are the process's.
 func TestScripts(t *testing.T) {
 	files := must(filepath.Glob("testdata/*.txt"))(t)
 	for i := range files {
@@ -31,11 +31,14 @@ func TestScripts(t *testing.T) {
 				RequireExplicitExec: true,
 				Setup:               e.setUp,
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"donorbook": func(ts *testscript.TestScript, neg bool, args []string) { typed(ts, exitOK, neg, args) },
-					"exits":     exits,
-					"keep":      keep,
-					"prints":    prints,
-					"expand":    expand,
+					"donorbook": func(ts *testscript.TestScript, neg bool, args []string) {
+						typed(ts, exitOK, neg,
+							args)
+					},
+					"exits":  exits,
+					"keep":   keep,
+					"prints": prints,
+					"expand": expand,
 				},
 			})
 		})
@@ -53,7 +56,8 @@ func (t inTurn) Run(name string, script func(testscript.T)) {
 
 // leavesOut tells whether a script is about settings and directories themselves; all others run on every engine.
 func (e engine) leavesOut(file string) bool {
-	return e != sqlite && slices.Contains([]string{"backup.txt", "config.txt", "database.txt", "usage.txt"}, filepath.Base(file))
+	return e != sqlite && slices.Contains([]string{"backup.txt", "config.txt", "database.txt", "usage.txt"},
+		filepath.Base(file))
 }
 
 // setUp gives a script its own database and directory. $THERE is what hints about other commands add for the database.
@@ -111,7 +115,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// keep stores what the last command printed in a variable, as NAME=$(...) does in a shell, or what a group in a pattern has matched.
+// keep stores what the last command printed in a variable, as NAME=$(...) does in a shell, or what a group in a pattern
+// has matched.
 func keep(ts *testscript.TestScript, neg bool, args []string) {
 	found := []string{"", strings.TrimSpace(ts.ReadFile("stdout"))}
 	if len(args) == 2 {
@@ -128,7 +133,8 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// prints compares standard output with a file in which variables are expanded and values that differ from run to run have names.
+// prints compares standard output with a file in which variables are expanded and values that differ from run to run
+// have names.
 func prints(ts *testscript.TestScript, neg bool, args []string) {
 	got := hint.ReplaceAllString(moment.ReplaceAllString(ts.ReadFile("stdout"), "TIME"), "HINT")
 	if diff := cmp.Diff(os.Expand(ts.ReadFile(args[0]), ts.Getenv), got); diff != "" {

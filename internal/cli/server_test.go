@@ -28,7 +28,8 @@ func TestServeLeavesNothingRunning(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q", &p.stdout, &p.stderr)
 			}
 		}
-		says(t, exitFailed, `--listen: cannot listen on "192.0.2.1:8443"`, "serve", "--data", data, "--listen", "192.0.2.1:8443")
+		says(t, exitFailed, `--listen: cannot listen on "192.0.2.1:8443"`, "serve", "--data", data, "--listen",
+			"192.0.2.1:8443")
 		succeed(t, goleak.Find(before))
 	}
 }
@@ -36,7 +37,8 @@ func TestServeLeavesNothingRunning(t *testing.T) {
 // setUpLink is everything that serve prints if there is no user yet.
 var setUpLink = regexp.MustCompile(`^No users yet\. Open this link to create the first one:\nhttps://\S+/console/setup/([A-Za-z0-9_-]{43})\n$`)
 
-// Every start prints a new link until there is a user, and the link of the start before no longer works. No log has a link.
+// Every start prints a new link until there is a user, and the link of the start before no longer works. No log has a
+// link.
 func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 	eachEngine(t, func(t *testing.T, e engine) {
 		data := e.data(t)
@@ -55,7 +57,8 @@ func TestServePrintsASetUpLinkUntilThereIsAUser(t *testing.T) {
 			}
 			before = link[1]
 		}
-		result(t, "user", "create", "--data", data, "--email", "ana@example.org", "--name", "Ana", "--account", account, "--role", "owner")
+		result(t, "user", "create", "--data", data, "--email", "ana@example.org", "--name", "Ana", "--account", account,
+			"--role", "owner")
 		p := serve(t, data)
 		p.stop()
 		equal(t, p.stdout.String(), "", "it printed")
@@ -81,17 +84,20 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	}
 	p.waitFor("the last use of the key", func() bool { return listed()[0].LastUsed != nil })
 
-	limited := in("key", "create", "--account", account, "--name", "Limited", "--permission", "campaigns:read", "--expires", "1h")
+	limited := in("key", "create", "--account", account, "--name", "Limited", "--permission", "campaigns:read",
+		"--expires", "1h")
 	p.call(limited, 200, "GET", "/v1/campaigns", "")
 	p.call(limited, 403, "GET", "/v1/contacts", "")
 
 	for _, goal := range []string{"100", "250.5"} {
-		file := write(t, "campaigns.json", `[{"title":"Seen at once","slug":"seen","type":"event","goal":`+goal+`,"event":{"start_at":"2027-01-31 18:00:00"}}]`)
+		file := write(t, "campaigns.json", `[{"title":"Seen at once","slug":"seen","type":"event","goal":`+goal+
+			`,"event":{"start_at":"2027-01-31 18:00:00"}}]`)
 		in("campaign", "import", "--account", account, file)
 		fromAPI := decode[struct {
 			Data []map[string]any `json:"data"`
 		}](t, p.call(key, 200, "GET", "/v1/campaigns", "").body).Data
-		fromCLI := decode[[]map[string]any](t, []byte(in("campaign", "list", "--account", account, "--json", "--base-url", p.url)))
+		fromCLI := decode[[]map[string]any](t, []byte(in("campaign", "list", "--account", account, "--json",
+			"--base-url", p.url)))
 		if len(fromAPI) != 1 || fmt.Sprint(fromAPI[0]["goal"]) != goal {
 			t.Errorf("the server lists %v, want the goal %s", fromAPI, goal)
 		}
@@ -108,14 +114,15 @@ func commandsBesideAServer(t *testing.T, e engine) {
 	}
 }
 
-// TestASecondServerIsRefused: only one server can use a SQLite data directory, alongside any number of commands. After kill -9
-// the next one starts immediately.
+// TestASecondServerIsRefused: only one server can use a SQLite data directory, alongside any number of commands. After
+// kill -9 the next one starts immediately.
 func TestASecondServerIsRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	first := launchServer(t, data)
 	_, key := newKey(t, data)
-	want := fmt.Sprintf("donorbook: another server (process %d) is using the data directory %s", first.cmd.Process.Pid, data)
+	want := fmt.Sprintf("donorbook: another server (process %d) is using the data directory %s", first.cmd.Process.Pid,
+		data)
 	says(t, exitFailed, want, servingOn(data, nil)...)
 	says(t, exitFailed, want, servingOn(data, []string{"--demo"})...)
 	first.call(key, 200, "GET", "/v1/contacts", "")
@@ -138,7 +145,8 @@ func (p *process) hold(n int, key string) (held []heldRequest) {
 	for i := range n {
 		body := fmt.Sprintf(`{"first_name":"Held","last_name":"%d","tags":["held"]}`, i)
 		h := heldRequest{p.dial(), body[len(body)-1:]}
-		must(fmt.Fprintf(h.conn, "POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		must(fmt.Fprintf(h.conn,
+			"POST /v1/contacts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
 			key, len(body), body[:len(body)-1]))(p.t)
 		held = append(held, h)
 	}
@@ -148,8 +156,8 @@ func (p *process) hold(n int, key string) (held []heldRequest) {
 	return held
 }
 
-// TestStopDelay: /readyz tells a load balancer to send no more requests, while the server still answers all of them. A person who
-// presses Ctrl-C twice does not want to wait for that, nor for a slow client.
+// TestStopDelay: /readyz tells a load balancer to send no more requests, while the server still answers all of them. A
+// person who presses Ctrl-C twice does not want to wait for that, nor for a slow client.
 func TestStopDelay(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -167,7 +175,8 @@ func TestStopDelay(t *testing.T) {
 	})
 	p.call(key, 200, "GET", "/v1/contacts", "")
 	p.call("", 200, "GET", "/healthz", "")
-	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "503 Service Unavailable") || !strings.Contains(told, "The service is stopping.") {
+	if told, code := p.health(); code != exitFailed || !strings.Contains(told, "503 Service Unavailable") ||
+		!strings.Contains(told, "The service is stopping.") {
 		t.Errorf("donorbook health while it stops: exit %d, %s", code, told)
 	}
 	p.signal(syscall.SIGINT)
@@ -180,17 +189,19 @@ func TestStopDelay(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a write that is not possible is refused with 503 and changes nothing; reads continue; everything that was
-// acknowledged before is there when there is space again.
+// TestFullDisk: a write that is not possible is refused with 503 and changes nothing; reads continue; everything that
+// was acknowledged before is there when there is space again.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	_, key := newKey(t, data)
-	p := launch(t, data, "sh", "-c", `ulimit -f 1000; exec "$@"`, "sh", "donorbook", "serve", "--data", data, "--listen", "127.0.0.1:0")
+	p := launch(t, data, "sh", "-c", `ulimit -f 1000; exec "$@"`, "sh", "donorbook", "serve", "--data", data,
+		"--listen", "127.0.0.1:0")
 	p.waitUntilServing()
 	acknowledged := 0
 	for i := 0; ; i++ {
-		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`, i, strings.Repeat("x", 255))))(t)
+		a := must(p.send(key, "POST", "/v1/contacts", fmt.Sprintf(`{"first_name":"Ada","last_name":"%d","title":"%s"}`,
+			i, strings.Repeat("x", 255))))(t)
 		if a.status == 503 {
 			equal(t, string(a.body), `{"message":"The service is temporarily unavailable. Please try again."}`,
 				"a full disk is told as %s", a)
@@ -202,7 +213,8 @@ func TestFullDisk(t *testing.T) {
 	}
 	equal(t, len(p.contacts(key, "all")), acknowledged)
 	p.waitFor("/readyz to say that nothing can be written", func() bool {
-		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`) // there may be space for a small contact
+		// there may be space for a small contact
+		a, err := p.send(key, "POST", "/v1/contacts", `{"first_name":"Ada","last_name":"Small"}`)
 		if err == nil && a.status == 201 {
 			acknowledged++
 		}
@@ -213,7 +225,8 @@ func TestFullDisk(t *testing.T) {
 	empty := t.TempDir()
 	full := launch(t, empty, "sh", "-c", `ulimit -f 20; exec donorbook account list --data "$0"`, empty)
 	full.ended(exitFailed)
-	if said := full.stderr.String(); !strings.HasPrefix(said, "donorbook: the database "+empty+"/donorbook.db cannot be opened: ") {
+	if said := full.stderr.String(); !strings.HasPrefix(said,
+		"donorbook: the database "+empty+"/donorbook.db cannot be opened: ") {
 		t.Errorf("a command on a full disk: %s", said)
 	}
 
@@ -233,7 +246,8 @@ func TestReadOnlyDirectory(t *testing.T) {
 	for args, want := range map[string]string{
 		"account list": "the database " + dir + "/donorbook.db cannot be opened",
 		"serve":        "the database " + dir + "/donorbook.db cannot be opened",
-		"account create --name X --data " + dir + "/below": "the data directory cannot be made: mkdir " + dir + "/below: permission denied",
+		"account create --name X --data " + dir + "/below": "the data directory cannot be made: mkdir " + dir +
+			"/below: permission denied",
 	} {
 		cmd := donorbook(dir, append([]string{"--data", dir}, strings.Fields(args)...)...)
 		if os.Geteuid() == 0 { // root may write everywhere

@@ -113,7 +113,8 @@ func TestWrongUsage(t *testing.T) {
 	`) {
 		args := append([]string{"--data=" + data}, strings.Fields(line)...)
 		_, stderr := says(t, exitUsage, want, args...)
-		if !strings.HasPrefix(stderr, "donorbook: ") || strings.Contains(stderr, "hunter2") || strings.Contains(stderr, "dbk_secret") {
+		if !strings.HasPrefix(stderr, "donorbook: ") || strings.Contains(stderr, "hunter2") ||
+			strings.Contains(stderr, "dbk_secret") {
 			t.Errorf("donorbook %s tells a secret, or not who it is: %s", line, stderr)
 		}
 	}
@@ -125,8 +126,8 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-// TestHelpNamesEveryFlag walks the whole command line: the help of each group and command exits with 0, describes the command on
-// standard output only, and lists every flag and argument with an explanation.
+// TestHelpNamesEveryFlag walks the whole command line: the help of each group and command exits with 0, describes the
+// command on standard output only, and lists every flag and argument with an explanation.
 func TestHelpNamesEveryFlag(t *testing.T) {
 	t.Parallel()
 	parser := must(newParser())(t)
@@ -193,7 +194,8 @@ func importOfALargeFile(t *testing.T, e engine) {
 		rows = append(rows, `{"title":"Campaign `+strconv.Itoa(i)+`","description":"`+strings.Repeat("wide ", 20)+`"}`)
 	}
 	succeed(t, os.WriteFile(file, []byte("["+strings.Join(rows, ",")+"]"), 0o600))
-	equal(t, result(t, "campaign", "import", "--data", dir, "--account", account, file), "150 created, 0 updated, 0 unchanged",
+	equal(t, result(t, "campaign", "import", "--data", dir, "--account", account, file),
+		"150 created, 0 updated, 0 unchanged",
 		"import said")
 	list := result(t, "campaign", "list", "--data", dir, "--account", account, "--json")
 	equal(t, strings.Count(list, `"slug": "campaign-`), 150, "the list")
@@ -209,24 +211,31 @@ func newParser() (*kong.Kong, error) {
 	return kong.New(&c, kong.Name("donorbook"))
 }
 
-// A program of today refuses a database that a program of tomorrow has made, whatever the command is, and leaves it as it is.
+// A program of today refuses a database that a program of tomorrow has made, whatever the command is, and leaves it as
+// it is.
 func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 	data, files := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	account := result(t, "account", "create", "--data", data, "--name", "Harbor Light")
 	exported := filepath.Join(files, "exported")
 	result(t, "account", "export", account, exported, "--data", data)
 	table := filepath.Join(files, "people.csv")
-	succeed(t, os.WriteFile(table, []byte("first_name,last_name,email,amount,date\nAda,Brooks,ada@example.org,5,2026-01-31\n"), 0o600))
+	succeed(t,
+		os.WriteFile(table, []byte("first_name,last_name,email,amount,date\nAda,Brooks,ada@example.org,5,2026-01-31\n"),
+			0o600))
 	campaigns := filepath.Join(files, "campaigns.json")
 	succeed(t, os.WriteFile(campaigns, []byte(`[{"title":"Coats"}]`), 0o600))
 	db := must(sqlite3.Open(filepath.Join(data, "donorbook.db")))(t)
-	succeed(t, db.Exec(`INSERT INTO schema_version SELECT MAX(version) + 1 FROM schema_version; PRAGMA wal_checkpoint(TRUNCATE)`))
+	succeed(t, db.Exec(`INSERT INTO schema_version SELECT MAX(version) + 1
+		FROM schema_version; PRAGMA wal_checkpoint(TRUNCATE)`))
 	succeed(t, db.Close())
 	before := must(os.ReadFile(filepath.Join(data, "donorbook.db")))(t)
 	values := map[string]string{ // of flags and arguments, where any text will not do
-		"account": account, "id": account, "email": "ada@example.org", "amount": "5", "method": "cash", "to": "sqlite:" + filepath.Join(files, "copy"), "from": "sqlite:" + data,
-		"contact import file": table, "gift import file": table, "campaign import file": campaigns, "account import dir": exported,
-		"contact": "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1", "what": "letters", "campaign-id": "1", "import-id": "1",
+		"account": account, "id": account, "email": "ada@example.org", "amount": "5", "method": "cash",
+		"to": "sqlite:" + filepath.Join(files, "copy"), "from": "sqlite:" + data,
+		"contact import file": table, "gift import file": table, "campaign import file": campaigns,
+		"account import dir": exported,
+		"contact":            "1", "survivor": "1", "other": "2", "merge": "1", "date": "2026-01-31", "key-id": "1",
+		"what": "letters", "campaign-id": "1", "import-id": "1",
 	}
 	parser := must(newParser())(t)
 	const header = 100 // bytes, in which every open leaves a mark
@@ -234,9 +243,12 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 	for _, leaf := range parser.Model.Leaves(false) {
 		name := leaf.Path()
 		name = strings.TrimPrefix(name, parser.Model.Name+" ")
-		name = strings.Join(slices.DeleteFunc(strings.Fields(name), func(word string) bool { return strings.HasPrefix(word, "<") }), " ")
+		name = strings.Join(slices.DeleteFunc(strings.Fields(name),
+			func(word string) bool { return strings.HasPrefix(word, "<") }), " ")
 		if slices.Contains([]string{"config", "distribute", "health", "version", "restore", "mcp", "mail test"}, name) {
-			continue // these open no database: mcp asks a server, mail test a relay, and distribute tells of the tables that the program knows
+			// these open no database: mcp asks a server, mail test a relay, and distribute tells of the tables that the
+			// program knows
+			continue
 		}
 		args := append(strings.Fields(name), "--data", data)
 		valueOf := func(of string) string {
@@ -264,7 +276,8 @@ func TestEveryCommandRefusesANewerDatabase(t *testing.T) {
 	if tried < 60 {
 		t.Errorf("only %d commands were tried", tried)
 	}
-	if after, err := os.ReadFile(filepath.Join(data, "donorbook.db")); err != nil || string(after[header:]) != string(before[header:]) {
+	if after, err := os.ReadFile(filepath.Join(data, "donorbook.db")); err != nil ||
+		string(after[header:]) != string(before[header:]) {
 		t.Errorf("the database was changed, or cannot be read: %v", err)
 	}
 	if left, err := filepath.Glob(filepath.Join(files, "new-*")); err != nil || len(left) > 0 {

@@ -44,7 +44,8 @@ func TestDumpHidesPasswords(t *testing.T) {
 func TestDumpShowsValues(t *testing.T) {
 	t.Parallel()
 	settings := Dump(Storage{Data: "d"}, Server{
-		ACMEEmail: "ops@example.org", TrustedProxy: []string{"10.0.0.1", "10.0.0.2"}, RateLimit: 7, StopDelay: 90 * time.Second,
+		ACMEEmail: "ops@example.org", TrustedProxy: []string{"10.0.0.1", "10.0.0.2"}, RateLimit: 7,
+		StopDelay: 90 * time.Second,
 	})
 	text := map[string]string{}
 	for _, s := range settings {

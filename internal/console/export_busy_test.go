@@ -8,8 +8,8 @@ import (
 	"donorbook/internal/crm/access"
 )
 
-// While an organization has many files in work, another one is refused before it is prepared: nothing is read for it, and
-// the history does not say that data has left.
+// While an organization has many files in work, another one is refused before it is prepared: nothing is read for it,
+// and the history does not say that data has left.
 func TestARefusedFileIsNotInTheHistory(t *testing.T) {
 	s := anySite(t)
 	p := s.member(s.organization("Harbor"), access.Owner)

@@ -148,7 +148,8 @@ func (s *site) dial(path, cookie string, length int, body string) *tls.Conn {
 	conn := must(tls.Dial("tcp", s.http.Listener.Addr().String(), config))(s.t)
 	s.t.Cleanup(func() { conn.Close() }) //nolint:errcheck // the test is over
 	must(fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: example.com\r\nSec-Fetch-Site: same-origin\r\nCookie: %s\r\n"+
-		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, cookie, length, body))(s.t)
+		"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s", path, cookie, length,
+		body))(s.t)
 	return conn
 }
 

@@ -155,7 +155,8 @@ func TestAGiverComesBackToTheForm(t *testing.T) {
 		has(`value="Okafor"`, `value="ana@example.org"`, `value="Joe"`, `name="consent" value="yes" checked`,
 			`value="in_memory_of" selected`).hides(`name="cover" value="yes" checked`).
 		with("Referrer-Policy", "no-referrer")
-	token := mustURL(t, back).Query().Get("d") // until it is known what was paid, the page of thanks looks again by itself
+	// until it is known what was paid, the page of thanks looks again by itself
+	token := mustURL(t, back).Query().Get("d")
 	p.get("/coats/thanks?d="+token).with("Refresh", "5")
 	equal(t, p.gives(append(append(p.opens(back), ana...), "dedication", "in_memory_of", "dedicated_to", "Joe",
 		"consent", "yes")...), session, "sent again, it leads")

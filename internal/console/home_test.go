@@ -36,7 +36,8 @@ func TestHomeShowsOneOrganizationAtAGlance(t *testing.T) {
 	gone := s.newcomer(ours, "Gone", "Away", "newsletter", "board")
 	succeed(t, s.store.ArchiveContact(t.Context(), ours.Number, gone.ID))
 	s.newcomer(ours, "Zed", "Newest", "R&D <b>")
-	s.campaign(ours, `{"title": "Winter Coats", "goal": 18000, "raised": 4500.5, "donors": 1, "end_at": "2025-01-31 23:59:59"}`)
+	s.campaign(ours,
+		`{"title": "Winter Coats", "goal": 18000, "raised": 4500.5, "donors": 1, "end_at": "2025-01-31 23:59:59"}`)
 	s.campaign(ours, `{"title": "No Goal", "raised": 10, "donors": 1200}`)
 	s.newcomer(theirs, "Secret", "Stranger", "secret tag")
 	s.campaign(theirs, `{"title": "Secret Campaign"}`)

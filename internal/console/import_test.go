@@ -72,7 +72,8 @@ func TestAFileIsImported(t *testing.T) {
 	p := withZoe(t, access.Editor)
 	path := p.uploads("contacts", `C:\files\people.csv`, strings.NewReader(file)).is(303).location()
 	a := p.get(path).sees("Hobby").lacks("files").hides("<script>alert")
-	equal(t, strings.Join(mapping(a), " "), "column.0 first_name column.1 last_name column.2 emails.0.value column.3 tags column.4 skip",
+	equal(t, strings.Join(mapping(a), " "),
+		"column.0 first_name column.1 last_name column.2 emails.0.value column.3 tags column.4 skip",
 		"the columns are mapped")
 	p.post(path, "column.0", "first_name", "column.1", "first_name", "column.2", "x", "column.3", "tags",
 		"column.4", "skip", "mode", "merge").is(422).sees("must not become first_name", `cannot become "x"`)

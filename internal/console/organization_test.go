@@ -538,7 +538,8 @@ func TestTheDaysOfAPlanAreTheOrganizations(t *testing.T) {
 	p := s.clockIn("America/New_York", access.Viewer)
 	contact := s.newcomer(p.account, "Amelia", "Okafor").ID
 	for at, want := range map[string][]string{
-		`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026", "Next gift Dec 18, 2026"},
+		`"start_at":"2026-09-19T01:00:00Z","next_bill_date":"2026-12-19T01:00:00Z"`: {"Start Sep 18, 2026",
+			"Next gift Dec 18, 2026"},
 		`"start_at":"2026-09-19"`: {"Start Sep 19, 2026", "Next gift Sep 19, 2026"},
 	} {
 		in, faults, err := giving.DecodePlan(doc.NewBody(fmt.Appendf(nil,

@@ -67,8 +67,9 @@ func TestAStatementListsWhatWasPaid(t *testing.T) {
 	// last year, which people ask for
 	p.get(fmt.Sprintf("contacts/%d/statement", contact)).sees("Giving statement for 2025")
 	p.get(fmt.Sprintf("contacts/%d/statement?year=20xx", contact)).is(422).sees("Year must be between 1900 and 2026.")
-	contains(t, p.get(fmt.Sprintf("contacts/%d", contact)).body, fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement",
-		contact))), "the contact's page does not lead to the statement")
+	contains(t, p.get(fmt.Sprintf("contacts/%d", contact)).body,
+		fmt.Sprintf(`href="%s"`, p.org(fmt.Sprintf("/contacts/%d/statement",
+			contact))), "the contact's page does not lead to the statement")
 }
 
 func TestStatementsOfAYearAreThoseOfAllGivers(t *testing.T) {

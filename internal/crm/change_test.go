@@ -40,7 +40,8 @@ Tag added:  > b
 }
 
 func TestChangesSayWhatIsGone(t *testing.T) {
-	before := made(t, `{"first_name":"Ana","company":"Acme","dob":"1/2/1980","emails":[{"value":"a@x.org","type":"work"},
+	before := made(t,
+		`{"first_name":"Ana","company":"Acme","dob":"1/2/1980","emails":[{"value":"a@x.org","type":"work"},
 		{"value":"b@x.org"}],"phones":[{"value":"212-555-0100"}],"addresses":[{"city":"Rome"}],"tags":["a","b"]}`)
 	after := assert.Must(before.Patch(valid(t, `{"company":null,"dob":"","emails":[{"value":"b@x.org"},
 		{"value":"a@x.org","type":"personal"}],"phones":[],"addresses":[],"tags":["b"]}`), hourLater))(t)

@@ -43,14 +43,16 @@ type Contact struct {
 	Prefix, Suffix, Salutation                 string
 	ExternalIDs                                []ExternalID
 	DoNotMail, DoNotEmail, DoNotCall, Deceased bool
-	BouncedEmail                               string // one of the emails, which takes no mail; "" for none (contact_reach.go)
+	// one of the emails, which takes no mail; "" for none (contact_reach.go)
+	BouncedEmail string
 
-	// MatchKeys are the normal forms of the emails, phones and external ids, as they were when these were written: a later change
-	// of the default region or of a library never makes a stored contact and its index disagree.
+	// MatchKeys are the normal forms of the emails, phones and external ids, as they were when these were written: a
+	// later change of the default region or of a library never makes a stored contact and its index disagree.
 	MatchKeys []string
 
-	// LastGift is when the last gift was given that counts; zero for none. Given is what all of them come to, in the smallest unit of the account's currency,
-	// of which the stats have the whole units. Both stand beside the document. FirstGift and Recurring, the part of plans, are known in exports alone.
+	// LastGift is when the last gift was given that counts; zero for none. Given is what all of them come to, in the
+	// smallest unit of the account's currency, of which the stats have the whole units. Both stand beside the document.
+	// FirstGift and Recurring, the part of plans, are known in exports alone.
 	LastGift, FirstGift time.Time
 	Given, Recurring    int64
 }
@@ -83,9 +85,12 @@ type ContactInput struct {
 	Custom                               []custom.Input // what was said about custom fields
 	Fields                               *custom.Fields // that Custom is checked by
 	ForceCreate                          string         // what a body says about de-duplication, for ParseForceCreate
-	Seen                                 string         // the version of what the change is about; "" for whatever is there
-	ID                                   int64          // of the contact that a row of our own export was, or that a person has decided for; 0 for none
-	SeenMatch                            string         // the snapshot of another contact with this email or phone that a person has decided about
+	// the version of what the change is about; "" for whatever is there
+	Seen string
+	// of the contact that a row of our own export was, or that a person has decided for; 0 for none
+	ID int64
+	// the snapshot of another contact with this email or phone that a person has decided about
+	SeenMatch string
 
 	// What Validate worked out, so that nothing has to be parsed again while a transaction is open.
 	dob       time.Time
@@ -94,12 +99,12 @@ type ContactInput struct {
 	region    string   // of phone numbers without +
 	custom    []custom.Change
 
-	// SentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by its name it is a
-	// key that stands for its first element: the others stay.
+	// SentAs are the names under which a client sent what stands at a path: "city" for addresses.0.city. For a list by
+	// its name it is a key that stands for its first element: the others stay.
 	SentAs map[string]string
 
-	// contrary are marks of which the opposite was sent as well, and contradicts them. A contact that is sent back has both, and the client has changed one of
-	// them: the one that differs from what is stored counts.
+	// contrary are marks of which the opposite was sent as well, and contradicts them. A contact that is sent back has
+	// both, and the client has changed one of them: the one that differs from what is stored counts.
 	contrary []string
 
 	LeftOut []LeftOut // cells of a row that say nothing which a contact can have
@@ -115,8 +120,8 @@ const (
 	maxEmails = 100 // and as many phones and addresses
 	maxTags   = 500
 
-	// How often a value may be repeated is bounded as well: of a list that a client sends, ten times as many elements are read as
-	// a contact may have. That is counted before anything else is done with them.
+	// How often a value may be repeated is bounded as well: of a list that a client sends, ten times as many elements
+	// are read as a contact may have. That is counted before anything else is done with them.
 	maxSent     = 10 * maxEmails
 	maxTagsSent = 10 * maxTags
 
@@ -129,20 +134,31 @@ const (
 var ContactTable = slices.Concat(headTable, tailTable)
 
 var headTable = doc.Table[*Contact, *ContactInput]{
-	doc.Sent("first_name", "First name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.FirstName }, func(in *ContactInput) **string { return &in.FirstName }),
-	doc.Sent("middle_name", "Middle name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.MiddleName }, func(in *ContactInput) **string { return &in.MiddleName }),
-	doc.Sent("last_name", "Last name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.LastName }, func(in *ContactInput) **string { return &in.LastName }),
+	doc.Sent("first_name", "First name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.FirstName },
+		func(in *ContactInput) **string { return &in.FirstName }),
+	doc.Sent("middle_name", "Middle name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.MiddleName },
+		func(in *ContactInput) **string { return &in.MiddleName }),
+	doc.Sent("last_name", "Last name", doc.String(doc.MaxText), func(c *Contact) *string { return &c.LastName },
+		func(in *ContactInput) **string { return &in.LastName }),
 	dobField(),
-	doc.Sent("company", "Company", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Company }, func(in *ContactInput) **string { return &in.Company }),
-	doc.Sent("title", "Title", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Title }, func(in *ContactInput) **string { return &in.Title }),
-	doc.Sent("twitter_url", "Twitter", doc.Link(), func(c *Contact) *string { return &c.TwitterURL }, func(in *ContactInput) **string { return &in.TwitterURL }),
-	doc.Sent("linkedin_url", "LinkedIn", doc.Link(), func(c *Contact) *string { return &c.LinkedinURL }, func(in *ContactInput) **string { return &in.LinkedinURL }),
-	doc.Sent("facebook_url", "Facebook", doc.Link(), func(c *Contact) *string { return &c.FacebookURL }, func(in *ContactInput) **string { return &in.FacebookURL }),
+	doc.Sent("company", "Company", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Company },
+		func(in *ContactInput) **string { return &in.Company }),
+	doc.Sent("title", "Title", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Title },
+		func(in *ContactInput) **string { return &in.Title }),
+	doc.Sent("twitter_url", "Twitter", doc.Link(), func(c *Contact) *string { return &c.TwitterURL },
+		func(in *ContactInput) **string { return &in.TwitterURL }),
+	doc.Sent("linkedin_url", "LinkedIn", doc.Link(), func(c *Contact) *string { return &c.LinkedinURL },
+		func(in *ContactInput) **string { return &in.LinkedinURL }),
+	doc.Sent("facebook_url", "Facebook", doc.Link(), func(c *Contact) *string { return &c.FacebookURL },
+		func(in *ContactInput) **string { return &in.FacebookURL }),
 	emailsField(),
 	phonesField(),
-	doc.Derived[*Contact, *ContactInput]("primary_email", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
-	doc.Derived[*Contact, *ContactInput]("primary_phone", func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
-	doc.Sent("note", "Note", doc.String(MaxNote), func(c *Contact) *string { return &c.Note }, func(in *ContactInput) **string { return &in.Note }),
+	doc.Derived[*Contact, *ContactInput]("primary_email",
+		func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Emails) }),
+	doc.Derived[*Contact, *ContactInput]("primary_phone",
+		func(dst []byte, c *Contact) []byte { return appendPrimary(dst, c.Phones) }),
+	doc.Sent("note", "Note", doc.String(MaxNote), func(c *Contact) *string { return &c.Note },
+		func(in *ContactInput) **string { return &in.Note }),
 	addressesField(),
 	doc.Derived[*Contact, *ContactInput]("primary_address", appendPrimaryAddress),
 	doc.KeptObject[*Contact, *ContactInput]("stats", statsTable, func(c *Contact) *Stats { return &c.Stats }),
@@ -153,14 +169,18 @@ var headTable = doc.Table[*Contact, *ContactInput]{
 	doc.Kept[*Contact, *ContactInput]("updated_at", ContactTime, func(c *Contact) *time.Time { return &c.UpdatedAt }),
 }
 
-// tailTable are the fields of which most contacts have none. Where a contact has none of them, its stored document ends before them, as documents
-// do that were written before there were such fields, and a read adds their defaults. A new field comes last, and is no list: then its name is the
-// last one of a document.
+// tailTable are the fields of which most contacts have none. Where a contact has none of them, its stored document ends
+// before them, as documents do that were written before there were such fields, and a read adds their defaults. A new
+// field comes last, and is no list: then its name is the last one of a document.
 var tailTable = slices.Concat(doc.Table[*Contact, *ContactInput]{
-	doc.Sent("type", "Type", contactType, func(c *Contact) *bool { return &c.IsCompany }, func(in *ContactInput) **bool { return &in.IsCompany }),
-	doc.Sent("prefix", "Prefix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Prefix }, func(in *ContactInput) **string { return &in.Prefix }),
-	doc.Sent("suffix", "Suffix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Suffix }, func(in *ContactInput) **string { return &in.Suffix }),
-	doc.Sent("salutation", "Salutation", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Salutation }, func(in *ContactInput) **string { return &in.Salutation }),
+	doc.Sent("type", "Type", contactType, func(c *Contact) *bool { return &c.IsCompany },
+		func(in *ContactInput) **bool { return &in.IsCompany }),
+	doc.Sent("prefix", "Prefix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Prefix },
+		func(in *ContactInput) **string { return &in.Prefix }),
+	doc.Sent("suffix", "Suffix", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Suffix },
+		func(in *ContactInput) **string { return &in.Suffix }),
+	doc.Sent("salutation", "Salutation", doc.String(doc.MaxText), func(c *Contact) *string { return &c.Salutation },
+		func(in *ContactInput) **string { return &in.Salutation }),
 	externalIDsField(),
 }, markFields(), doc.Table[*Contact, *ContactInput]{bouncedField()})
 
@@ -171,7 +191,8 @@ var (
 	microTime   = doc.Moment(text.ParseMicroTime, text.AppendMicroTime)
 
 	statsTable = doc.Table[*Stats, *Stats]{
-		doc.Part("recurring_contributions", "", doc.Integer(), func(s *Stats) *int64 { return &s.RecurringContributions }),
+		doc.Part("recurring_contributions", "", doc.Integer(),
+			func(s *Stats) *int64 { return &s.RecurringContributions }),
 		doc.Part("total_contributions", "", doc.Integer(), func(s *Stats) *int64 { return &s.TotalContributions }),
 	}
 )
@@ -231,7 +252,8 @@ func appendStart(dst []byte, id int64) []byte {
 	return strconv.AppendInt(append(dst, `{"id":`...), id, 10)
 }
 
-// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks, and the opposites of its marks.
+// appendEnd appends the end of a stored body, with the defaults of the fields that it lacks, and the opposites of its
+// marks.
 func appendEnd(dst, body []byte) []byte {
 	rest := restAfter[string(lastName(body))]
 	dst = append(append(dst, body[:len(body)-1]...), rest...)
@@ -241,7 +263,8 @@ func appendEnd(dst, body []byte) []byte {
 	return appendSubscriptions(dst, body)
 }
 
-// lastName is the name of the last field. It is behind the last comma and quote, which no text holds: its quotes are escaped.
+// lastName is the name of the last field. It is behind the last comma and quote, which no text holds: its quotes are
+// escaped.
 func lastName(body []byte) []byte {
 	for at := len(body) - 2; at >= 0; at-- {
 		if body[at] == ',' && body[at+1] == '"' {
@@ -252,7 +275,8 @@ func lastName(body []byte) []byte {
 	return nil
 }
 
-// restAfter is what comes behind a document that ends with a field, by the name of that field, up to the opposites of marks.
+// restAfter is what comes behind a document that ends with a field, by the name of that field, up to the opposites of
+// marks.
 var restAfter = func() map[string][]byte {
 	rests := make(map[string][]byte)
 	for i := range tailTable {
@@ -264,7 +288,8 @@ var restAfter = func() map[string][]byte {
 
 var wholeTail = restAfter["updated_at"]
 
-// AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says nothing.
+// AppendBody appends what the store keeps: everything of the wire form that follows the id, unless the tail says
+// nothing.
 func (c *Contact) AppendBody(dst []byte) []byte {
 	dst = c.appendMerged(c.appendErased(headTable.Append(dst, c)))
 	if !tailTable.Same(c, &blank) {
@@ -292,7 +317,8 @@ func ParseContact(id int64, body []byte, matchKeys []string) (Contact, error) {
 	return c, nil
 }
 
-// ReadContactForm takes a whole form but for its tags. What is empty was cleared. States and countries may be typed by name.
+// ReadContactForm takes a whole form but for its tags. What is empty was cleared. States and countries may be typed by
+// name.
 func ReadContactForm(form doc.Form) (in ContactInput) {
 	headTable.Take(form, doc.Place{}, &in)
 	if form.Value("type") != "" { // the form has the tail: no list of it is cleared by a form that lacks it
@@ -308,7 +334,8 @@ func FillContactForm(c *Contact, set func(name, value string)) {
 }
 
 // Validate checks everything about the input that does not depend on the stored contact, and works out the normal
-// forms. New people need a first and a last name, and new companies a company; changed ones keep theirs. faults are those found while reading.
+// forms. New people need a first and a last name, and new companies a company; changed ones keep theirs. faults are
+// those found while reading.
 func (in *ContactInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
@@ -337,8 +364,8 @@ func (c Contact) Merge(in ContactInput, now time.Time) (Contact, error) {
 	return c.revise(in, now, ContactTable.Merge)
 }
 
-// Patch changes what was sent: texts are set or cleared, lists replaced whole. A key that stands for the first element of a list
-// changes that one alone.
+// Patch changes what was sent: texts are set or cleared, lists replaced whole. A key that stands for the first element
+// of a list changes that one alone.
 func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 	if in.Seen != "" && in.Seen != c.Version() {
 		return c, ErrChanged
@@ -347,7 +374,9 @@ func (c Contact) Patch(in ContactInput, now time.Time) (Contact, error) {
 }
 
 // revise makes a change. It stamps a contact that differs from what it was, and refuses one that holds too much.
-func (c Contact) revise(in ContactInput, now time.Time, change func(c *Contact, in *ContactInput, now time.Time)) (Contact, error) {
+func (c Contact) revise(in ContactInput, now time.Time,
+	change func(c *Contact, in *ContactInput, now time.Time),
+) (Contact, error) {
 	now = text.ChangeTime(now, c.UpdatedAt)
 	r := &struct { // together, so that they take one allocation
 		old, new Contact
@@ -391,8 +420,8 @@ func (c *Contact) sameAs(old *Contact) bool {
 	return c.ID == old.ID && ContactTable.Same(c, old) && slices.Equal(c.MatchKeys, old.MatchKeys)
 }
 
-// sizeBound is a size that the document does not exceed. It is quickly worked out, and tells of most contacts that they are
-// small.
+// sizeBound is a size that the document does not exceed. It is quickly worked out, and tells of most contacts that they
+// are small.
 func (c *Contact) sizeBound() int {
 	const escaped = 6                              // bytes that one byte becomes at most
 	const repeated = 8 * utf8.UTFMax * doc.MaxText // the first email, phone and address stand in the document twice
@@ -421,7 +450,8 @@ func (c *Contact) outgrown(old *Contact) (field string) {
 	return field
 }
 
-// Changes lists what differs between two states of a contact. What differs in custom fields, custom.Fields.Changes tells.
+// Changes lists what differs between two states of a contact. What differs in custom fields, custom.Fields.Changes
+// tells.
 func Changes(before, after Contact) (changes []doc.Change) {
 	for i := range ContactTable {
 		f := &ContactTable[i]
@@ -459,8 +489,8 @@ func (c *Contact) Differences(after *Contact) doc.Differences {
 // ContactTexts are the text fields of a contact, in the order of the wire. Columns of files come from here.
 var ContactTexts = ContactTable.Texts()
 
-// TakeBack is the contact as it was before a change. What was changed since stays as it is: left names these fields. Numbers of phones are
-// understood as in a region, like those of a change.
+// TakeBack is the contact as it was before a change. What was changed since stays as it is: left names these fields.
+// Numbers of phones are understood as in a region, like those of a change.
 func (c Contact) TakeBack(d doc.Differences, region string, now time.Time) (before Contact, left []string, err error) {
 	before, err = c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
 		for i := range d {

@@ -10,9 +10,9 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// shorthand is what a client says with keys that stand for others: email or primary_email, phone or primary_phone, company_name, and the parts of
-// one whole address. They count where the field itself was not sent. So a contact that is sent back, with its emails and its primary_email, means
-// what its lists say.
+// shorthand is what a client says with keys that stand for others: email or primary_email, phone or primary_phone,
+// company_name, and the parts of one whole address. They count where the field itself was not sent. So a contact that
+// is sent back, with its emails and its primary_email, means what its lists say.
 type shorthand struct {
 	emails, phones, company []sentText // under all of their names
 	subscribed              []subscribed
@@ -40,7 +40,8 @@ var addressKeys = map[string]string{
 }
 
 // aliasKeys are the keys of this kind that are no fields of a contact.
-var aliasKeys = slices.Concat([]string{"email", "phone", "company_name", "external_id"}, oppositeKeys(), AddressTable.Names(), slices.Sorted(maps.Keys(addressKeys)))
+var aliasKeys = slices.Concat([]string{"email", "phone", "company_name", "external_id"}, oppositeKeys(),
+	AddressTable.Names(), slices.Sorted(maps.Keys(addressKeys)))
 
 func oppositeKeys() (keys []string) {
 	for _, m := range subscriptions {
@@ -125,8 +126,8 @@ func readSentText(r *doc.Reader, key string, read func() string) sentText {
 	return sent
 }
 
-// expand makes the fields that the keys stand for. From then on, faults are those of the fields; SentAs gives them back the names that
-// the client wrote.
+// expand makes the fields that the keys stand for. From then on, faults are those of the fields; SentAs gives them back
+// the names that the client wrote.
 func (s *shorthand) expand(r *doc.Reader, in *ContactInput) {
 	s.expandTyped(r, "emails", s.emails, &in.Emails)
 	s.expandTyped(r, "phones", s.phones, &in.Phones)
@@ -174,7 +175,8 @@ func (*shorthand) expandTyped(r *doc.Reader, name string, sent []sentText, list 
 	if *list != nil || r.Fault.HasFault(name) {
 		return
 	}
-	said := slices.DeleteFunc(sent, func(t sentText) bool { return t.value == "" && t.faults == nil }) // null and "" say nothing
+	// null and "" say nothing
+	said := slices.DeleteFunc(sent, func(t sentText) bool { return t.value == "" && t.faults == nil })
 	for i, text := range said {
 		switch {
 		case i == 0:
@@ -229,8 +231,8 @@ func (rule *typedRule) toFront(list []Typed, first Typed, region string) []Typed
 	return moved
 }
 
-// patchFirst changes the first address. With a street the one that was sent is whole: no part of another address is left in it. Without a street its parts
-// are changed alone. An address of which nothing is left is removed.
+// patchFirst changes the first address. With a street the one that was sent is whole: no part of another address is
+// left in it. Without a street its parts are changed alone. An address of which nothing is left is removed.
 func (in *ContactInput) patchFirst(list []Address, now time.Time) []Address {
 	var first Address
 	if len(*in.Addresses) > 0 {

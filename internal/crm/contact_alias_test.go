@@ -34,8 +34,10 @@ func TestAChangeOfTheFirstOneLosesNoOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := someContact(t)
 		before := bodyOf(c)
-		email, phone := rapid.SampledFrom(crmtest.Emails).Draw(t, "email"), rapid.SampledFrom(crmtest.Phones).Draw(t, "phone")
-		in := assert.Must(read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`, false))(t)
+		email, phone := rapid.SampledFrom(crmtest.Emails).Draw(t, "email"),
+			rapid.SampledFrom(crmtest.Phones).Draw(t, "phone")
+		in := assert.Must(read(`{"email":`+crmtest.Quoted(email)+`,"primary_phone":`+crmtest.Quoted(phone)+`}`,
+			false))(t)
 		got, err := c.Patch(in, hourLater)
 		if err != nil || got.Emails[0].Value != email || got.Phones[0].Value != phone {
 			t.Fatalf("%v: %s", err, bodyOf(got))
@@ -64,7 +66,8 @@ func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {
 	const rome, paris = "1 Via/Rome//", "/Paris//FRA"
 	told := func(all []Address) (texts []string) {
 		for _, a := range all {
-			texts = append(texts, a.Line1+"/"+a.City+"/"+a.Zipcode+"/"+a.Country+map[bool]string{true: "*"}[a.UpdatedAt.Equal(hourLater)])
+			texts = append(texts, a.Line1+"/"+a.City+"/"+a.Zipcode+"/"+a.Country+
+				map[bool]string{true: "*"}[a.UpdatedAt.Equal(hourLater)])
 		}
 		return texts
 	}
@@ -85,7 +88,8 @@ func TestFlatPartsWithAStreetAreOneWholeAddress(t *testing.T) {
 	`) {
 		c := made(t, `{"first_name":"Ana"}`)
 		for name := range strings.FieldsSeq(test.Before) {
-			c.Addresses = append(c.Addresses, map[string]Address{"rome": {Line1: "1 Via", City: "Rome", CreatedAt: noon, UpdatedAt: noon},
+			c.Addresses = append(c.Addresses, map[string]Address{"rome": {Line1: "1 Via", City: "Rome", CreatedAt: noon,
+				UpdatedAt: noon},
 				"paris": {City: "Paris", Country: "FRA", CreatedAt: noon, UpdatedAt: noon}}[name])
 		}
 		got, err := c.Patch(valid(t, test.Body), hourLater)

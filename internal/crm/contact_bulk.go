@@ -50,7 +50,8 @@ type BulkCounts struct {
 	Unreadable      int64 `json:"unreadable,omitempty"`       // are damaged
 }
 
-// Apply does the action to a contact and counts what became of it. Tags are neither added to archived contacts nor removed from them.
+// Apply does the action to a contact and counts what became of it. Tags are neither added to archived contacts nor
+// removed from them.
 func (a BulkAction) Apply(c Contact, now time.Time, counts *BulkCounts) Contact {
 	if c.Archived() && (a.Kind == BulkTag || a.Kind == BulkUntag) {
 		counts.Archived++
@@ -97,7 +98,8 @@ func (a BulkAction) apply(c Contact, now time.Time) (Contact, error) {
 	return c, nil
 }
 
-// SelectionChanged refuses work on all that a search finds, because the person who asked for it has seen another number.
+// SelectionChanged refuses work on all that a search finds, because the person who asked for it has seen another
+// number.
 type SelectionChanged struct{ Contacts int64 }
 
 func (*SelectionChanged) Error() string { return "the search finds another number of contacts now" }

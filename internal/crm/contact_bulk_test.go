@@ -41,7 +41,8 @@ func TestABulkActionCountsWhatBecameOfContacts(t *testing.T) {
 		rename   a b  B   archived  Changed ChangedArchived  B      true
 		rename   a    ""  tagged    Changed                  b      false
 	`) {
-		c, action := contacts[test.Contact], BulkAction{Kind: BulkKind(test.Kind), Tags: test.Tags, Becomes: test.Becomes}
+		c, action := contacts[test.Contact], BulkAction{Kind: BulkKind(test.Kind), Tags: test.Tags,
+			Becomes: test.Becomes}
 		if test.Contact == "full" {
 			test.Left = c.Tags
 		}

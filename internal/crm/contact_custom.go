@@ -30,8 +30,8 @@ func (in *ContactInput) CustomValues() (values []custom.Value) {
 
 var errNoCustom = errors.New("the stored document has no place for custom fields")
 
-// AppendCustomized is AppendContact for a contact with custom fields: each value gets what its definition says, and those of fields that
-// have ended are left out.
+// AppendCustomized is AppendContact for a contact with custom fields: each value gets what its definition says, and
+// those of fields that have ended are left out.
 func AppendCustomized(dst []byte, id int64, body []byte, fields *custom.Fields) ([]byte, error) {
 	before, stored, after, found := doc.CutField(body, "custom_fields")
 	if !found {
@@ -40,7 +40,8 @@ func AppendCustomized(dst []byte, id int64, body []byte, fields *custom.Fields) 
 	r := doc.NewReader("The stored document", stored)
 	values := custom.LoadValues(r)
 	if err := r.End(); err != nil {
-		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err) //nolint:errorlint // no fault of a client
+		//nolint:errorlint // no fault of a client
+		return dst, fmt.Errorf("contact %d: the stored document is damaged: %v", id, err)
 	}
 	dst = fields.AppendShown(append(appendStart(dst, id), before...), values)
 	return appendEnd(dst, after), nil
@@ -74,7 +75,8 @@ func customFieldsField() doc.Field[*Contact, *ContactInput] {
 				return left
 			},
 			Redo: func(c *Contact, d *doc.Difference, undone *doc.Undone[*Contact], _ string) (conflict bool) {
-				c.Custom, conflict = custom.Redo(c.Custom, d, doc.Within(undone, func(c *Contact) []custom.Value { return c.Custom }))
+				c.Custom, conflict = custom.Redo(c.Custom, d, doc.Within(undone,
+					func(c *Contact) []custom.Value { return c.Custom }))
 				return conflict
 			},
 		},

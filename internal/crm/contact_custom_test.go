@@ -15,7 +15,8 @@ import (
 
 var fieldNow = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
 
-// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list; and a text that has ended.
+// someFields are one field of each type, by their ids from 1: text, long text, number, date, yes or no, one of a list;
+// and a text that has ended.
 func someFields() *custom.Fields {
 	var all []custom.Field
 	for i, t := range custom.FieldTypes {
@@ -106,9 +107,10 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 		`[{"field_id":"3","value":3}]`:   "The custom_fields.0.field_id field is not one of the account's custom fields.",
 		`[{"field_id":99,"value":3}]`:    "The custom_fields.0.field_id field is not one of the account's custom fields.",
 		`[{"field_id":3,"value":"six"}]`: "The custom_fields.0.value field must be a number with at most 15 digits.",
-		`[{"field_id":3,"value":1},{"field_id":3,"value":2}]`:                                       "The custom_fields.1.value field must not be sent twice with different values.",
-		`[{"field_id":6,"value":"XL"}]`:                                                             "The custom_fields.0.value field must be one of S, M, Größe L.",
-		`[` + strings.Repeat(`{"field_id":5,"value":true},`, 1000) + `{"field_id":5,"value":true}]`: "The custom_fields field must not have more than 1000 elements.",
+		`[{"field_id":3,"value":1},{"field_id":3,"value":2}]`: "The custom_fields.1.value field must not be sent twice with different values.",
+		`[{"field_id":6,"value":"XL"}]`:                       "The custom_fields.0.value field must be one of S, M, Größe L.",
+		`[` + strings.Repeat(`{"field_id":5,"value":true},`, 1000) +
+			`{"field_id":5,"value":true}]`: "The custom_fields field must not have more than 1000 elements.",
 	} {
 		c, err := sendCustom(t, Contact{}, fields, sent)
 		got := string(custom.AppendValues(nil, c.Custom))
@@ -119,11 +121,13 @@ func TestCustomFieldsAreAListOrAnObject(t *testing.T) {
 	}
 }
 
-// Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where it is.
+// Only the fields that were sent change; null and "" clear; a merge clears nothing; an option that is gone stays where
+// it is.
 func TestCustomValuesChangeOneByOne(t *testing.T) {
 	fields, fewer := someFields(), someFields()
 	fewer.Find(6).Options = []string{"S"}
-	start := assert.Must(sendCustom(t, Contact{}, fields, `{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
+	start := assert.Must(sendCustom(t, Contact{}, fields,
+		`{"field_1":"a","field_3":1,"field_5":true,"field_6":"M"}`))(t)
 	of := func(c Contact) string { return string(custom.AppendValues(nil, c.Custom)) }
 	before := of(start)
 	changed := assert.Must(sendCustom(t, start, fields, `{"field_1":null,"field_3":"","field_5":false}`))(t)
@@ -170,17 +174,21 @@ func TestWrittenCustomValues(t *testing.T) {
 		in := ContactInput{Custom: []custom.Input{custom.Written(c.Field, c.Text)}}
 		err := in.CheckCustom(fields)
 		got, changeErr := Contact{}.Patch(in, fieldNow)
-		if failed := err != nil || changeErr != nil; failed != (c.Want == "") || !failed && got.CustomValue(c.Field).Value != c.Want {
+		if failed := err != nil || changeErr != nil; failed != (c.Want == "") || !failed &&
+			got.CustomValue(c.Field).Value != c.Want {
 			t.Errorf("%d: %s: %v, %v, %v", c.Field, c.Text, got.Custom, err, changeErr)
 		}
 	}
 }
 
-// A contact is shown with what the definitions say, in their order, without fields that have ended. What texts hold changes nothing.
+// A contact is shown with what the definitions say, in their order, without fields that have ended. What texts hold
+// changes nothing.
 func TestAContactIsShownWithItsCustomFields(t *testing.T) {
-	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`, Custom: []custom.Value{
-		{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`}, {Field: 8, Value: "1"},
-	}}
+	c := Contact{ID: 5, FirstName: `,"custom_fields":[`, LastName: "B", Note: `],"archived_at":null`,
+		Custom: []custom.Value{
+			{Field: 1, Value: `"],\"archived_at\":"`}, {Field: 5, Value: "true"}, {Field: 7, Value: `"hidden"`},
+			{Field: 8, Value: "1"},
+		}}
 	body := c.AppendBody(nil)
 	const shown = `[{"id":5,"field_id":5,"title":"Yes or no","description":null,"type":"boolean","value":true},` +
 		`{"id":1,"field_id":1,"title":"Text","description":"For \"insiders\"","type":"text","value":"],\"archived_at\":"}]`
@@ -197,7 +205,8 @@ func TestChangesOfCustomFieldsAreTakenBack(t *testing.T) {
 	before := Contact{Custom: []custom.Value{{Field: 1, Value: `"a"`}, {Field: 3, Value: "1"}}}
 	after := assert.Must(sendCustom(t, before, fields, `{"field_1":"b","field_3":null,"field_5":true}`))(t)
 	text := before.Differences(&after).Text()
-	assert.Equal(t, text, `{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`,
+	assert.Equal(t, text,
+		`{"custom_fields.field_1":["a","b"],"custom_fields.field_3":[1,null],"custom_fields.field_5":[null,true]}`,
 		"the history says")
 	differences := assert.Must(doc.ParseDifferences(text))(t)
 	since := assert.Must(sendCustom(t, after, fields, `{"field_1":"c"}`))(t)
@@ -223,6 +232,7 @@ func TestCustomFieldsTakeRoom(t *testing.T) {
 	for _, f := range all {
 		parts = append(parts, fmt.Sprintf(`"%s":"%s"`, f.Key(), strings.Repeat("x", 10_000)))
 	}
-	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all), "{"+strings.Join(parts, ",")+"}")
+	_, err := sendCustom(t, Contact{FirstName: "A", LastName: "B"}, custom.NewFields(1, all),
+		"{"+strings.Join(parts, ",")+"}")
 	assert.Says(t, err, "The custom_fields field is refused: the contact would be larger than 128 KiB.")
 }

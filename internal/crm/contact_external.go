@@ -27,7 +27,8 @@ const (
 )
 
 var externalTable = doc.Table[*ExternalID, *ExternalID]{
-	doc.Part("source", "source", idText(maxSource).And(checkSource), func(id *ExternalID) *string { return &id.Source }),
+	doc.Part("source", "source", idText(maxSource).And(checkSource),
+		func(id *ExternalID) *string { return &id.Source }),
 	doc.Part("value", "", idText(doc.MaxText), func(id *ExternalID) *string { return &id.Value }),
 }
 
@@ -115,7 +116,8 @@ func externalIDsField() doc.Field[*Contact, *ContactInput] {
 	of.Read = readExternalID
 	of.Key = func(id *ExternalID, _ string) string { return id.Key() }
 	f := doc.List("external_ids", "External ID", "External IDs", maxExternalIDs, maxSent, of,
-		func(c *Contact) *[]ExternalID { return &c.ExternalIDs }, func(in *ContactInput) **[]ExternalID { return &in.ExternalIDs })
+		func(c *Contact) *[]ExternalID { return &c.ExternalIDs },
+		func(in *ContactInput) **[]ExternalID { return &in.ExternalIDs })
 	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
 		if in.ExternalIDs != nil && !c.HasFault("external_ids") {
 			*in.ExternalIDs = checkExternalIDs(c, *in.ExternalIDs)

@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Identity is what a person is known by. It finds texts that name an erased person where no contact's id stands beside: rows of files, filters that
-// were saved.
+// Identity is what a person is known by. It finds texts that name an erased person where no contact's id stands beside:
+// rows of files, filters that were saved.
 type Identity struct {
 	Contact int64    `json:"contact"`
 	First   []string `json:"first,omitempty"` // names, also those that they had before
@@ -22,7 +22,8 @@ type Identity struct {
 	Emails  []string `json:"emails,omitempty"`
 	Phones  []string `json:"phones,omitempty"`  // digits
 	Details []string `json:"details,omitempty"` // companies and addresses, which gifts repeat
-	Others  []string `json:"others,omitempty"`  // what merges have brought that were undone since: it is what other people are known by
+	// what merges have brought that were undone since: it is what other people are known by
+	Others []string `json:"others,omitempty"`
 }
 
 // maxIdentity is how many names, emails and phones of each kind are looked for.
@@ -83,7 +84,8 @@ func (i *Identity) Learn(change doc.Differences) {
 	}
 }
 
-// LearnOthers notes what a merge has brought that was undone since. It has to come before what the person was known by before that.
+// LearnOthers notes what a merge has brought that was undone since. It has to come before what the person was known by
+// before that.
 func (i *Identity) LearnOthers(merge doc.Differences) {
 	for _, d := range merge {
 		for _, known := range knownBy(d.Field, d.After, d.In) {
@@ -150,7 +152,8 @@ func (i *Identity) Repeats(said, others string) bool {
 
 // Has tells whether a detail of a giver is one of the person's.
 func (i *Identity) Has(detail string) bool {
-	return detail != "" && (slices.Contains(i.First, detail) || slices.Contains(i.Last, detail) || slices.Contains(i.Details, detail) || i.reaches(detail))
+	return detail != "" && (slices.Contains(i.First, detail) || slices.Contains(i.Last, detail) ||
+		slices.Contains(i.Details, detail) || i.reaches(detail))
 }
 
 // HasAddress is Has for an address.
@@ -195,7 +198,8 @@ func (i *Identity) IsNamed(by *Said) bool {
 	return slices.ContainsFunc(i.First, by.has) && slices.ContainsFunc(i.Last, by.has)
 }
 
-// People are many who are looked for at once. clues are parts of what each is known by; a text that has none of them does not name them.
+// People are many who are looked for at once. clues are parts of what each is known by; a text that has none of them
+// does not name them.
 type People struct {
 	all   []Identity
 	clues map[string][]int
@@ -240,15 +244,18 @@ func (p *People) Any(by *Said, is func(*Identity) bool) bool {
 // has tells whether a name is said, all its words.
 func (s *Said) has(name string) bool {
 	parts := text.Words(name)
-	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(s.words, part) })
+	return len(parts) > 0 && !slices.ContainsFunc(parts,
+		func(part string) bool { return !slices.Contains(s.words, part) })
 }
 
-// IsNamedBeyond tells whether texts name the person by something that others do not say, who may share an email, a phone number or a name with the person.
+// IsNamedBeyond tells whether texts name the person by something that others do not say, who may share an email, a
+// phone number or a name with the person.
 func (i *Identity) IsNamedBeyond(others, by *Said) bool {
 	named := i.saidBy(by)
 	shared := named.saidBy(others)
 	return len(named.Emails) > len(shared.Emails) || len(named.Phones) > len(shared.Phones) ||
-		len(named.First) > 0 && len(named.Last) > 0 && (len(named.First) > len(shared.First) || len(named.Last) > len(shared.Last))
+		len(named.First) > 0 && len(named.Last) > 0 && (len(named.First) > len(shared.First) ||
+			len(named.Last) > len(shared.Last))
 }
 
 // saidBy is the part of what the person is known by that texts say.

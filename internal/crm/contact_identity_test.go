@@ -14,7 +14,8 @@ var erasing = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // What names a person is found in rows of files and in filters, and what names another one is not.
 func TestAnIdentityIsFoundInTexts(t *testing.T) {
-	i := Identity{First: []string{"Anne Marie"}, Last: []string{"O'Brien", "Lee"}, Emails: []string{"ann@lee.org"}, Phones: []string{"16175550177"}}
+	i := Identity{First: []string{"Anne Marie"}, Last: []string{"O'Brien", "Lee"}, Emails: []string{"ann@lee.org"},
+		Phones: []string{"16175550177"}}
 	among := PeopleOf([]Identity{{First: []string{"Zoe"}, Last: []string{"Quist"}}, i, {Emails: []string{"z@q.org"}}})
 	for _, test := range rows.Of[struct {
 		Texts string
@@ -56,7 +57,8 @@ func TestAnIdentityIsFoundInTexts(t *testing.T) {
 
 // What one shares with an erased person is about oneself, too.
 func TestAnIdentityIsNamedBeyondWhatIsShared(t *testing.T) {
-	i := Identity{First: []string{"Ann"}, Last: []string{"Lee", "Old"}, Emails: []string{"ann@lee.org", "we@lee.org"}, Phones: []string{"16175550177"}}
+	i := Identity{First: []string{"Ann"}, Last: []string{"Lee", "Old"}, Emails: []string{"ann@lee.org", "we@lee.org"},
+		Phones: []string{"16175550177"}}
 	for _, test := range rows.Of[struct {
 		Others, By string
 		Want       bool

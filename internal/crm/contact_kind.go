@@ -61,7 +61,8 @@ func (c *Contact) knownBy() string {
 	return ""
 }
 
-// checkNamed finds what the type of a contact needs and the input lacks. A change that does not tell the type is decided about when the contact is known.
+// checkNamed finds what the type of a contact needs and the input lacks. A change that does not tell the type is
+// decided about when the contact is known.
 func (in *ContactInput) checkNamed(c *doc.Checker) {
 	if !c.IsNew && in.IsCompany == nil {
 		return
@@ -89,7 +90,9 @@ func (in *ContactInput) checkNamed(c *doc.Checker) {
 // isKnown tells whether there is anything beside a name to know a person by.
 func (in *ContactInput) isKnown() bool {
 	has := func(n int) bool { return n > 0 }
-	return in.Emails != nil && has(len(*in.Emails)) || in.Phones != nil && has(len(*in.Phones)) || has(len(in.AddedIDs)) || in.Addresses != nil && has(len(*in.Addresses)) && said(in.FirstName)+said(in.LastName) != "" ||
+	return in.Emails != nil && has(len(*in.Emails)) || in.Phones != nil && has(len(*in.Phones)) ||
+		has(len(in.AddedIDs)) || in.Addresses != nil && has(len(*in.Addresses)) &&
+		said(in.FirstName)+said(in.LastName) != "" ||
 		said(in.Company)+said(in.Prefix) != "" && said(in.FirstName)+said(in.LastName) != ""
 }
 
@@ -123,8 +126,8 @@ func (in *ContactInput) checkStaysNamed(c, old *Contact) error {
 	return v
 }
 
-// OtherKind tells that the input is about a person and the contact a company, or the other way round. They are never one, though they share an email.
-// An input without a name may be about either.
+// OtherKind tells that the input is about a person and the contact a company, or the other way round. They are never
+// one, though they share an email. An input without a name may be about either.
 func (in *ContactInput) OtherKind(c *Contact) bool {
 	switch {
 	case !c.IsCompany && c.FirstName+c.LastName == "": // no more is known of it
@@ -146,10 +149,14 @@ type mark struct {
 }
 
 var marks = []mark{
-	{"do_not_mail", "Do not mail", func(c *Contact) *bool { return &c.DoNotMail }, func(in *ContactInput) **bool { return &in.DoNotMail }, "is_address_subscribed"},
-	{"do_not_email", "Do not email", func(c *Contact) *bool { return &c.DoNotEmail }, func(in *ContactInput) **bool { return &in.DoNotEmail }, "is_email_subscribed"},
-	{"do_not_call", "Do not call", func(c *Contact) *bool { return &c.DoNotCall }, func(in *ContactInput) **bool { return &in.DoNotCall }, "is_phone_subscribed"},
-	{"deceased", "Deceased", func(c *Contact) *bool { return &c.Deceased }, func(in *ContactInput) **bool { return &in.Deceased }, ""},
+	{"do_not_mail", "Do not mail", func(c *Contact) *bool { return &c.DoNotMail },
+		func(in *ContactInput) **bool { return &in.DoNotMail }, "is_address_subscribed"},
+	{"do_not_email", "Do not email", func(c *Contact) *bool { return &c.DoNotEmail },
+		func(in *ContactInput) **bool { return &in.DoNotEmail }, "is_email_subscribed"},
+	{"do_not_call", "Do not call", func(c *Contact) *bool { return &c.DoNotCall },
+		func(in *ContactInput) **bool { return &in.DoNotCall }, "is_phone_subscribed"},
+	{"deceased", "Deceased", func(c *Contact) *bool { return &c.Deceased },
+		func(in *ContactInput) **bool { return &in.Deceased }, ""},
 }
 
 func markFields() (fields doc.Table[*Contact, *ContactInput]) {
@@ -176,7 +183,8 @@ func markFields() (fields doc.Table[*Contact, *ContactInput]) {
 // subscriptions are the marks that have an opposite, in the order of their answers.
 var subscriptions = []*mark{&marks[1], &marks[2], &marks[0]}
 
-// appendSubscriptions appends the opposites of the marks in a stored document. No text holds what is looked for: its quotes are escaped.
+// appendSubscriptions appends the opposites of the marks in a stored document. No text holds what is looked for: its
+// quotes are escaped.
 func appendSubscriptions(dst, body []byte) []byte {
 	for _, written := range writtenSubscriptions {
 		dst = append(dst, written.opposite...)
@@ -188,7 +196,8 @@ func appendSubscriptions(dst, body []byte) []byte {
 // writtenSubscriptions are the opposites as a document begins them, and the marks as it has them.
 var writtenSubscriptions = func() (all []struct{ opposite, set []byte }) {
 	for _, m := range subscriptions {
-		all = append(all, struct{ opposite, set []byte }{[]byte(`,"` + m.opposite + `":`), []byte(`,"` + m.name + `":true`)})
+		all = append(all, struct{ opposite, set []byte }{[]byte(`,"` + m.opposite + `":`),
+			[]byte(`,"` + m.name + `":true`)})
 	}
 	return all
 }()
@@ -204,7 +213,8 @@ var Marks = func() (names []string) {
 	return names
 }()
 
-// BouncedMark is that an email of a contact has bounced. It is filtered by like a mark, as is whether a contact is a company.
+// BouncedMark is that an email of a contact has bounced. It is filtered by like a mark, as is whether a contact is a
+// company.
 const BouncedMark = "bounced"
 
 // IsMark tells whether a field is a mark.
@@ -220,7 +230,8 @@ func MarkLabel(name string) string {
 	return name
 }
 
-// Marked are the marks that an input gives a contact. touches tells whether it says anything about marks: it may take some away.
+// Marked are the marks that an input gives a contact. touches tells whether it says anything about marks: it may take
+// some away.
 func (in *ContactInput) Marked() (names []string, touches bool) {
 	for _, m := range marks {
 		if sent := *m.of(in); sent != nil {

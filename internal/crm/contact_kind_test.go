@@ -32,12 +32,15 @@ func TestADocumentWithoutATailIsAnsweredWhole(t *testing.T) {
 	}
 	whole := string(AppendContact(nil, 1, []byte(stored)))
 	for i, f := range tailTable { // it was written when this was the last field
-		if before := stored[:len(stored)-1] + string(tailTable[:i+1].Append(nil, &blank)) + "}"; f.Limit == 0 && string(AppendContact(nil, 1, []byte(before))) != whole {
+		if before := stored[:len(stored)-1] + string(tailTable[:i+1].Append(nil, &blank)) + "}"; f.Limit == 0 &&
+			string(AppendContact(nil, 1, []byte(before))) != whole {
 			t.Errorf("%s is answered as %s", before, AppendContact(nil, 1, []byte(before)))
 		}
 	}
-	tricky := made(t, `{"first_name":"Ana","suffix":"a,\"deceased\":","external_ids":[{"source":"x","value":",\"type\":"}],"deceased":true}`)
-	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+strings.TrimSuffix(bodyOf(tricky), "}")+string(allSubscribed) || !json.Valid([]byte(answered)) {
+	tricky := made(t,
+		`{"first_name":"Ana","suffix":"a,\"deceased\":","external_ids":[{"source":"x","value":",\"type\":"}],"deceased":true}`)
+	if answered := string(AppendContact(nil, 1, tricky.AppendBody(nil))); answered != `{"id":1`+
+		strings.TrimSuffix(bodyOf(tricky), "}")+string(allSubscribed) || !json.Valid([]byte(answered)) {
 		t.Errorf("a whole document is answered as %s", answered)
 	}
 	if last := tailTable[len(tailTable)-1]; last.Limit > 0 {
@@ -79,7 +82,8 @@ func TestACompanyNeedsItsNameAndAPersonBoth(t *testing.T) {
 }
 
 func TestExternalIDsAreUnitedAndOptOutsNeverLost(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","external_ids":[{"source":"Bloomerang","value":"7"}],"do_not_mail":true,"prefix":"Dr."}`)
+	c := made(t,
+		`{"first_name":"Ana","external_ids":[{"source":"Bloomerang","value":"7"}],"do_not_mail":true,"prefix":"Dr."}`)
 	says := func(c Contact) string {
 		return fmt.Sprint(c.ExternalIDs, c.DoNotMail, c.Deceased, c.Prefix, " ",
 			strings.ReplaceAll(strings.Join(c.MatchKeys, " "), "\t", "/"))

@@ -70,12 +70,14 @@ func appendPrimary(dst []byte, list []Typed) []byte {
 
 func emailsField() doc.Field[*Contact, *ContactInput] {
 	return typedField("emails", "Email", "Emails", &emailRule,
-		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails }, func(in *ContactInput) *[]string { return &in.emailKeys })
+		func(c *Contact) *[]Typed { return &c.Emails }, func(in *ContactInput) **[]Typed { return &in.Emails },
+		func(in *ContactInput) *[]string { return &in.emailKeys })
 }
 
 func phonesField() doc.Field[*Contact, *ContactInput] {
 	return typedField("phones", "Phone", "Phones", &phoneRule,
-		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones }, func(in *ContactInput) *[]string { return &in.phoneKeys })
+		func(c *Contact) *[]Typed { return &c.Phones }, func(in *ContactInput) **[]Typed { return &in.Phones },
+		func(in *ContactInput) *[]string { return &in.phoneKeys })
 }
 
 // typedRule is what a list of typed values must satisfy.
@@ -95,7 +97,9 @@ var (
 )
 
 // typedField is a list of emails or phones; each has a match key in step with it.
-func typedField(name, label, plural string, rule *typedRule, in func(*Contact) *[]Typed, of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string) doc.Field[*Contact, *ContactInput] {
+func typedField(name, label, plural string, rule *typedRule, in func(*Contact) *[]Typed,
+	of func(*ContactInput) **[]Typed, keys func(*ContactInput) *[]string,
+) doc.Field[*Contact, *ContactInput] {
 	elements := typedElements
 	elements.Key = func(t *Typed, region string) string { return rule.identity(t.Value, region) }
 	f := doc.List(name, label, plural, maxEmails, maxSent, elements, in, of)
@@ -141,7 +145,8 @@ func typedField(name, label, plural string, rule *typedRule, in func(*Contact) *
 	return f
 }
 
-// key is the match key of a value, "" where it tells no two people apart. ok is false where the value has no normal form.
+// key is the match key of a value, "" where it tells no two people apart. ok is false where the value has no normal
+// form.
 func (rule *typedRule) key(value, region string) (key string, ok bool) {
 	normal, ok := rule.normal(value, region)
 	if normal == "" {
@@ -150,7 +155,8 @@ func (rule *typedRule) key(value, region string) (key string, ok bool) {
 	return rule.prefix + normal, ok
 }
 
-// rekeyed are match keys with those of a list. A number without its country has the key by which it was known, and not the one that it would have in the region of today.
+// rekeyed are match keys with those of a list. A number without its country has the key by which it was known, and not
+// the one that it would have in the region of today.
 func (rule *typedRule) rekeyed(keys []string, list []Typed, known []string, region string) []string {
 	keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return strings.HasPrefix(key, rule.prefix) })
 	for i := range list {
@@ -181,8 +187,9 @@ func (rule *typedRule) identity(value, region string) string {
 	return cmp.Or(key, value)
 }
 
-// check looks at each element and keeps those that say something and differ by normal form, with their match keys. A value that is fine but tells
-// no two people apart has the key "", and is compared as it was written. Once there are too many, the rest is not looked at.
+// check looks at each element and keeps those that say something and differ by normal form, with their match keys. A
+// value that is fine but tells no two people apart has the key "", and is compared as it was written. Once there are
+// too many, the rest is not looked at.
 func (rule *typedRule) check(c *doc.Checker, name string, sent []Typed) (kept []Typed, keys []string) {
 	kept = make([]Typed, 0, min(len(sent), maxEmails+1))
 	var seen text.Set
@@ -225,9 +232,11 @@ var AddressTable = doc.Table[*Address, *Address]{
 	doc.Part("address_1", "street", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line1 }),
 	doc.Part("address_2", "line 2", doc.String(doc.MaxText), func(a *Address) *string { return &a.Line2 }),
 	doc.Part("city", "city", doc.String(doc.MaxText), func(a *Address) *string { return &a.City }),
-	doc.Part("state", "state", doc.Choice(doc.MaxText, doc.StateCode, text.IsTwoLetters), func(a *Address) *string { return &a.State }),
+	doc.Part("state", "state", doc.Choice(doc.MaxText, doc.StateCode, text.IsTwoLetters),
+		func(a *Address) *string { return &a.State }),
 	doc.Part("zipcode", "postal code", doc.String(doc.MaxText), func(a *Address) *string { return &a.Zipcode }),
-	doc.Part("country", "country", doc.Choice(doc.MaxText, doc.Country, text.IsCountry), func(a *Address) *string { return &a.Country }),
+	doc.Part("country", "country", doc.Choice(doc.MaxText, doc.Country, text.IsCountry),
+		func(a *Address) *string { return &a.Country }),
 }
 
 func loadAddress(r *doc.Reader, a *Address) {
@@ -249,7 +258,8 @@ func addressesField() doc.Field[*Contact, *ContactInput] {
 	of.Key = func(a *Address, _ string) string { return a.normal() }
 	of.Load = loadAddress
 	f := doc.List("addresses", "Address", "Addresses", maxEmails, maxSent, of,
-		func(c *Contact) *[]Address { return &c.Addresses }, func(in *ContactInput) **[]Address { return &in.Addresses })
+		func(c *Contact) *[]Address { return &c.Addresses },
+		func(in *ContactInput) **[]Address { return &in.Addresses })
 	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
 		if in.Addresses != nil && !c.HasFault("addresses") {
 			*in.Addresses = checkAddresses(c, *in.Addresses)
@@ -383,7 +393,8 @@ func (a *Address) inWords() string {
 // zipFirst are countries where the postal code stands before the city.
 var zipFirst = strings.Fields("AUT BEL BGR CHE CZE DEU DNK ESP EST FIN FRA GRC HRV HUN ISL ISR ITA LIE LUX MEX NLD NOR POL PRT ROU SRB SVK SVN SWE TUR")
 
-// Lines is an address as it stands on an envelope that is sent from a country: that one is left out, and any other is written in capitals. Whatever else is missing, the rest is there.
+// Lines is an address as it stands on an envelope that is sent from a country: that one is left out, and any other is
+// written in capitals. Whatever else is missing, the rest is there.
 func (a *Address) Lines(home string) []string {
 	if strings.EqualFold(a.Country, home) {
 		return a.lines("")
@@ -460,8 +471,8 @@ func (c *Contact) HasDetail(d Detail) bool {
 	return len(c.Emails) > 0
 }
 
-// ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and how many
-// there may be.
+// ContactList is what a form has to know about a list of a contact: what people call an element, the parts of one, and
+// how many there may be.
 func ContactList(name string) (label string, parts []string, limit int) {
 	f := ContactTable.Find(name)
 	return f.Label, f.Parts, f.Limit

@@ -30,7 +30,8 @@ func TestAddressesAreTheSameWhereTheirNormalFormsAre(t *testing.T) {
 		}
 		a, b := draw("a"), draw("b")
 		if rapid.Bool().Draw(t, "nearly the same") {
-			b = Address{Line1: strings.ToUpper(a.Line1), Line2: " " + strings.ToLower(a.Line2), City: strings.ReplaceAll(a.City, " ", "")}
+			b = Address{Line1: strings.ToUpper(a.Line1), Line2: " " + strings.ToLower(a.Line2),
+				City: strings.ReplaceAll(a.City, " ", "")}
 		}
 		assert.Equal(t, a.normal() == b.normal(), sameAddress(a, b), "%q and %q: the normal forms say", a, b)
 	})

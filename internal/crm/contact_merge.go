@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Two contacts for one person become one: the survivor gets what the other one has, and the other one stays in the archive, with all that it had, so that the merge can
-// be undone.
+// Two contacts for one person become one: the survivor gets what the other one has, and the other one stays in the
+// archive, with all that it had, so that the merge can be undone.
 
 // mergedKey is the key that only the document of a contact has that was merged into another one.
 const mergedKey = "merged_into"
@@ -78,10 +78,12 @@ func ReadMergeChoice(text string, survivor, other int64) (choice MergeChoice, er
 	var kept keptChoice
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err = dec.Decode(&kept); err == nil && !slices.Contains([]MergeRule{AbsorbRule, OverwriteRule, CompleteRule, AddRule}, kept.Rule) {
+	if err = dec.Decode(&kept); err == nil && !slices.Contains([]MergeRule{AbsorbRule, OverwriteRule, CompleteRule,
+		AddRule}, kept.Rule) {
 		err = doc.NewInvalid("rule", doc.OneOf, "overwrite, complete, add")
 	}
-	choice = MergeChoice{Rule: kept.Rule, PreferOther: kept.PreferOther, Without: kept.Without, Fields: make(map[string]int64)}
+	choice = MergeChoice{Rule: kept.Rule, PreferOther: kept.PreferOther, Without: kept.Without,
+		Fields: make(map[string]int64)}
 	for _, name := range kept.Mine {
 		choice.Fields[name] = survivor
 	}
@@ -145,7 +147,8 @@ func (choice *MergeChoice) check(c, other *Contact) error {
 	return v.Err()
 }
 
-// prefersOther tells whether the other contact's value of a field is the one to keep; chosen, whether that was said of this very field.
+// prefersOther tells whether the other contact's value of a field is the one to keep; chosen, whether that was said of
+// this very field.
 func (choice *MergeChoice) prefersOther(name string, other int64) (prefers, chosen bool) {
 	if id := choice.Fields[name]; id != 0 {
 		return id == other, true
@@ -172,8 +175,9 @@ func (c *Contact) CheckMerge(other *Contact) error {
 	return nil
 }
 
-// Absorb is the contact with what another one adds. A value of the survivor stays, unless it is empty or the choice says otherwise; lists are united, those of the
-// preferred contact first; two notes become one; a mark that either has stays. Numbers of phones are compared as in a region.
+// Absorb is the contact with what another one adds. A value of the survivor stays, unless it is empty or the choice
+// says otherwise; lists are united, those of the preferred contact first; two notes become one; a mark that either has
+// stays. Numbers of phones are compared as in a region.
 func (c Contact) Absorb(other *Contact, choice MergeChoice, region string, now time.Time) (Contact, error) {
 	if err := choice.check(&c, other); err != nil {
 		return c, err
@@ -195,7 +199,9 @@ func (c Contact) Absorb(other *Contact, choice MergeChoice, region string, now t
 	return merged, merged.checkRoom(&c)
 }
 
-func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Contact, choice *MergeChoice, region string) {
+func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Contact, choice *MergeChoice,
+	region string,
+) {
 	prefers, chosen := choice.prefersOther(f.Name, other.ID)
 	switch {
 	case slices.Contains(choice.Without, f.Name):
@@ -203,7 +209,8 @@ func (c *Contact) absorbField(f *doc.Field[*Contact, *ContactInput], other *Cont
 		f.Unite(c, other, prefers && choice.Rule == AbsorbRule, region)
 	case f.Differ != nil: // custom fields, one by one
 		for _, value := range other.Custom {
-			if prefers, _ := choice.prefersOther(f.Name+"."+custom.Key(value.Field), other.ID); prefers || c.CustomValue(value.Field).Value == "" {
+			if prefers, _ := choice.prefersOther(f.Name+"."+custom.Key(value.Field), other.ID); prefers ||
+				c.CustomValue(value.Field).Value == "" {
 				c.Custom = custom.Put(c.Custom, value)
 			}
 		}
@@ -254,7 +261,8 @@ func (c *Contact) Compare(other *Contact, fields *custom.Fields) (all []Compared
 		case f.Differ != nil:
 			for _, one := range fields.Active() {
 				row.Name, row.Label = f.Name+"."+one.Key(), one.Title
-				all = append(all, row.of(filled(c.CustomValue(one.ID).Text()), filled(other.CustomValue(one.ID).Text()), other)...)
+				all = append(all, row.of(filled(c.CustomValue(one.ID).Text()), filled(other.CustomValue(one.ID).Text()),
+					other)...)
 			}
 			continue
 		case f.Words != nil:
@@ -280,7 +288,8 @@ func (row Compared) of(mine, theirs []string, other *Contact) []Compared {
 		return nil
 	}
 	row.Mine, row.Theirs, row.Same = mine, theirs, slices.Equal(mine, theirs)
-	row.Choice = len(mine) > 0 && len(theirs) > 0 && mine[0] != theirs[0] && (!row.IsList || slices.Contains(primaries, row.Name))
+	row.Choice = len(mine) > 0 && len(theirs) > 0 && mine[0] != theirs[0] &&
+		(!row.IsList || slices.Contains(primaries, row.Name))
 	switch {
 	case !row.Choice:
 	case row.CanJoin:
@@ -291,7 +300,8 @@ func (row Compared) of(mine, theirs []string, other *Contact) []Compared {
 	return []Compared{row}
 }
 
-// saysMore tells whether one text is better than another: Thomas than T., and O’Neil than ONEIL. Where a person has to know, neither is.
+// saysMore tells whether one text is better than another: Thomas than T., and O’Neil than ONEIL. Where a person has to
+// know, neither is.
 func saysMore(a, b string) bool {
 	if mixed := hasBothCases(a); mixed != hasBothCases(b) {
 		return mixed
@@ -338,7 +348,8 @@ type Lost struct {
 func (c *Contact) LostBy(merged *Contact, fields *custom.Fields) (lost []Lost) {
 	for i := range ContactTable {
 		f := &ContactTable[i]
-		if f.Merge == nil || f.Unite != nil || f.Differ != nil || f.Text == nil || f.Same(c, merged) || f.Same(c, &blank) || strings.Contains(f.Text(merged), f.Text(c)) && f.Name == "note" {
+		if f.Merge == nil || f.Unite != nil || f.Differ != nil || f.Text == nil || f.Same(c, merged) ||
+			f.Same(c, &blank) || strings.Contains(f.Text(merged), f.Text(c)) && f.Name == "note" {
 			continue
 		}
 		lost = append(lost, Lost{c.ID, f.Label, f.Text(c), f.Text(merged)})
@@ -351,7 +362,8 @@ func (c *Contact) LostBy(merged *Contact, fields *custom.Fields) (lost []Lost) {
 	return lost
 }
 
-// MergeInto is what stays of a contact that was merged into another one: all that it had but its external ids, which are the survivor's from then on.
+// MergeInto is what stays of a contact that was merged into another one: all that it had but its external ids, which
+// are the survivor's from then on.
 func (c Contact) MergeInto(survivor int64, now time.Time) Contact {
 	c = c.Unmake(now)
 	c.MergedInto = survivor
@@ -365,7 +377,8 @@ func (c Contact) SeparateFrom(d doc.Differences, region string, now time.Time) (
 	return before, err
 }
 
-// Undated is the contact without the times at which its parts were made, so that the same document is the same text whenever it comes.
+// Undated is the contact without the times at which its parts were made, so that the same document is the same text
+// whenever it comes.
 func (c Contact) Undated() Contact { return c.Dated(time.Time{}) }
 
 // Dated is the contact as if it were new now.

@@ -14,8 +14,10 @@ import (
 // Whose value the merged contact gets, field by field.
 func TestAMergeChoosesValues(t *testing.T) {
 	const survivor, other = 1, 2
-	s := Contact{ID: survivor, FirstName: "Thomas", LastName: "Reed", Company: "Reed Books", Note: "A", DoNotMail: true, Tags: []string{"a", "b"}, Custom: []custom.Value{{Field: 1, Value: `"x"`}}}
-	o := Contact{ID: other, FirstName: "Tom", LastName: "Reed", Title: "Owner", Note: "B", Deceased: true, Tags: []string{"c", "a"}, Custom: []custom.Value{{Field: 1, Value: `"y"`}, {Field: 2, Value: "true"}}}
+	s := Contact{ID: survivor, FirstName: "Thomas", LastName: "Reed", Company: "Reed Books", Note: "A", DoNotMail: true,
+		Tags: []string{"a", "b"}, Custom: []custom.Value{{Field: 1, Value: `"x"`}}}
+	o := Contact{ID: other, FirstName: "Tom", LastName: "Reed", Title: "Owner", Note: "B", Deceased: true,
+		Tags: []string{"c", "a"}, Custom: []custom.Value{{Field: 1, Value: `"y"`}, {Field: 2, Value: "true"}}}
 	fields := func(names ...string) MergeChoice {
 		choice := MergeChoice{Fields: map[string]int64{}}
 		for _, name := range names {
@@ -30,10 +32,12 @@ func TestAMergeChoosesValues(t *testing.T) {
 		{MergeChoice{}, `Thomas Reed Books Owner "A\n\nB" true true [a b c] [{1 "x"} {2 true}]`},
 		{MergeChoice{PreferOther: true}, `Tom Reed Books Owner "A\n\nB" true true [c a b] [{1 "y"} {2 true}]`},
 		{fields("first_name", "note", "tags"), `Tom Reed Books Owner "B" true true [c a b] [{1 "x"} {2 true}]`},
-		{fields("company", "do_not_mail", "custom_fields.field_1"), `Thomas  Owner "A\n\nB" false true [a b c] [{1 "y"} {2 true}]`},
+		{fields("company", "do_not_mail", "custom_fields.field_1"),
+			`Thomas  Owner "A\n\nB" false true [a b c] [{1 "y"} {2 true}]`},
 	} {
 		m, err := s.Absorb(&o, c.choice, "US", time.Now())
-		if got := fmt.Sprintf("%s %s %s %q %v %v %v %v", m.FirstName, m.Company, m.Title, m.Note, m.DoNotMail, m.Deceased, m.Tags, m.Custom); err != nil || got != c.want {
+		if got := fmt.Sprintf("%s %s %s %q %v %v %v %v", m.FirstName, m.Company, m.Title, m.Note, m.DoNotMail,
+			m.Deceased, m.Tags, m.Custom); err != nil || got != c.want {
 			t.Errorf("%+v: %s, %v, want %s", c.choice, got, err, c.want)
 		}
 		again, err := m.Absorb(&o, MergeChoice{}, "US", time.Now())
@@ -46,9 +50,11 @@ func TestAMergeChoosesValues(t *testing.T) {
 // A contact that was merged stays in the archive, whatever is restored with it.
 func TestABulkRestoreLeavesMergedContacts(t *testing.T) {
 	now := time.Now()
-	merged := (&Contact{ID: 2, FirstName: "Tom", ExternalIDs: []ExternalID{{"old", "1"}}}).WithDerivedKeys().MergeInto(1, now)
+	merged := (&Contact{ID: 2, FirstName: "Tom", ExternalIDs: []ExternalID{{"old",
+		"1"}}}).WithDerivedKeys().MergeInto(1, now)
 	var counts BulkCounts
-	if c := (BulkAction{Kind: BulkRestore}).Apply(merged, now, &counts); !c.Archived() || counts != (BulkCounts{Merged: 1}) {
+	if c := (BulkAction{Kind: BulkRestore}).Apply(merged, now, &counts); !c.Archived() ||
+		counts != (BulkCounts{Merged: 1}) {
 		t.Errorf("%+v, %+v", c, counts)
 	}
 	if len(merged.ExternalIDs)+len(merged.MatchKeys) > 0 {

@@ -11,7 +11,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Unreached says why a mail or a letter must not go to a contact, "" where it may. Whatever is sent to people asks these two.
+// Unreached says why a mail or a letter must not go to a contact, "" where it may. Whatever is sent to people asks
+// these two.
 type Unreached string
 
 // The reasons. "The contact" stands before each of them.
@@ -42,13 +43,15 @@ type LeftLine struct {
 
 // LeftWords say who gets nothing, and why, the most first. contacts is how many contacts there are, in words.
 func LeftWords(left map[Unreached]int64, contacts func(n int64) string) (lines []LeftLine) {
-	for _, why := range slices.SortedFunc(maps.Keys(left), func(a, b Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
+	for _, why := range slices.SortedFunc(maps.Keys(left),
+		func(a, b Unreached) int { return cmp.Or(cmp.Compare(left[b], left[a]), cmp.Compare(a, b)) }) {
 		words := string(why)
 		if left[why] > 1 {
 			clauses := strings.Split(words, " and ")
 			for i, clause := range clauses {
 				verb, rest, _ := strings.Cut(clause, " ")
-				clauses[i] = cmp.Or(map[string]string{"is": "are", "has": "have", "does": "do"}[verb], verb) + " " + rest
+				clauses[i] = cmp.Or(map[string]string{"is": "are", "has": "have", "does": "do"}[verb], verb) + " " +
+					rest
 			}
 			words = strings.Join(clauses, " and ")
 		}
@@ -82,7 +85,8 @@ func (c *Contact) NoMail() Unreached {
 	return ""
 }
 
-// NoLetter says why the contact gets no letter. One without an address may be handed over; NoPost is for what goes by post.
+// NoLetter says why the contact gets no letter. One without an address may be handed over; NoPost is for what goes by
+// post.
 func (c *Contact) NoLetter() Unreached {
 	if gone := c.gone(); gone != "" {
 		return gone
@@ -132,9 +136,12 @@ func (c *Contact) Bounced(email string) bool {
 
 func sameEmail(a, b string) bool { return emailRule.identity(a, "") == emailRule.identity(b, "") }
 
-// bouncedField is the email of the contact that mail came back from. A form of the contact does not have it: a person marks the address on its page.
+// bouncedField is the email of the contact that mail came back from. A form of the contact does not have it: a person
+// marks the address on its page.
 func bouncedField() doc.Field[*Contact, *ContactInput] {
-	f := doc.Sent("bounced_email", "Bounced email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(c *Contact) *string { return &c.BouncedEmail }, func(in *ContactInput) **string { return &in.BouncedEmail })
+	f := doc.Sent("bounced_email", "Bounced email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail),
+		func(c *Contact) *string { return &c.BouncedEmail },
+		func(in *ContactInput) **string { return &in.BouncedEmail })
 	f.Take = nil
 	return f
 }
@@ -147,7 +154,8 @@ func isEmail(value string) bool {
 // bouncedOther is the fault of an address that is not the contact's.
 const bouncedOther doc.Rule = "must be one of the contact's emails"
 
-// settleBounced forgets that an email has bounced which the contact no longer has. Saying so of a foreign one is a mistake; a row of a file may be older than the contact.
+// settleBounced forgets that an email has bounced which the contact no longer has. Saying so of a foreign one is a
+// mistake; a row of a file may be older than the contact.
 func (in *ContactInput) settleBounced(c *Contact) error {
 	if c.BouncedEmail == "" {
 		return nil
@@ -181,7 +189,8 @@ func BouncedOf(brought doc.Differences) (all doc.Differences) {
 		if d.Field == "emails" {
 			for _, email := range d.In {
 				value, _ := json.Marshal(valueIn(email)) // a text
-				all = append(all, doc.Difference{Field: "bounced_email", Before: json.RawMessage("null"), After: value, At: -1})
+				all = append(all, doc.Difference{Field: "bounced_email", Before: json.RawMessage("null"), After: value,
+					At: -1})
 			}
 		}
 	}
@@ -206,7 +215,8 @@ func (c *Contact) Greeting() string {
 
 // PostLines are the name and the primary address of a contact, as an envelope has them that is sent from a country.
 func (c *Contact) PostLines(home string) (lines []string) {
-	name := strings.Join(strings.Fields(strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName, c.Suffix}, " ")), " ")
+	name := strings.Join(strings.Fields(strings.Join([]string{c.Prefix, c.FirstName, c.MiddleName, c.LastName,
+		c.Suffix}, " ")), " ")
 	if c.FirstName+c.LastName == "" {
 		name = c.Name()
 	}

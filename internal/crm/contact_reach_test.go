@@ -30,7 +30,8 @@ func TestGreetings(t *testing.T) {
 
 // An email that bounced gets no mail until it is another one, or someone says that it works.
 func TestABouncedEmailGetsNoMail(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"},{"value":"a@y.org"}],"bounced_email":"ANA@x.org"}`)
+	c := made(t,
+		`{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"},{"value":"a@y.org"}],"bounced_email":"ANA@x.org"}`)
 	assert.Equal(t, c.NoMail(), HasBounced)
 	assert.Equal(t, c.NoMail().Sentence(), "The contact has an email address that bounced.")
 	for body, want := range rows.Pairs(`
@@ -49,13 +50,16 @@ func TestABouncedEmailGetsNoMail(t *testing.T) {
 	if _, err := c.Patch(valid(t, `{"bounced_email":"other@x.org"}`), hourLater); err == nil {
 		t.Error("the email of someone else bounced")
 	}
-	merged, err := made(t, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"}]}`).Merge(valid(t, `{"bounced_email":"ana@x.org"}`), hourLater)
+	merged, err := made(t, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@x.org"}]}`).Merge(valid(t,
+		`{"bounced_email":"ana@x.org"}`), hourLater)
 	assert.Succeed(t, err)
 	assert.Equal(t, merged.NoMail(), HasBounced)
-	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoMailAsked: {DoNotEmail: true}, NoEmail: {}} {
+	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoMailAsked: {DoNotEmail: true},
+		NoEmail: {}} {
 		assert.Equal(t, c.NoMail(), why)
 	}
-	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoLetters: {DoNotMail: true}, NoAddress: {}, "": {Addresses: []Address{{Line1: "1 Main St"}}}} {
+	for why, c := range map[Unreached]Contact{IsDeceased: {Deceased: true}, NoLetters: {DoNotMail: true}, NoAddress: {},
+		"": {Addresses: []Address{{Line1: "1 Main St"}}}} {
 		assert.Equal(t, c.NoPost(), why)
 	}
 }

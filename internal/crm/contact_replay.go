@@ -8,9 +8,11 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// A merge is undone by doing everything else again that has happened to the survivor since: then nothing is left of the merge but what people have made of it, and everything is there that other merges bring.
+// A merge is undone by doing everything else again that has happened to the survivor since: then nothing is left of the
+// merge but what people have made of it, and everything is there that other merges bring.
 
-// Event is something that has happened to a contact: another one was merged into it, a tag was renamed, or something was changed.
+// Event is something that has happened to a contact: another one was merged into it, a tag was renamed, or something
+// was changed.
 type Event struct {
 	Revision int64
 	Undoes   int64    // the change that it takes back, 0 for none
@@ -23,7 +25,8 @@ type Event struct {
 // SentID is the id of what was sent among the choices of a merge: it is no contact.
 const SentID = -1
 
-// Back is the contact as it was before events that have happened to it, in some fields. What an event did to them stands in its differences.
+// Back is the contact as it was before events that have happened to it, in some fields. What an event did to them
+// stands in its differences.
 func (c Contact) Back(events []Event, only func(field string) bool, region string) Contact {
 	for _, e := range slices.Backward(events) {
 		for _, d := range e.Edit {
@@ -41,8 +44,11 @@ func fieldName(d *doc.Difference) string {
 	return name
 }
 
-// Replay is a contact to which events happen, in some fields. conflicts are fields that people have changed in a state that does not come about: they are as these people wanted them.
-func (c Contact) Replay(events []Event, only func(field string) bool, region string, now time.Time) (is Contact, conflicts []string) {
+// Replay is a contact to which events happen, in some fields. conflicts are fields that people have changed in a state
+// that does not come about: they are as these people wanted them.
+func (c Contact) Replay(events []Event, only func(field string) bool, region string,
+	now time.Time,
+) (is Contact, conflicts []string) {
 	taken := make(map[int64]*doc.Undone[*Contact]) // changes that later ones take back
 	for _, e := range events {
 		if e.Undoes != 0 {
@@ -62,7 +68,8 @@ func (c Contact) Replay(events []Event, only func(field string) bool, region str
 			}
 		case e.Rename != nil:
 			for _, tag := range e.Rename.Tags {
-				c.Tags = c.RenameTag(tag, e.Rename.Becomes, now).Tags // nothing else: fields that do not happen again are those of today
+				// nothing else: fields that do not happen again are those of today
+				c.Tags = c.RenameTag(tag, e.Rename.Becomes, now).Tags
 			}
 		default:
 			for j := range e.Edit {
@@ -91,8 +98,11 @@ func (c Contact) Replay(events []Event, only func(field string) bool, region str
 	return c, conflicts
 }
 
-// Rebuilt is the contact with other values in some fields, as a change at a time. Its match keys are those that it or one of others had, and else those that its values have in a region.
-func (c Contact) Rebuilt(is *Contact, only func(field string) bool, known []string, region string, now time.Time) (Contact, error) {
+// Rebuilt is the contact with other values in some fields, as a change at a time. Its match keys are those that it or
+// one of others had, and else those that its values have in a region.
+func (c Contact) Rebuilt(is *Contact, only func(field string) bool, known []string, region string,
+	now time.Time,
+) (Contact, error) {
 	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) {
 		keys := SortedKeys(slices.Concat(c.MatchKeys, known))
 		*c = *is
@@ -111,7 +121,8 @@ func (c Contact) Rebuilt(is *Contact, only func(field string) bool, known []stri
 	})
 }
 
-// Touched tells of which fields a merge may have something to do with the values of the survivor: those that the other contact has, and those that it has changed.
+// Touched tells of which fields a merge may have something to do with the values of the survivor: those that the other
+// contact has, and those that it has changed.
 func (c *Contact) Touched(d doc.Differences) func(field string) bool {
 	fields := make(map[string]bool)
 	for i := range ContactTable {
@@ -125,7 +136,8 @@ func (c *Contact) Touched(d doc.Differences) func(field string) bool {
 	return func(field string) bool { return fields[field] }
 }
 
-// ChoiceOf is the choice by which another contact must have been merged if that was not kept: a value that gave way was not preferred.
+// ChoiceOf is the choice by which another contact must have been merged if that was not kept: a value that gave way was
+// not preferred.
 func ChoiceOf(d doc.Differences, other *Contact) MergeChoice {
 	choice := MergeChoice{Fields: make(map[string]int64)}
 	for i := range d {

@@ -19,7 +19,8 @@ import (
 )
 
 func TestWireFormOfAFullContact(t *testing.T) {
-	c := made(t, `{"first_name":" Ada ","middle_name":"Augusta","last_name":"King \"L\" <b>","dob":"2/9/1985","company":"Ænð","title":"Dr",
+	c := made(t,
+		`{"first_name":" Ada ","middle_name":"Augusta","last_name":"King \"L\" <b>","dob":"2/9/1985","company":"Ænð","title":"Dr",
 		"twitter_url":"https://twitter.com/a?b=1&c=2","linkedin_url":"https://linkedin.com/in/a","facebook_url":"http://facebook.com/a",
 		"emails":[{"value":"Ada@Example.org","type":"personal"},{"value":"b@c.de"}],"phones":[{"value":"(212) 555-0100","type":"cell"},{"value":"+442079460958"}],
 		"addresses":[{"address_1":"1 Main","address_2":"Apt 2","city":"New York","state":"NY","zipcode":"10001","country":"USA"},{"city":"Rome"}],
@@ -37,7 +38,8 @@ func TestWireFormOfAFullContact(t *testing.T) {
 		`"emails":[{"type":"personal","value":"Ada@Example.org"},{"type":null,"value":"b@c.de"}],` +
 		`"phones":[{"type":"cell","value":"(212) 555-0100"},{"type":null,"value":"+442079460958"}],` +
 		`"primary_email":"Ada@Example.org","primary_phone":"(212) 555-0100","note":"met in May",` +
-		`"addresses":[` + home + `,{"address_1":null,"address_2":null,"city":"Rome","state":null,"zipcode":null,"country":null,` +
+		`"addresses":[` + home +
+		`,{"address_1":null,"address_2":null,"city":"Rome","state":null,"zipcode":null,"country":null,` +
 		`"type":"home","is_primary":0,"created_at":"2026-01-31T12:00:00.000000Z","updated_at":"2026-01-31T12:00:01.000000Z"}],` +
 		`"primary_address":` + home + `,"stats":{"recurring_contributions":3,"total_contributions":12},` +
 		`"tags":["vip","日本"],"custom_fields":[],"archived_at":"2026-02-01T00:02:03+00:00",` +
@@ -187,7 +189,8 @@ func FuzzDecodeContact(f *testing.F) {
 	})
 }
 
-// An envelope has every part of an address that there is, also of one whose state has no code. The country stands on it only if it is another one.
+// An envelope has every part of an address that there is, also of one whose state has no code. The country stands on it
+// only if it is another one.
 func TestAnAddressOnAnEnvelope(t *testing.T) {
 	for _, a := range rows.Of[struct{ Line1, Line2, City, State, Zipcode, Country, Want string }](`
 		1 Main St  Apt 4            Springfield  IL  62701  USA  1 Main St|Apt 4|Springfield, IL 62701

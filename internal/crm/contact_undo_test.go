@@ -74,7 +74,8 @@ func TestUndoOfTheNewestChangeGivesBackTheDocument(t *testing.T) {
 
 // What others have changed since is left alone and named.
 func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
-	before := made(t, `{"first_name":"Ana","last_name":"Smith","emails":["a@x.org"],"phones":["212-555-0100"],"tags":["a"]}`)
+	before := made(t,
+		`{"first_name":"Ana","last_name":"Smith","emails":["a@x.org"],"phones":["212-555-0100"],"tags":["a"]}`)
 	after := assert.Must(before.Patch(valid(t,
 		`{"last_name":"Jones","company":"Acme","emails":[{"value":"a@x.org","type":"work"},"b@x.org"],
 		"phones":[],"tags":["b"]}`), hourLater))(t)
@@ -84,7 +85,8 @@ func TestUndoLeavesAloneWhatWasChangedSince(t *testing.T) {
 	d := keptOf(t, before, after)
 	undone, left := assert.Must2(since.TakeBack(d, "US", hourLater))(t)
 	assert.Equal(t, left, []string{"last_name", "emails"})
-	want := made(t, `{"first_name":"Ana","last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"}],"phones":["212-555-0100"],
+	want := made(t,
+		`{"first_name":"Ana","last_name":"Brown","emails":[{"value":"a@x.org","type":"personal"}],"phones":["212-555-0100"],
 		"tags":["a","c"]}`)
 	want.UpdatedAt = undone.UpdatedAt
 	assert.Equal(t, bodyOf(undone), bodyOf(want))

@@ -1,6 +1,6 @@
-// Package crm holds the rules about contacts: what a contact and a tag are, what input is accepted, when two people are the same and how they merge; and what all
-// nouns share: errors, pages and retry keys. The packages below it have the other nouns. All of them are pure: no SQL, no HTTP, no clock, no logging. Callers pass
-// the time in.
+// Package crm holds the rules about contacts: what a contact and a tag are, what input is accepted, when two people are
+// the same and how they merge; and what all nouns share: errors, pages and retry keys. The packages below it have the
+// other nouns. All of them are pure: no SQL, no HTTP, no clock, no logging. Callers pass the time in.
 package crm
 
 import (
@@ -37,8 +37,8 @@ var (
 	ErrCrowded = errors.New("too many large lists and files are being read at once")
 )
 
-// A client that does not know whether its request arrived sends it again with the same retry key, the Idempotency-Key of the
-// request's headers, and gets the first answer.
+// A client that does not know whether its request arrived sends it again with the same retry key, the Idempotency-Key
+// of the request's headers, and gets the first answer.
 
 // RetryWindow is how long the answer to a request with a retry key is kept.
 const RetryWindow = 24 * time.Hour
@@ -48,12 +48,16 @@ const maxRetryKey = 255
 const retryKeyField = "Idempotency-Key"
 
 // ErrRetryKeyReused: the key belongs to another request.
-var ErrRetryKeyReused = doc.NewInvalid(retryKeyField, "The Idempotency-Key header was already used for a different request. Use a new key for each request, and the same key only to repeat one.")
+var ErrRetryKeyReused = doc.NewInvalid(retryKeyField,
+	"The Idempotency-Key header was already used for a different request. Use a new key for each request, and the same key only to repeat one.")
 
 // ParseRetryKey reads the values of the header.
 func ParseRetryKey(values []string) (string, error) {
 	if len(values) != 1 || len(values[0]) == 0 || len(values[0]) > maxRetryKey || !isVisibleASCII(values[0]) {
-		return "", doc.NewInvalid(retryKeyField, "The Idempotency-Key header must be sent once, with 1 to %v visible ASCII characters and no spaces.", maxRetryKey)
+		return "",
+			doc.NewInvalid(retryKeyField,
+				"The Idempotency-Key header must be sent once, with 1 to %v visible ASCII characters and no spaces.",
+				maxRetryKey)
 	}
 	return values[0], nil
 }

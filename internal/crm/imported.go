@@ -19,7 +19,8 @@ type LeftOut struct {
 	Reason string `json:"reason"`
 }
 
-// ValidateRow is Validate for a row of a file, with its custom fields: a value that is wrong and not required is left out, so that the person comes in.
+// ValidateRow is Validate for a row of a file, with its custom fields: a value that is wrong and not required is left
+// out, so that the person comes in.
 func (in *ContactInput) ValidateRow(fields *custom.Fields, region string, now time.Time) (left []LeftOut, err error) {
 	if len(in.Custom) > 0 {
 		in.Fields = fields
@@ -64,10 +65,12 @@ func labeled(columns map[string]string, err error) error {
 	return err
 }
 
-// withOwnLists is the input with lists that a check of the other one does not change: a check leaves out what is empty or comes twice.
+// withOwnLists is the input with lists that a check of the other one does not change: a check leaves out what is empty
+// or comes twice.
 func (in *ContactInput) withOwnLists() ContactInput {
 	own := *in
-	own.Emails, own.Phones, own.Addresses, own.Tags = ownList(in.Emails), ownList(in.Phones), ownList(in.Addresses), ownList(in.Tags)
+	own.Emails, own.Phones, own.Addresses, own.Tags = ownList(in.Emails), ownList(in.Phones), ownList(in.Addresses),
+		ownList(in.Tags)
 	own.ExternalIDs, own.AddedIDs = ownList(in.ExternalIDs), slices.Clone(in.AddedIDs)
 	own.Custom = slices.Clone(in.Custom)
 	return own
@@ -81,7 +84,8 @@ func ownList[E any](list *[]E) *[]E {
 	return &own
 }
 
-// drop takes the values out that faults are about, and tells them. The last ones of a list come first, so that the others keep their places.
+// drop takes the values out that faults are about, and tells them. The last ones of a list come first, so that the
+// others keep their places.
 func (in *ContactInput) drop(faults []doc.Fault) (left []LeftOut) {
 	gone := "" // the element that was taken out last; it may have several faults
 	for _, f := range slices.Backward(faults) {
@@ -93,14 +97,16 @@ func (in *ContactInput) drop(faults []doc.Fault) (left []LeftOut) {
 			if gone = element; strings.HasPrefix(element, "addresses.") {
 				gone = "" // only a part of it
 			}
-			left = append(left, LeftOut{cmp.Or(in.SentAs[f.Field], in.SentAs[strings.TrimSuffix(element, ".")], f.Label, f.Field), value, f.Format(string(cmp.Or(fileRules[f.Rule], f.Rule)))})
+			left = append(left, LeftOut{cmp.Or(in.SentAs[f.Field], in.SentAs[strings.TrimSuffix(element, ".")], f.Label,
+				f.Field), value, f.Format(string(cmp.Or(fileRules[f.Rule], f.Rule)))})
 		}
 	}
 	slices.Reverse(left)
 	return left
 }
 
-// dropAt takes what stands at a path out of the input. The value is that of an element; a text has all of its cell. ok is false for what a contact needs.
+// dropAt takes what stands at a path out of the input. The value is that of an element; a text has all of its cell. ok
+// is false for what a contact needs.
 func (in *ContactInput) dropAt(path string) (value string, ok bool) {
 	name, rest, _ := strings.Cut(path, ".")
 	index, part, _ := strings.Cut(rest, ".")
@@ -135,7 +141,10 @@ func (in *ContactInput) dropAt(path string) (value string, ok bool) {
 		in.Custom = slices.DeleteFunc(in.Custom, func(c custom.Input) bool { return custom.Key(c.Field) == rest })
 		return "", len(in.Custom) < before
 	}
-	if f := slices.IndexFunc(ContactTexts, func(f doc.FormText[*Contact, *ContactInput]) bool { return f.Name == path }); f >= 0 {
+	if f := slices.IndexFunc(ContactTexts, func(f doc.FormText[*Contact,
+		*ContactInput]) bool {
+		return f.Name == path
+	}); f >= 0 {
 		ContactTexts[f].Set(in, "")
 		return "", true
 	}
@@ -177,9 +186,9 @@ func dropTyped(list *[]Typed, i int, part string) (value string, ok bool) {
 	return value, true
 }
 
-// The files of an exported account may have been changed since. So a document that is read from them is checked by the same rules as what a
-// client sends, as far as these do not depend on the moment or on the server: a phone number was read for the country that was set then, and a
-// document may lack what a new one needs.
+// The files of an exported account may have been changed since. So a document that is read from them is checked by the
+// same rules as what a client sends, as far as these do not depend on the moment or on the server: a phone number was
+// read for the country that was set then, and a document may lack what a new one needs.
 
 // CheckImported refuses a contact that no one could have sent.
 func (c *Contact) CheckImported(fields *custom.Fields, now time.Time) error {
@@ -215,7 +224,8 @@ func (c *Contact) checkKeys(v *doc.Invalid) {
 		v.Add("match_keys", doc.TooMany, most)
 	}
 	kinds := KindsOfKeys(c.MatchKeys)
-	if len(slices.Concat(kinds[:]...)) < len(c.MatchKeys) || slices.ContainsFunc(c.MatchKeys, isNoKey) || !slices.Equal(kinds[0], SortedKeys(externalKeys(c.ExternalIDs))) {
+	if len(slices.Concat(kinds[:]...)) < len(c.MatchKeys) || slices.ContainsFunc(c.MatchKeys, isNoKey) ||
+		!slices.Equal(kinds[0], SortedKeys(externalKeys(c.ExternalIDs))) {
 		v.Add("match_keys", "must be the normal forms of emails, phones and external ids")
 	}
 }

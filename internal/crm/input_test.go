@@ -73,7 +73,8 @@ func TestBodiesThatAreNoJSONObjectAreMalformed(t *testing.T) {
 	check := func(body, want string) {
 		t.Helper()
 		_, faults, err := DecodeContact(doc.NewBody([]byte(body)))
-		if !errors.As(err, malformed) || faults != nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ".") {
+		if !errors.As(err, malformed) || faults != nil || !strings.HasPrefix(err.Error(), want) ||
+			!strings.HasSuffix(err.Error(), ".") {
 			t.Errorf("%.60q: got faults %v and the error %v, want %s", body, faults, err, want)
 		}
 		if _, err := DecodeTags(doc.NewBody([]byte(body))); !errors.As(err, malformed) {

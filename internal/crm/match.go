@@ -22,13 +22,14 @@ const (
 	Skip                        // leave the match as it is, where there is one
 )
 
-// Matched is a create or a change that a person has to decide about first: its emails or phones are those of another contact.
+// Matched is a create or a change that a person has to decide about first: its emails or phones are those of another
+// contact.
 type Matched struct{ Contact Contact }
 
 func (m *Matched) Error() string { return "another contact has this email or phone" }
 
-// MergesInto tells whether a create is merged into its match, which is nil where there is none. A match that the person has
-// not seen as it is now is *Matched.
+// MergesInto tells whether a create is merged into its match, which is nil where there is none. A match that the person
+// has not seen as it is now is *Matched.
 func (in *ContactInput) MergesInto(match *Contact, mode CreateMode) (bool, error) {
 	switch {
 	case match == nil && mode == MergeSeen:
@@ -51,7 +52,8 @@ func (in *ContactInput) CheckSeen(match *Contact) error {
 
 var createModes = map[string]CreateMode{"true": Force, "1": Force, "false": Dedupe, "0": Dedupe}
 
-// ParseForceCreate reads force_create, which may be in the query, in the body or in both; "" was not sent. What is wrong is added to v.
+// ParseForceCreate reads force_create, which may be in the query, in the body or in both; "" was not sent. What is
+// wrong is added to v.
 func ParseForceCreate(v *doc.Invalid, query, body string) CreateMode {
 	query, body = strings.ToLower(query), strings.ToLower(body)
 	mode, known := createModes[cmp.Or(query, body, "false")]
@@ -114,7 +116,8 @@ func shares(keys []string, c Contact) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return ContainsSorted(c.MatchKeys, key) })
 }
 
-// KindsOfKeys are match keys by what they are made of, in the order in which they are looked for: an external id beats an email, and that a phone.
+// KindsOfKeys are match keys by what they are made of, in the order in which they are looked for: an external id beats
+// an email, and that a phone.
 func KindsOfKeys(keys []string) (kinds [len(keyPrefixes)][]string) {
 	for i, prefix := range keyPrefixes {
 		for _, key := range keys {
@@ -126,8 +129,8 @@ func KindsOfKeys(keys []string) (kinds [len(keyPrefixes)][]string) {
 	return kinds
 }
 
-// Closer tells whether the input, which shares a match key with both, is rather about a than about b: an email match beats
-// a phone match, then the same first and last name, then the lowest id.
+// Closer tells whether the input, which shares a match key with both, is rather about a than about b: an email match
+// beats a phone match, then the same first and last name, then the lowest id.
 func (in *ContactInput) Closer(a, b Contact) bool {
 	if am, bm := in.SharesEmail(a), in.SharesEmail(b); am != bm {
 		return am
@@ -169,7 +172,8 @@ func (c *Contact) addMatchKey(key string) bool {
 
 // replaceMatchKeys replaces the keys of one kind.
 func (c *Contact) replaceMatchKeys(prefix string, keys []string) {
-	kept := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return strings.HasPrefix(key, prefix) })
+	kept := slices.DeleteFunc(slices.Clone(c.MatchKeys),
+		func(key string) bool { return strings.HasPrefix(key, prefix) })
 	c.MatchKeys = append(kept, WithoutEmpty(keys)...)
 	slices.Sort(c.MatchKeys)
 }
@@ -217,13 +221,14 @@ func (c Contact) WithDerivedKeys() Contact {
 	return c
 }
 
-// addExtensions gives the match keys of phones their extensions, which those of earlier releases lack. Otherwise they stay
-// as they are: they depend on the country that was set when a number came in.
+// addExtensions gives the match keys of phones their extensions, which those of earlier releases lack. Otherwise they
+// stay as they are: they depend on the country that was set when a number came in.
 func (c *Contact) addExtensions() {
 	if !slices.ContainsFunc(c.Phones, func(p Phone) bool { return text.MayHaveExtension(p.Value) }) {
 		return
 	}
-	known := slices.DeleteFunc(slices.Clone(c.MatchKeys), func(key string) bool { return !strings.HasPrefix(key, PhonePrefix) })
+	known := slices.DeleteFunc(slices.Clone(c.MatchKeys),
+		func(key string) bool { return !strings.HasPrefix(key, PhonePrefix) })
 	keys := phoneRule.rekeyed(nil, c.Phones, known, "")
 	numbers := make(map[string]bool)
 	for _, key := range keys {
@@ -248,8 +253,8 @@ func MatchKey(value, region string) (key string, ok bool) {
 	return PhonePrefix + key, ok && key != ""
 }
 
-// PhoneDigits are the digits of the contact's phone numbers: of the normal form, without its extension and with it, or as they
-// were written where a number does not tell people apart.
+// PhoneDigits are the digits of the contact's phone numbers: of the normal form, without its extension and with it, or
+// as they were written where a number does not tell people apart.
 func (c *Contact) PhoneDigits() (numbers []string) {
 	known := 0
 	for _, key := range c.MatchKeys {
@@ -273,14 +278,15 @@ func (c *Contact) PhoneDigits() (numbers []string) {
 // MinPhonePart is how many digits of a phone number a search takes.
 const MinPhonePart = 4
 
-// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and addresses, and never
-// renames anyone.
+// FillsOnly is the input as far as it adds something to a contact: it fills what is empty, adds emails, phones and
+// addresses, and never renames anyone.
 func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 	in.FirstName, in.LastName, in.IsCompany = nil, nil, nil
 	for _, f := range []struct {
 		is   string
 		sent **string
-	}{{c.Company, &in.Company}, {c.MiddleName, &in.MiddleName}, {c.Prefix, &in.Prefix}, {c.Suffix, &in.Suffix}, {c.Salutation, &in.Salutation}} {
+	}{{c.Company, &in.Company}, {c.MiddleName, &in.MiddleName}, {c.Prefix, &in.Prefix}, {c.Suffix, &in.Suffix},
+		{c.Salutation, &in.Salutation}} {
 		if f.is != "" {
 			*f.sent = nil
 		}
@@ -288,11 +294,13 @@ func (in ContactInput) FillsOnly(c *Contact) ContactInput {
 	return in
 }
 
-// Add is the contact with what a person has typed about it after they were told that it is there: its name stays, except for parts that it lacks, and a note is added to the one that it
-// has. What else was typed is newer than what is there.
+// Add is the contact with what a person has typed about it after they were told that it is there: its name stays,
+// except for parts that it lacks, and a note is added to the one that it has. What else was typed is newer than what is
+// there.
 func (c Contact) Add(in ContactInput, now time.Time) (Contact, error) {
 	in.IsCompany = nil
-	if isNameless := c.LastName == "" && strings.Contains(c.FirstName, "@"); !isNameless { // known by an email alone until now
+	// known by an email alone until now
+	if isNameless := c.LastName == "" && strings.Contains(c.FirstName, "@"); !isNameless {
 		for _, name := range []struct {
 			has   string
 			typed **string
@@ -326,7 +334,8 @@ func (c *Contact) AddChoice() MergeChoice {
 	return choice
 }
 
-// ImportRule says what an import does with a row about a contact that exists, and with one that shares an email or a phone with a contact of another name.
+// ImportRule says what an import does with a row about a contact that exists, and with one that shares an email or a
+// phone with a contact of another name.
 type ImportRule struct {
 	Existing    CreateMode // Dedupe, Skip or Force
 	OtherName   CreateMode // Force keeps both, Dedupe merges, Skip leaves the row out
@@ -363,7 +372,8 @@ func (rule ImportRule) Choice(c *Contact, in *ContactInput) (choice MergeChoice)
 
 // Complete is Merge without overwriting: texts and custom fields that are empty are filled, and lists grow.
 func (c Contact) Complete(in ContactInput, now time.Time) (Contact, error) {
-	in.custom = slices.DeleteFunc(slices.Clone(in.custom), func(change custom.Change) bool { return c.CustomValue(change.To.Field).Value != "" })
+	in.custom = slices.DeleteFunc(slices.Clone(in.custom),
+		func(change custom.Change) bool { return c.CustomValue(change.To.Field).Value != "" })
 	return c.revise(in, now, func(c *Contact, in *ContactInput, now time.Time) {
 		for i := range ContactTable {
 			if f := &ContactTable[i]; f.Merge != nil && (f.Count != nil || f.Differ != nil || f.Same(c, &blank)) {

@@ -51,7 +51,10 @@ func TestBestMatch(t *testing.T) {
 			is = ana
 		}
 		for range 5 { // in any order
-			random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
+			random.Shuffle(len(candidates), func(i, j int) {
+				candidates[i], candidates[j] = candidates[j],
+					candidates[i]
+			})
 			best, found := closest(&is, candidates)
 			assert.Equal(t, best.ID, test.Want, "%s", test.What)
 			assert.Equal(t, found, test.Want != 0, "%s", test.What)
@@ -101,7 +104,8 @@ func TestAChangeMovesTheKeysThatDiffer(t *testing.T) {
 		old, new := lists.Draw(t, "old"), lists.Draw(t, "new")
 		gone, added := KeyChange(&Contact{MatchKeys: old}, &Contact{MatchKeys: new})
 		left := slices.DeleteFunc(slices.Clone(old), func(key string) bool { return slices.Contains(gone, key) })
-		if len(left) != len(old)-len(gone) || slices.ContainsFunc(added, func(key string) bool { return slices.Contains(old, key) }) {
+		if len(left) != len(old)-len(gone) || slices.ContainsFunc(added,
+			func(key string) bool { return slices.Contains(old, key) }) {
 			t.Fatalf("from %q to %q: gone %q, added %q", old, new, gone, added)
 		}
 		if left = append(left, added...); !slices.Equal(slices.Sorted(slices.Values(left)), new) {
@@ -172,7 +176,8 @@ func TestNumbersWithoutAnAreaCodeAreKeptAndMatchNobody(t *testing.T) {
 
 // What a person adds to a contact that they have seen never renames it, and loses no note.
 func TestAddKeepsTheNameAndTheNote(t *testing.T) {
-	typed := valid(t, `{"first_name":"Pete","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}`)
+	typed := valid(t,
+		`{"first_name":"Pete","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}`)
 	for had, has := range rows.Pairs(`
 		{"first_name":"Peter","last_name":"Carter","title":"Member","note":"Prefers letters."}  {"first_name":"Peter","middle_name":"J","last_name":"Carter","title":"Chair","note":"Prefers letters.\n\nMet at the gala."}
 		{"first_name":"Peter"}             {"first_name":"Peter","middle_name":"J","last_name":"Karter","title":"Chair","note":"Met at the gala."}

@@ -33,7 +33,8 @@ func TestMergeDropsNothingAndKeepsThePrimaryOnes(t *testing.T) {
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was merged into has changed in place")
 		}
-		if !begins(m.Emails, c.Emails) || !begins(m.Phones, c.Phones) || !begins(m.Addresses, c.Addresses) || !begins(m.Tags, c.Tags) {
+		if !begins(m.Emails, c.Emails) || !begins(m.Phones, c.Phones) || !begins(m.Addresses, c.Addresses) ||
+			!begins(m.Tags, c.Tags) {
 			t.Fatalf("%s\nlost something or moved it:\n%s", before, bodyOf(m))
 		}
 		if in.Tags != nil {
@@ -117,7 +118,8 @@ func TestMergeIsRefusedWhereTheContactWouldHoldTooMuch(t *testing.T) {
 }
 
 func TestPatchChangesWhatIsSentAndNothingElse(t *testing.T) {
-	c := made(t, `{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
+	c := made(t,
+		`{"first_name":"Ana","middle_name":"M","last_name":"Diaz","dob":"1/2/1980","company":"Old","title":"Dr",
 		"twitter_url":"https://t.example","linkedin_url":"https://l.example","facebook_url":"https://f.example","note":"kept",
 		"emails":[{"value":"a@x.org"},{"value":"b@x.org","type":"work"}],"phones":[{"value":"212-555-0100"}],
 		"addresses":[{"city":"Rome"},{"city":"Oslo"}],"tags":["a","b"]}`)
@@ -174,9 +176,11 @@ func TestPatchOfEverythingLeavesNothingOfTheOldContact(t *testing.T) {
 		if bodyOf(c) != before {
 			t.Fatal("the contact that was patched has changed in place")
 		}
-		fresh.ID, fresh.Note, fresh.Stats, fresh.ArchivedAt, fresh.CreatedAt, fresh.UpdatedAt = c.ID, c.Note, c.Stats, c.ArchivedAt, c.CreatedAt, patched.UpdatedAt
+		fresh.ID, fresh.Note, fresh.Stats, fresh.ArchivedAt, fresh.CreatedAt, fresh.UpdatedAt = c.ID, c.Note, c.Stats,
+			c.ArchivedAt, c.CreatedAt, patched.UpdatedAt
 		for i := range fresh.Addresses {
-			fresh.Addresses[i].CreatedAt, fresh.Addresses[i].UpdatedAt = patched.Addresses[i].CreatedAt, patched.Addresses[i].UpdatedAt
+			fresh.Addresses[i].CreatedAt, fresh.Addresses[i].UpdatedAt = patched.Addresses[i].CreatedAt,
+				patched.Addresses[i].UpdatedAt
 		}
 		assert.Same(t, fresh, patched, sameContact...)
 	})

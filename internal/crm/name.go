@@ -23,7 +23,8 @@ func (c *Contact) PersonName() PersonName {
 
 // PersonName is what the input calls the contact.
 func (in *ContactInput) PersonName() PersonName {
-	return PersonName{said(in.FirstName), said(in.MiddleName), said(in.LastName), said(in.Company), in.IsCompany != nil && *in.IsCompany}
+	return PersonName{said(in.FirstName), said(in.MiddleName), said(in.LastName), said(in.Company),
+		in.IsCompany != nil && *in.IsCompany}
 }
 
 // String is the name in one line.
@@ -39,30 +40,34 @@ func (n PersonName) isCompany() bool {
 	return n.Company != "" && (n.IsCompany || n.First == "" && n.Last == "")
 }
 
-// Contradicts tells whether two names cannot be those of one person. Case, accents and punctuation do not count; an initial stands for any name that
-// begins with it; a name that is missing contradicts nothing, a middle name included. Everything else that differs does, a short form or a name by marriage
-// too: two contacts for one person can be merged, and one contact for two people is hard to take apart.
+// Contradicts tells whether two names cannot be those of one person. Case, accents and punctuation do not count; an
+// initial stands for any name that begins with it; a name that is missing contradicts nothing, a middle name included.
+// Everything else that differs does, a short form or a name by marriage too: two contacts for one person can be merged,
+// and one contact for two people is hard to take apart.
 func (n PersonName) Contradicts(other PersonName) bool {
 	if n.isCompany() || other.isCompany() {
-		return (n.String() != "" && other.String() != "") && (n.isCompany() != other.isCompany() || joined(n.Company) != joined(other.Company))
+		return (n.String() != "" && other.String() != "") &&
+			(n.isCompany() != other.isCompany() || joined(n.Company) != joined(other.Company))
 	}
 	return differ(n.given(), other.given()) || differ(lastWords(n.Last), lastWords(other.Last))
 }
 
-// Reads tells whether two names have the same words, though one of them may be taken for that of a person, and the other for that of a company.
+// Reads tells whether two names have the same words, though one of them may be taken for that of a person, and the
+// other for that of a company.
 func (n PersonName) Reads(other PersonName) bool {
 	return n.String() != "" && joined(n.String()) == joined(other.String())
 }
 
-// OnlyByInitial tells whether the first name of one is an initial of the other's. That is enough for one email, and not for one phone, which the others at home
-// have, too.
+// OnlyByInitial tells whether the first name of one is an initial of the other's. That is enough for one email, and not
+// for one phone, which the others at home have, too.
 func (n PersonName) OnlyByInitial(other PersonName) bool {
 	a, b := n.given(), other.given()
 	return len(a) > 0 && len(b) > 0 && a[0] != b[0] && (IsInitial(a[0], b[0]) || IsInitial(b[0], a[0]))
 }
 
-// NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole name with an external id, or with the ZIP
-// code, and with the street, or alone where there is none of these. There are none without a name.
+// NameKeys are what tells that rows of a file which have no email or phone are about one person or company: the whole
+// name with an external id, or with the ZIP code, and with the street, or alone where there is none of these. There are
+// none without a name.
 func (in *ContactInput) NameKeys() (keys []string) {
 	name := in.PersonName()
 	first, last := joined(name.First), joined(name.Last)
@@ -96,10 +101,12 @@ func (in *ContactInput) Places() []string {
 	return placesOf(*in.Addresses)
 }
 
-// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents, punctuation and short words for streets do not count, and a street, a ZIP code or a city alone is none.
+// SameAt tells whether the contact has the name of the input and one of its addresses, exactly: case, accents,
+// punctuation and short words for streets do not count, and a street, a ZIP code or a city alone is none.
 func (c *Contact) SameAt(in *ContactInput) bool {
 	name, is := in.PersonName(), c.PersonName()
-	if in.Addresses == nil || name.isCompany() != is.isCompany() || joined(name.String()) != joined(is.String()) || name.String() == "" || Generation(said(in.Suffix)) != Generation(c.Suffix) {
+	if in.Addresses == nil || name.isCompany() != is.isCompany() || joined(name.String()) != joined(is.String()) ||
+		name.String() == "" || Generation(said(in.Suffix)) != Generation(c.Suffix) {
 		return false
 	}
 	places := func(a Address) string {
@@ -122,11 +129,16 @@ func streetOf(line string) string {
 
 // streetWords are words of streets as people shorten them. What follows an apt is the number of an apartment.
 var streetWords = map[string]string{
-	"street": "st", "str": "st", "strasse": "st", "avenue": "ave", "av": "ave", "avn": "ave", "road": "rd", "drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "boulevard": "blvd",
-	"circle": "cir", "circuit": "cct", "terrace": "ter", "parkway": "pkwy", "highway": "hwy", "square": "sq", "trail": "trl", "crescent": "cres", "close": "cl", "mount": "mt", "way": "wy",
-	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
-	"apartment": "apt", "unit": "apt", "suite": "apt", "ste": "apt", "no": "apt", "number": "apt", "room": "apt", "floor": "apt", "fl": "apt", "fort": "ft", "heights": "hts", "route": "rte",
-	"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th", "eighth": "8th", "ninth": "9th", "tenth": "10th",
+	"street": "st", "str": "st", "strasse": "st", "avenue": "ave", "av": "ave", "avn": "ave", "road": "rd",
+	"drive": "dr", "lane": "ln", "court": "ct", "place": "pl", "boulevard": "blvd",
+	"circle": "cir", "circuit": "cct", "terrace": "ter", "parkway": "pkwy", "highway": "hwy", "square": "sq",
+	"trail": "trl", "crescent": "cres", "close": "cl", "mount": "mt", "way": "wy",
+	"north": "n", "south": "s", "east": "e", "west": "w", "northeast": "ne", "northwest": "nw", "southeast": "se",
+	"southwest": "sw", "saint": "st",
+	"apartment": "apt", "unit": "apt", "suite": "apt", "ste": "apt", "no": "apt", "number": "apt", "room": "apt",
+	"floor": "apt", "fl": "apt", "fort": "ft", "heights": "hts", "route": "rte",
+	"first": "1st", "second": "2nd", "third": "3rd", "fourth": "4th", "fifth": "5th", "sixth": "6th", "seventh": "7th",
+	"eighth": "8th", "ninth": "9th", "tenth": "10th",
 	"postfach": "box", "bp": "box",
 }
 
@@ -189,9 +201,12 @@ func IsSuffix(word string) bool {
 func Generation(word string) string { return generations[plainWord(word)] }
 
 var (
-	titles      = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme", "mlle", "monsieur", "madame", "sra", "srta", "dra", "pastor", "rabbi", "fr", "father", "sister", "brother", "capt", "col", "maj", "gen", "sgt", "judge", "eheleute", "familie", "family"}
+	titles = []string{"mr", "mrs", "ms", "mx", "miss", "dr", "hon", "sir", "prof", "rev", "herr", "frau", "mme",
+		"mlle", "monsieur", "madame", "sra", "srta", "dra", "pastor", "rabbi", "fr", "father", "sister", "brother",
+		"capt", "col", "maj", "gen", "sgt", "judge", "eheleute", "familie", "family"}
 	degrees     = []string{"phd", "md", "esq"}
-	generations = map[string]string{"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii", "iv": "iv", "2nd": "ii", "3rd": "iii"}
+	generations = map[string]string{"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "ii", "iii": "iii",
+		"iv": "iv", "2nd": "ii", "3rd": "iii"}
 )
 
 func plainWord(word string) string { return strings.Trim(strings.ToLower(word), ".,") }
@@ -219,7 +234,8 @@ func differ(a, b []string) bool {
 	return false
 }
 
-// IsInitial tells whether a word is the first letter of another one. Where letters have no case, one of them is a whole name.
+// IsInitial tells whether a word is the first letter of another one. Where letters have no case, one of them is a whole
+// name.
 func IsInitial(letter, word string) bool {
 	r, size := utf8.DecodeRuneInString(letter)
 	return size == len(letter) && unicode.IsLower(r) && strings.HasPrefix(word, letter)

@@ -7,8 +7,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// Names that two records may have without being about two people, and names that they may not: that of a company, or the first, middle
-// and last one of a person, the company where they work, and whether it is the contact.
+// Names that two records may have without being about two people, and names that they may not: that of a company, or
+// the first, middle and last one of a person, the company where they work, and whether it is the contact.
 func TestNamesContradict(t *testing.T) {
 	name := func(text string) PersonName {
 		p := strings.Split(text+"//", "/")

@@ -77,7 +77,8 @@ func span(dst []int64, from, to int64) []int64 {
 	return dst
 }
 
-// SortParameters are the query parameters that say by what a list is sorted. The last one means descending order without a sign.
+// SortParameters are the query parameters that say by what a list is sorted. The last one means descending order
+// without a sign.
 var SortParameters = []string{"sort", "sort_by", "sort_by_desc"}
 
 // IsDescending tells whether a query parameter is the one that means descending order.

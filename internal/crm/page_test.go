@@ -84,7 +84,8 @@ func TestPageNumbers(t *testing.T) {
 }
 
 func TestParseContactScope(t *testing.T) {
-	for value, want := range map[string]ContactScope{"": Active, "null": Active, "active": Active, "archived": Archived, "all": All} {
+	for value, want := range map[string]ContactScope{"": Active, "null": Active, "active": Active, "archived": Archived,
+		"all": All} {
 		assert.Equal(t, assert.Must(ParseContactScope(value))(t), want, "%q", value)
 	}
 	for _, value := range rows.All(`Active  NULL  deleted  active,archived  " "`) {

@@ -16,7 +16,8 @@ import (
 
 // wideAddresses is a list of n addresses of about 1,750 bytes each in the document.
 func wideAddresses(n int) string {
-	return listed(n, `{"address_1":"%d`+strings.Repeat("a", 240)+`","address_2":"`+strings.Repeat("b", 250)+`","city":"`+strings.Repeat("c", 250)+`","zipcode":"`+strings.Repeat("é", 250)+`"}`)
+	return listed(n, `{"address_1":"%d`+strings.Repeat("a", 240)+`","address_2":"`+strings.Repeat("b", 250)+
+		`","city":"`+strings.Repeat("c", 250)+`","zipcode":"`+strings.Repeat("é", 250)+`"}`)
 }
 
 const tooLarge = "The %s field is refused: the contact would be larger than 128 KiB."
@@ -33,9 +34,10 @@ func TestAContactIsAtMost128KiB(t *testing.T) {
 		30   wide     tags
 		0    escaped  tags  // in the document as well
 	`) {
-		body := `{"first_name":"A","last_name":"B","addresses":` + wideAddresses(test.Addresses) + `,"tags":` + map[string]string{
-			"": "[]", "wide": wide, "escaped": listed(500, `"%d`+strings.Repeat(`\u0001`, 50)+`"`),
-		}[test.Tags] + `}`
+		body := `{"first_name":"A","last_name":"B","addresses":` + wideAddresses(test.Addresses) + `,"tags":` +
+			map[string]string{
+				"": "[]", "wide": wide, "escaped": listed(500, `"%d`+strings.Repeat(`\u0001`, 50)+`"`),
+			}[test.Tags] + `}`
 		c, err := NewContact(valid(t, body), noon)
 		if test.Field != "" {
 			crmtest.WantFaults(t, test.Field, err, fmt.Sprintf(tooLarge, test.Field))

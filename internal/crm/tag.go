@@ -93,7 +93,8 @@ func validateTags(v *doc.Invalid, names []string) []string {
 	return names
 }
 
-var tagTable = doc.Table[*string, *string]{doc.Part("", "", doc.String(maxTag), func(tag *string) *string { return tag })}
+var tagTable = doc.Table[*string, *string]{doc.Part("", "", doc.String(maxTag),
+	func(tag *string) *string { return tag })}
 
 // tagsField has no part in a form: there a row may hold several tags.
 func tagsField() doc.Field[*Contact, *ContactInput] {
@@ -101,7 +102,8 @@ func tagsField() doc.Field[*Contact, *ContactInput] {
 	of.Read, of.Load = tagTable[0].Load, tagTable[0].Load
 	of.Append = func(dst []byte, tag *string, _ int) []byte { return doc.AppendText(dst, *tag) }
 	of.Key = func(tag *string, _ string) string { return *tag }
-	f := doc.List("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags }, func(in *ContactInput) **[]string { return &in.Tags })
+	f := doc.List("tags", "Tag", "Tags", maxTags, maxTagsSent, of, func(c *Contact) *[]string { return &c.Tags },
+		func(in *ContactInput) **[]string { return &in.Tags })
 	f.Fill, f.Take = nil, nil
 	f.Check = func(c *doc.Checker, _ doc.Place, in *ContactInput) {
 		if in.Tags != nil && !c.HasFault("tags") {
@@ -141,8 +143,9 @@ func AppendTag(dst []byte, name string, contacts int64) []byte {
 	return append(dst, '}')
 }
 
-// RenameTag gives a tag another name, or takes it away where that is "". Where the contact has both names, the one that comes first stays.
-// Nothing can be wrong with that: it is done to all contacts that have the tag, and must not stop at one whose document is full.
+// RenameTag gives a tag another name, or takes it away where that is "". Where the contact has both names, the one that
+// comes first stays. Nothing can be wrong with that: it is done to all contacts that have the tag, and must not stop at
+// one whose document is full.
 func (c Contact) RenameTag(name, becomes string, now time.Time) Contact {
 	at := slices.Index(c.Tags, name)
 	if at < 0 {
@@ -163,7 +166,10 @@ func (c Contact) AddTags(tags []string, now time.Time) (Contact, error) {
 
 // SyncTags replaces the whole set.
 func (c Contact) SyncTags(tags []string, now time.Time) (Contact, error) {
-	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput, _ time.Time) { c.Tags = text.Distinct(tags) })
+	return c.revise(ContactInput{}, now, func(c *Contact, _ *ContactInput,
+		_ time.Time) {
+		c.Tags = text.Distinct(tags)
+	})
 }
 
 // RemoveTags drops the listed tags; one that the contact does not have is no fault.
@@ -172,7 +178,8 @@ func (c Contact) RemoveTags(tags []string, now time.Time) (Contact, error) {
 	return c.SyncTags(kept, now)
 }
 
-// Searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than any.
+// Searchable is a text as it can be searched for: what no stored text holds is left out, and so is what is longer than
+// any.
 func Searchable(value string) string {
 	value = strings.ReplaceAll(strings.ToValidUTF8(value, ""), "\x00", "")
 	return strings.TrimSpace(text.Cut(strings.TrimSpace(value), utf8.UTFMax*doc.MaxText))

@@ -28,7 +28,8 @@ func TestARenamedTagKeepsThePlaceOfTheEarlier(t *testing.T) {
 	`) {
 		c := Contact{Tags: strings.Fields(test.Had), UpdatedAt: then}
 		got := c.RenameTag("old", test.Becomes, now)
-		if diff := cmp.Diff(strings.Fields(test.Has), got.Tags, cmpopts.EquateEmpty()); diff != "" || !slices.Equal(c.Tags, strings.Fields(test.Had)) {
+		if diff := cmp.Diff(strings.Fields(test.Has), got.Tags, cmpopts.EquateEmpty()); diff != "" ||
+			!slices.Equal(c.Tags, strings.Fields(test.Had)) {
 			t.Errorf("%q to %q: %q was %q", test.Had, test.Becomes, got.Tags, c.Tags)
 		}
 		assert.Equal(t, got.UpdatedAt.Equal(now), test.Had != test.Has,
@@ -46,14 +47,16 @@ func TestATagIsRenamedOnAContactThatIsFull(t *testing.T) {
 		t.Fatal("the contact is not too large")
 	}
 	c.Tags[7] = "old"
-	if got := c.RenameTag("old", strings.Repeat("n", maxTag), time.Now()); len(got.Tags) != maxTags || got.Tags[7] != strings.Repeat("n", maxTag) {
+	if got := c.RenameTag("old", strings.Repeat("n", maxTag), time.Now()); len(got.Tags) != maxTags ||
+		got.Tags[7] != strings.Repeat("n", maxTag) {
 		t.Errorf("it has %d tags, and the seventh is %q", len(got.Tags), got.Tags[7])
 	}
 }
 
 func TestTheRangeOfAllTagsHasEveryName(t *testing.T) {
 	all := TagRange("")
-	for _, name := range []string{"a", "ÿ", "\U0010FFFF", strings.Repeat("\U0010FFFF", maxTag), strings.Repeat("💛", maxTag), "~"} {
+	for _, name := range []string{"a", "ÿ", "\U0010FFFF", strings.Repeat("\U0010FFFF", maxTag),
+		strings.Repeat("💛", maxTag), "~"} {
 		if !all.Has(FoldTag(name)) {
 			t.Errorf("%q is not among all tags", name)
 		}

@@ -121,7 +121,8 @@ func FuzzDecodeTags(f *testing.F) {
 		}
 		seen := map[string]bool{}
 		for _, tag := range tags {
-			if tag == "" || tag != strings.TrimSpace(tag) || utf8.RuneCountInString(tag) > 64 || strings.Contains(tag, "\x00") || seen[tag] {
+			if tag == "" || tag != strings.TrimSpace(tag) || utf8.RuneCountInString(tag) > 64 ||
+				strings.Contains(tag, "\x00") || seen[tag] {
 				t.Fatalf("%q: the tag %q", body, tag)
 			}
 			seen[tag] = true

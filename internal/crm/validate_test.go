@@ -128,7 +128,8 @@ func TestEmailsHaveALimitOf255Characters(t *testing.T) {
 		t.Fatal(len(address))
 	}
 	valid(t, `{"emails":[{"value":"`+address+`"}]}`)
-	refused(t, `{"emails":[{"value":"`+address+`h"}]}`, "The emails.0.value field must not be longer than 255 characters.")
+	refused(t, `{"emails":[{"value":"`+address+`h"}]}`,
+		"The emails.0.value field must not be longer than 255 characters.")
 }
 
 // A form or a file fills the input itself; the same limits apply.
@@ -151,7 +152,8 @@ func TestListsHaveALimit(t *testing.T) {
 
 // Website forms send blanks for what was not filled in.
 func TestABlankEmailOrPhoneIsLeftOut(t *testing.T) {
-	in := valid(t, `{"emails":[{"type":"work","value":null},{"value":" "},"",{"value":"a@b.co"}],"phones":[{"type":"fax","value":""}]}`)
+	in := valid(t,
+		`{"emails":[{"type":"work","value":null},{"value":" "},"",{"value":"a@b.co"}],"phones":[{"type":"fax","value":""}]}`)
 	assert.Equal(t, *in.Emails, []Email{{"", "a@b.co"}})
 	assert.Equal(t, len(*in.Phones), 0)
 }
@@ -224,7 +226,8 @@ func TestFaultsComeAllAtOnceInTheOrderOfTheFields(t *testing.T) {
 	var got []string
 	for _, fault := range crmtest.FaultsOf(t, err) {
 		got = append(got, fault.Field())
-		if !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") || !strings.HasSuffix(fault.Message(), ".") {
+		if !strings.HasPrefix(fault.Message(), "The "+fault.Field()+" field ") ||
+			!strings.HasSuffix(fault.Message(), ".") {
 			t.Errorf("%q is not a sentence that names %s", fault.Message(), fault.Field())
 		}
 	}
@@ -294,7 +297,8 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 	if len(c.Emails) != 1 || len(c.Phones) != 1 || len(c.Addresses) != 1 || len(c.Tags) != 1 {
 		t.Errorf("%+v", c)
 	}
-	assert.Equal(t, len(assert.Must(DecodeTags(doc.NewBody([]byte(`{"tags":[`+repeated(`"t"`, maxTags+1)+`]}`))))(t)), 1)
+	assert.Equal(t, len(assert.Must(DecodeTags(doc.NewBody([]byte(`{"tags":[`+repeated(`"t"`, maxTags+1)+`]}`))))(t)),
+		1)
 	if _, err := read(`{"tags":[`+repeated(`"t"`, maxTagsSent+1)+`]}`, false); err == nil {
 		t.Error("there is no end to it")
 	}
@@ -303,6 +307,7 @@ func TestWhatIsRepeatedCountsOnceAlsoAgainstTheLimit(t *testing.T) {
 		phones     {"value":"312-555-0123"}
 		addresses  {"city":"Rome"}
 	`) {
-		refused(t, `{"`+field+`":[`+repeated(element, maxSent+1)+`]}`, "The "+field+" field must not have more than 1000 elements.")
+		refused(t, `{"`+field+`":[`+repeated(element, maxSent+1)+`]}`,
+			"The "+field+" field must not have more than 1000 elements.")
 	}
 }

@@ -38,7 +38,8 @@ func TestTheGiftsAgreeWithPlansTagsAndPeople(t *testing.T) {
 			clock.at = now
 			given := checkGifts(t, s, now.In(text.Location(timezone)))
 			checkDuplicates(t, s, given)
-			report, err := s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
+			report, err := s.Check(t.Context(),
+				check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }})
 			if report.Contacts == 0 || err != nil {
 				t.Errorf("the check saw %d contacts, and ended with %v", report.Contacts, err)
 			}
@@ -90,27 +91,32 @@ func checkGifts(t *testing.T, s *book.Book, now time.Time) (given map[int64]int6
 		_, late := assert.Must2(s.OverduePlans(t.Context(), account.Number, 10))(t)
 		overdue += late
 	}
-	if total < 1200 || total > 2000 || len(methods) < 7 || refunded < 5 || covered < total/20 || overdue < 2 || overdue > 4 {
-		t.Errorf("%d gifts, %v, %d refunded, %d with a fee that was covered, %d overdue plans", total, methods, refunded, covered, overdue)
+	if total < 1200 || total > 2000 || len(methods) < 7 || refunded < 5 || covered < total/20 || overdue < 2 ||
+		overdue > 4 {
+		t.Errorf("%d gifts, %v, %d refunded, %d with a fee that was covered, %d overdue plans", total, methods,
+			refunded, covered, overdue)
 	}
 	if states[giving.Failed] < 2 || states[giving.Cancelled] == 0 || states[giving.Succeeded] < total*9/10 {
 		t.Errorf("the states of the gifts are %v", states)
 	}
 	rest := int64(total - atGala)
 	if len(months) < 24 || atGala < 20 || galaSum/int64(atGala) < 2*(sum-galaSum)/rest {
-		t.Errorf("%d gifts for the gala are %d, %d others in %d months are %d", atGala, galaSum, rest, len(months), sum-galaSum)
+		t.Errorf("%d gifts for the gala are %d, %d others in %d months are %d", atGala, galaSum, rest, len(months),
+			sum-galaSum)
 	}
 	return given
 }
 
-// checkDuplicates looks at what the page of duplicates shows at once: someone at each level, and both of a pair who gave.
+// checkDuplicates looks at what the page of duplicates shows at once: someone at each level, and both of a pair who
+// gave.
 func checkDuplicates(t *testing.T, s *book.Book, given map[int64]int64) {
 	t.Helper()
 	accounts := assert.Must(s.Accounts(t.Context()))(t)
 	for i, account := range accounts {
 		n := assert.Must(s.DuplicateCounts(t.Context(), account.Number))(t)
 		twins := int64(len(readContent().Branches[0].Twins))
-		if n.At.IsZero() || i == 0 && (n.Sure == 0 || n.Likely == 0 || n.Possible == 0 || n.Sure+n.Likely+n.Possible != twins) {
+		if n.At.IsZero() || i == 0 && (n.Sure == 0 || n.Likely == 0 || n.Possible == 0 ||
+			n.Sure+n.Likely+n.Possible != twins) {
 			t.Errorf("the duplicates of %s are %+v", account.Name, n)
 		}
 	}
@@ -158,7 +164,8 @@ func (p *person) check(t *testing.T, now time.Time) {
 		t.Errorf("contact %d is lapsed, and gave in %v", p.ID, years)
 	}
 	year := galaDay(now, 0).Year()
-	tagged, gave := slices.Contains(p.Tags, fmt.Sprint("gala ", year)), slices.Contains(p.slugs, fmt.Sprint("lighthouse-gala-", year))
+	tagged, gave := slices.Contains(p.Tags, fmt.Sprint("gala ", year)),
+		slices.Contains(p.slugs, fmt.Sprint("lighthouse-gala-", year))
 	assert.Equal(t, tagged, gave, "contact %d was at the gala", p.ID)
 }
 
@@ -207,7 +214,8 @@ func TestContactsCameOverTwoYears(t *testing.T) {
 			t.Fatalf("%d times, in order: %v", len(times), slices.IsSortedFunc(times, time.Time.Compare))
 		}
 		first, last, begun := times[0], times[159], now.AddDate(0, -24, 0)
-		if first.Before(begun) || first.After(begun.AddDate(0, 1, 0)) || last.After(now) || last.Before(now.AddDate(0, 0, -14)) {
+		if first.Before(begun) || first.After(begun.AddDate(0, 1, 0)) || last.After(now) ||
+			last.Before(now.AddDate(0, 0, -14)) {
 			t.Errorf("at %v they came from %v to %v", now, first, last)
 		}
 		later := times[64:]

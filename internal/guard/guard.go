@@ -1,5 +1,5 @@
-// Package guard makes an error of a panic: what ends one part of the server must not end the others. Whatever runs beside its caller is guarded, which a test of
-// the whole program sees to.
+// Package guard makes an error of a panic: what ends one part of the server must not end the others. Whatever runs
+// beside its caller is guarded, which a test of the whole program sees to.
 package guard
 
 import (
@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Panicked is the error of a part that has panicked: what happened, and where. Of the values that it worked on, which may be personal, it says nothing.
+// Panicked is the error of a part that has panicked: what happened, and where. Of the values that it worked on, which
+// may be personal, it says nothing.
 type Panicked struct{ what, stack string }
 
 func (p *Panicked) Error() string { return "panic: " + p.what + "\n" + p.stack }

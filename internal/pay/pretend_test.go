@@ -47,7 +47,8 @@ func TestPretendedPayments(t *testing.T) {
 	equal(t, choose(h.Session, pay.ChoosePay), o.Success, "a payment leads")
 	choose(h.Session, pay.ChooseDecline) // after it was paid, nothing changes it
 	is := look(t, p, h.Session)
-	if is.Live || is.Session.State != donate.Paid || is.Payment.State != donate.Paid || is.Payment.Amount != o.Amount || is.Plan.Status != giving.ActivePlan || is.Plan.Frequency != "monthly" {
+	if is.Live || is.Session.State != donate.Paid || is.Payment.State != donate.Paid || is.Payment.Amount != o.Amount ||
+		is.Plan.Status != giving.ActivePlan || is.Plan.Frequency != "monthly" {
 		t.Errorf("a payment is %+v of %+v", is.Payment, is.Plan)
 	}
 	for range 2 {
@@ -69,7 +70,8 @@ func TestPretendedPayments(t *testing.T) {
 	old.At = time.Now().Add(-2 * time.Hour)
 	equal(t, look(t, p, start(t, p, old)).Session.State, donate.Expired, "an old order")
 	var since []donate.Ref
-	succeed(t, p.Since(t.Context(), time.Now().Add(-time.Hour), func(ref donate.Ref) error { since = append(since, ref); return nil }))
+	succeed(t, p.Since(t.Context(), time.Now().Add(-time.Hour),
+		func(ref donate.Ref) error { since = append(since, ref); return nil }))
 	equal(t, len(since), 2, "since an hour ago: %v", since)
 	live := order(4, donate.Once)
 	live.Live = true

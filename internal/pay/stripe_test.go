@@ -57,7 +57,8 @@ func look(t *testing.T, p donate.Provider, ref donate.Ref) donate.Snapshot {
 func check(t *testing.T, got, want donate.Snapshot) {
 	t.Helper()
 	want.Provider = "stripe"
-	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(time.Time{}), cmpopts.IgnoreFields(donate.Session{}, "URL")); d != "" {
+	if d := cmp.Diff(want, got, cmpopts.IgnoreTypes(time.Time{}),
+		cmpopts.IgnoreFields(donate.Session{}, "URL")); d != "" {
 		t.Error(d)
 	}
 }
@@ -112,7 +113,8 @@ func TestDebit(t *testing.T) {
 		session := start(t, p, order(i, donate.Once))
 		s.Pay(session.ID, stripetest.Debit)
 		is := look(t, p, session)
-		if is.Session.State != donate.Processing || is.Payment.State != donate.Processing || is.Payment.Method != "ach" || is.Payment.MethodName != "STRIPE TEST BANK ending in 6789" {
+		if is.Session.State != donate.Processing || is.Payment.State != donate.Processing ||
+			is.Payment.Method != "ach" || is.Payment.MethodName != "STRIPE TEST BANK ending in 6789" {
 			t.Errorf("a debit under way is %+v of %+v", is.Payment, is.Session)
 		}
 		s.EndDebit(is.Payment.ID, arrives)
@@ -198,7 +200,8 @@ func TestMonthlyGift(t *testing.T) {
 	equal(t, errors.Is(err, donate.ErrGone), true, "a second end is %v", err)
 }
 
-// Money that moved has the day on which it moved, and none of it is left out, even if it is more than Stripe tells at once.
+// Money that moved has the day on which it moved, and none of it is left out, even if it is more than Stripe tells at
+// once.
 func TestEveryMovementHasItsDay(t *testing.T) {
 	s, p := open(t)
 	session := start(t, p, order(1, donate.Once))
@@ -215,7 +218,8 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	payment := look(t, p, session).Payment
 	equal(t, len(payment.Refunds), len(refunds))
 	for _, r := range payment.Refunds {
-		if failed := r.ID == refunds[3]; r.At.IsZero() || r.FailedAt.IsZero() == failed || (r.State == donate.Failed) != failed {
+		if failed := r.ID == refunds[3]; r.At.IsZero() || r.FailedAt.IsZero() == failed ||
+			(r.State == donate.Failed) != failed {
 			t.Errorf("a refund is %+v", r)
 		}
 	}
@@ -223,7 +227,8 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	s.Pay(start(t, p, order(2, donate.Once)).ID, stripetest.Card)
 	disputed := ref(donate.DisputeRef, s.Dispute("pi_00000002"))
 	s.CloseDispute(disputed.ID, true)
-	if d := look(t, p, disputed).Payment.Disputes; len(d) != 1 || d[0].At.IsZero() || d[0].BackAt.IsZero() || d[0].Fee != 15_00 || d[0].FeeBack != 15_00 {
+	if d := look(t, p, disputed).Payment.Disputes; len(d) != 1 || d[0].At.IsZero() || d[0].BackAt.IsZero() ||
+		d[0].Fee != 15_00 || d[0].FeeBack != 15_00 {
 		t.Errorf("a dispute that was won is %+v", d)
 	}
 
@@ -231,12 +236,14 @@ func TestEveryMovementHasItsDay(t *testing.T) {
 	plan := ref(donate.PlanRef, "sub_00000001")
 	began := look(t, p, plan).Plan
 	succeed(t, p.Plan(t.Context(), plan.ID, donate.Change{Kind: donate.CancelPlan}))
-	if ended := look(t, p, plan).Plan; began.StartAt.IsZero() || began.Next.Sub(began.StartAt) < 89*24*time.Hour || ended.CanceledAt.IsZero() || began.Frequency != "quarterly" {
+	if ended := look(t, p, plan).Plan; began.StartAt.IsZero() || began.Next.Sub(began.StartAt) < 89*24*time.Hour ||
+		ended.CanceledAt.IsZero() || began.Frequency != "quarterly" {
 		t.Errorf("a plan is %+v, and then %+v", began, ended)
 	}
 }
 
-// Whatever happens, in whatever order events come, and whichever are lost: once everything that happened was looked at, the books are those of Stripe.
+// Whatever happens, in whatever order events come, and whichever are lost: once everything that happened was looked at,
+// the books are those of Stripe.
 func TestBooksAreThoseOfStripe(t *testing.T) {
 	s, p := open(t)
 	s.LateFees = true
@@ -251,7 +258,8 @@ func TestBooksAreThoseOfStripe(t *testing.T) {
 		g := gifts[is.Payment.ID]
 		o := donate.Settle(donate.Known{Order: *orders[is.Donation], Gift: g}, &is)
 		if o.New != nil {
-			g = &giving.Gift{Status: o.New.Status, Currency: o.New.Currency, At: o.New.At, Entries: []giving.Entry{{Amount: o.New.Amount, FeeCovered: o.New.Covered}}}
+			g = &giving.Gift{Status: o.New.Status, Currency: o.New.Currency, At: o.New.At,
+				Entries: []giving.Entry{{Amount: o.New.Amount, FeeCovered: o.New.Covered}}}
 		}
 		if g != nil {
 			gifts[is.Payment.ID] = new(o.Apply(*g))
@@ -277,7 +285,8 @@ func TestBooksAreThoseOfStripe(t *testing.T) {
 	for i := range 60 {
 		o := order(i, []string{donate.Once, donate.Once, "monthly"}[r.IntN(3)])
 		orders[o.Donation] = o
-		s.Pay(start(t, p, o).ID, []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Debit, stripetest.Decline}[r.IntN(4)])
+		s.Pay(start(t, p, o).ID, []stripetest.How{stripetest.Card, stripetest.Card, stripetest.Debit,
+			stripetest.Decline}[r.IntN(4)])
 		payments := s.Payments()
 		payment := payments[r.IntN(len(payments))]
 		switch r.IntN(7) {
@@ -326,7 +335,8 @@ func TestBooksAreThoseOfStripe(t *testing.T) {
 		t.Errorf("%d gifts count, and Stripe has %d", counted, len(books))
 	}
 	for _, b := range books {
-		if g := gifts[b.Payment]; g == nil || g.Left() != b.Left || g.Payment().Fee != b.Fee || g.Payment().Amount != b.Amount {
+		if g := gifts[b.Payment]; g == nil || g.Left() != b.Left || g.Payment().Fee != b.Fee ||
+			g.Payment().Amount != b.Amount {
 			t.Errorf("the gift is %+v, and Stripe has %+v", g, b)
 		}
 	}

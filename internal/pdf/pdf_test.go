@@ -124,9 +124,11 @@ func TestLongTextsGoOnOnTheNextLineAndPage(t *testing.T) {
 
 func TestATableRepeatsItsHeadingOnEachPage(t *testing.T) {
 	pages := read(t, written(t, pdf.Letter, func(d *pdf.Document) {
-		d.Table(body, []pdf.Column{{Title: "Date", Share: 1}, {Title: "For", Share: 3}, {Title: "Amount", Share: 1, Align: pdf.Right}}, func(yield func([]string) bool) {
+		d.Table(body, []pdf.Column{{Title: "Date", Share: 1}, {Title: "For", Share: 3},
+			{Title: "Amount", Share: 1, Align: pdf.Right}}, func(yield func([]string) bool) {
 			for i := range 100 {
-				if !yield([]string{"January 5, 2026", strings.Repeat("Winter appeal ", 1+i%8), fmt.Sprintf("$%d.00", i)}) {
+				if !yield([]string{"January 5, 2026", strings.Repeat("Winter appeal ", 1+i%8),
+					fmt.Sprintf("$%d.00", i)}) {
 					return
 				}
 			}
@@ -146,11 +148,13 @@ func TestATableRepeatsItsHeadingOnEachPage(t *testing.T) {
 }
 
 func TestLabelsStayOnTheirSheet(t *testing.T) {
-	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}
+	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72,
+		Across: 198, Down: 72}
 	pages := read(t, written(t, avery.Paper, func(d *pdf.Document) {
 		var labels [][]string
 		for i := range 31 {
-			labels = append(labels, []string{fmt.Sprintf("Person %d", i), strings.Repeat("A long street with many words ", 3), "Riverton, OR 97001", "United States"})
+			labels = append(labels, []string{fmt.Sprintf("Person %d", i),
+				strings.Repeat("A long street with many words ", 3), "Riverton, OR 97001", "United States"})
 		}
 		for sheet := range slices.Chunk(labels, avery.Count()) {
 			d.Labels(avery, body, sheet)
@@ -163,13 +167,16 @@ func TestLabelsStayOnTheirSheet(t *testing.T) {
 
 // A sheet has letters of one size, however much its labels say: next to each other, other sizes look like a mistake.
 func TestTheLabelsOfASheetHaveOneSize(t *testing.T) {
-	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}
+	avery := pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72,
+		Across: 198, Down: 72}
 	long := rows.All(`
 		Ada Lovelace  Lovelace Engineers  12 Harbor Street  Apartment 4  Boston, MA 02110
 	`)
 	file := written(t, avery.Paper, func(d *pdf.Document) {
-		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, long, {"Cy Crane", "2 Quay", "Boston, MA 02110"}})
-		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, {strings.Repeat("far too long to be read ", 30)}})
+		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"}, long,
+			{"Cy Crane", "2 Quay", "Boston, MA 02110"}})
+		d.Labels(avery, body, [][]string{{"Ben Bloom", "1 Quay", "Boston, MA 02110"},
+			{strings.Repeat("far too long to be read ", 30)}})
 	})
 	r, err := reader.NewReader(bytes.NewReader(file), int64(len(file)))
 	if err != nil {

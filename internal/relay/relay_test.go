@@ -129,7 +129,8 @@ func open(t *testing.T) (*postOffice, *relay.Relay) {
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
 	from, _ := mail.ParseAddress("giving@harbor.example")
-	return office, &relay.Relay{Host: "127.0.0.1", Port: serve(t, office, &tls.Config{Certificates: secure.TLS.Certificates}),
+	return office, &relay.Relay{Host: "127.0.0.1", Port: serve(t, office,
+		&tls.Config{Certificates: secure.TLS.Certificates}),
 		TLS: relay.Off, From: from, Roots: &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}}
 }
 
@@ -193,7 +194,8 @@ func TestWhatARelaySaysDecidesWhetherItIsTriedAgain(t *testing.T) {
 		got, err := new(mail.Refused), r.Send(t.Context(), letter(t, to+"@example.org"))
 		equal(t, errors.As(err, &got), true, "%s", to)
 		equal(t, []any{got.Reply, got.Final, got.Gone}, []any{want.Reply, want.Final, want.Gone}, "%s: %v", to, err)
-		equal(t, strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "@"), false, "the log has %v", err)
+		equal(t, strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "@"), false,
+			"the log has %v", err)
 		return err
 	}
 	for to, want := range map[string]mail.Refused{

@@ -38,8 +38,8 @@ func AddTally(t *Tx, account int64, zone string) *Account {
 	return u.Account
 }
 
-// NextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows may still be there. One
-// change at a time, of all nodes, gives out a number.
+// NextAccount is the number of the next account. A number whose account was lost is not used again: some of its rows
+// may still be there. One change at a time, of all nodes, gives out a number.
 func NextAccount(t *Tx) (int64, error) {
 	if err := t.LockAll(); err != nil {
 		return 0, err
@@ -73,7 +73,8 @@ func (s *Store) Accounts(ctx context.Context) ([]access.Account, error) {
 }
 
 func ReadAccount(r db.Row) access.Account {
-	return access.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4), CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
+	return access.Account{Number: r.Int(0), ID: r.Text(1), Name: r.Text(2), Parent: r.Int(3), ParentID: r.Text(4),
+		CreatedAt: time.UnixMicro(r.Int(5)).UTC()}
 }
 
 func AccountNumber(a access.Account) int64 { return a.Number }
@@ -171,8 +172,8 @@ func Rename(t *Tx, account int64, name string) (doc.Differences, error) {
 	return doc.Differences{doc.TextDifference("name", now.Name, name)}, t.Run(sqlRenameAccount, account, name)
 }
 
-// AccountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing about any
-// other.
+// AccountWithin finds an account by its public id, where it is root or an account below it. The caller learns nothing
+// about any other.
 func (s *Store) AccountWithin(ctx context.Context, root access.Account, id string) (access.Account, error) {
 	if !access.IsAccountID(id) {
 		return access.Account{}, noAccount(id)
@@ -258,7 +259,8 @@ func (s *Store) SetAccountSettings(ctx context.Context, account int64, in access
 		u.Currency, u.Timezone = changed.Currency, changed.Timezone
 		SaveSettings(t, account, changed)
 		if in.Logo != nil {
-			SavePictures(t, account, OrganizationPictures, in.Logo.Files, []string{settings.Logo}, []string{changed.Logo})
+			SavePictures(t, account, OrganizationPictures, in.Logo.Files, []string{settings.Logo},
+				[]string{changed.Logo})
 		}
 		return nil
 	})

@@ -37,7 +37,9 @@ type ImportResult struct {
 
 // ImportCampaigns creates campaigns, or updates those of the account that have the same slug: all of them or, where one
 // is refused, none.
-func (s *Store) ImportCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input) (result ImportResult, err error) {
+func (s *Store) ImportCampaigns(ctx context.Context, owner access.Account,
+	inputs []campaign.Input,
+) (result ImportResult, err error) {
 	plans, err := s.changeCampaigns(ctx, owner, inputs, func(c *campaignChange) ([]campaignPlan, error) {
 		return c.planImport(inputs)
 	})
@@ -54,14 +56,18 @@ func (s *Store) ImportCampaigns(ctx context.Context, owner access.Account, input
 	return result, err
 }
 
-// CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from the title gets a
-// number until it is.
-func (s *Store) CreateCampaign(ctx context.Context, owner access.Account, in campaign.Input) (campaign.Campaign, error) {
+// CreateCampaign makes a new campaign of a validated input. A slug that was sent must be free; one that is made from
+// the title gets a number until it is.
+func (s *Store) CreateCampaign(ctx context.Context, owner access.Account,
+	in campaign.Input,
+) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) { return c.planNew(in) })
 }
 
 // UpdateCampaign changes a campaign that the account owns: what a validated input does not name stays.
-func (s *Store) UpdateCampaign(ctx context.Context, owner access.Account, id int64, in campaign.Input) (campaign.Campaign, error) {
+func (s *Store) UpdateCampaign(ctx context.Context, owner access.Account, id int64,
+	in campaign.Input,
+) (campaign.Campaign, error) {
 	return s.changeCampaign(ctx, owner, in, func(c *campaignChange) (campaignPlan, error) {
 		old, err := c.own(id, in.Seen)
 		if err != nil {
@@ -78,7 +84,9 @@ func (s *Store) UpdateCampaign(ctx context.Context, owner access.Account, id int
 	})
 }
 
-func (s *Store) changeCampaign(ctx context.Context, owner access.Account, in campaign.Input, decide func(*campaignChange) (campaignPlan, error)) (campaign.Campaign, error) {
+func (s *Store) changeCampaign(ctx context.Context, owner access.Account, in campaign.Input,
+	decide func(*campaignChange) (campaignPlan, error),
+) (campaign.Campaign, error) {
 	plans, err := s.changeCampaigns(ctx, owner, []campaign.Input{in}, func(c *campaignChange) ([]campaignPlan, error) {
 		p, err := decide(c)
 		if err == nil && !p.isNew { // a new one has no gifts, and no id yet
@@ -101,8 +109,8 @@ type campaignChange struct {
 	above         []int64          // the accounts above the owner, which list its campaigns, too
 	beneficiaries map[string]int64 // accounts that the inputs name, by their public ids
 
-	// What the rows of a file before this one have taken. Rows that ask for the same go on where the last one has ended, so that a
-	// file costs what its length says.
+	// What the rows of a file before this one have taken. Rows that ask for the same go on where the last one has
+	// ended, so that a file costs what its length says.
 	slugs map[string]bool
 	tried map[string]int // slugs of each title
 
@@ -123,10 +131,13 @@ type campaignPlan struct {
 	moved    []int64                     // the accounts whose lists change
 }
 
-// changeCampaigns decides about campaigns and writes them. It locks every account whose list may change before anything else, in
-// ascending order, so that two changes do not wait for each other: the owner, the accounts above it and the beneficiaries. Where a list
-// of any other account changes, as that of a former beneficiary, it begins again with that one.
-func (s *Store) changeCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input, decide func(*campaignChange) ([]campaignPlan, error)) (plans []campaignPlan, err error) {
+// changeCampaigns decides about campaigns and writes them. It locks every account whose list may change before anything
+// else, in ascending order, so that two changes do not wait for each other: the owner, the accounts above it and the
+// beneficiaries. Where a list of any other account changes, as that of a former beneficiary, it begins again with that
+// one.
+func (s *Store) changeCampaigns(ctx context.Context, owner access.Account, inputs []campaign.Input,
+	decide func(*campaignChange) ([]campaignPlan, error),
+) (plans []campaignPlan, err error) {
 	var above []int64
 	named, err := Snapshot(ctx, s, func(c db.Conn) (named []access.Account, err error) {
 		if above, err = AccountsAbove(c, owner); err == nil {
@@ -204,8 +215,11 @@ func (c *campaignChange) planImport(inputs []campaign.Input) (plans []campaignPl
 	return plans, nil
 }
 
-// plan decides about one campaign, a new one where old is nil, and tells all its faults at once; slugErr is what is wrong with its slug.
-func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug string, slugErr error) (p campaignPlan, err error) {
+// plan decides about one campaign, a new one where old is nil, and tells all its faults at once; slugErr is what is
+// wrong with its slug.
+func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug string,
+	slugErr error,
+) (p campaignPlan, err error) {
 	var inputErr, readersErr error
 	if old == nil {
 		inputErr = in.CheckNew()
@@ -229,7 +243,8 @@ func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug st
 	if old != nil {
 		before, _ := old.AppendBody(nil)
 		after, _ := p.campaign.AppendBody(nil)
-		p.changed = string(before) != string(after) || p.campaign.Status != old.Status || p.campaign.PaymentLink != old.PaymentLink
+		p.changed = string(before) != string(after) || p.campaign.Status != old.Status ||
+			p.campaign.PaymentLink != old.PaymentLink
 		if p.campaign.Slug != old.Slug {
 			p.slug = old.Slug
 		}
@@ -250,7 +265,8 @@ func (c *campaignChange) plan(old *campaign.Campaign, in campaign.Input, slug st
 		if err != nil {
 			return p, err
 		}
-		p.benefits = doc.Differences{doc.TextsDifference("beneficiaries", ids, slices.Sorted(slices.Values(*in.Beneficiaries)))}
+		p.benefits = doc.Differences{doc.TextsDifference("beneficiaries", ids,
+			slices.Sorted(slices.Values(*in.Beneficiaries)))}
 	}
 	return p, nil
 }
@@ -300,8 +316,8 @@ func listed(readers map[int64]campaign.Relation, status string) map[int64]campai
 	return readers
 }
 
-// findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where mine is true, it
-// may also be that of a campaign of the account, which is old then.
+// findSlug chooses the slug: the one that was sent, or the first one made from the title, that no campaign has. Where
+// mine is true, it may also be that of a campaign of the account, which is old then.
 func (c *campaignChange) findSlug(in campaign.Input, mine bool) (slug string, old *campaign.Campaign, err error) {
 	for slug := range campaign.SlugCandidates(in, c.tried) {
 		if c.slugs[slug] {
@@ -323,7 +339,8 @@ func (c *campaignChange) findSlug(in campaign.Input, mine bool) (slug string, ol
 	return "", nil, faults
 }
 
-// number gives the new campaigns their ids, in the order in which lists show them. The account at the top, which counts all of its organization, is locked.
+// number gives the new campaigns their ids, in the order in which lists show them. The account at the top, which counts
+// all of its organization, is locked.
 func (c *campaignChange) number(plans []campaignPlan, top int64) error {
 	var created []*campaign.Campaign
 	for i := range plans {
@@ -334,7 +351,8 @@ func (c *campaignChange) number(plans []campaignPlan, top int64) error {
 	if len(created) == 0 {
 		return nil
 	}
-	if err := c.CheckLimit(campaign.Limit, int64(len(created)), sqlCampaignCount, top, int64(campaign.Benefiting)); err != nil {
+	if err := c.CheckLimit(campaign.Limit, int64(len(created)), sqlCampaignCount, top,
+		int64(campaign.Benefiting)); err != nil {
 		return err
 	}
 	slices.SortStableFunc(created, func(a, b *campaign.Campaign) int { return cmp.Compare(a.ListedAt, b.ListedAt) })
@@ -413,7 +431,9 @@ func (c *campaignChange) save(plans []campaignPlan) error {
 	for _, p := range plans {
 		revision := c.note(p)
 		body, urlAt := p.campaign.AppendBody(nil)
-		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, Checksum(body), giving.CampaignCell(p.campaign.ID, p.campaign.Currency), p.campaign.Status, p.campaign.PaymentLink, p.campaign.ListedAt, revision}
+		row := []any{p.campaign.ID, c.owner.Number, p.campaign.Slug, int64(urlAt), body, Checksum(body),
+			giving.CampaignCell(p.campaign.ID, p.campaign.Currency), p.campaign.Status, p.campaign.PaymentLink,
+			p.campaign.ListedAt, revision}
 		switch {
 		case p.isNew:
 			c.Insert(CampaignTable, row...)

@@ -16,8 +16,9 @@ const (
 	sqlCampaignPlan = `SELECT 1 FROM plan WHERE account_id = $1 AND campaign_id = $2 AND campaign_id <> 0 LIMIT 1`
 
 	// A gift may still come of what was begun on its page. What came to nothing needs no campaign.
-	sqlCampaignDonation = `SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND state IN ('started', 'open', 'processing') LIMIT 1`
-	sqlLeftDonations    = `UPDATE donation SET campaign_id = 0 WHERE account_id = $1 AND campaign_id = $2`
+	sqlCampaignDonation = `SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2
+		AND state IN ('started', 'open', 'processing') LIMIT 1`
+	sqlLeftDonations = `UPDATE donation SET campaign_id = 0 WHERE account_id = $1 AND campaign_id = $2`
 
 	SQLOldSlugs = `SELECT slug FROM campaign_slug WHERE campaign_id = $1 ORDER BY left_at, slug`
 )
@@ -42,8 +43,8 @@ func checkDeletable(c db.Conn, owner, id int64) error {
 	return nil
 }
 
-// DeleteCampaign removes a campaign that the account owns, where nothing hangs on it and it is still what the user saw of it. The account
-// is locked, as it is by one that records a gift, so that no gift can come in between.
+// DeleteCampaign removes a campaign that the account owns, where nothing hangs on it and it is still what the user saw
+// of it. The account is locked, as it is by one that records a gift, so that no gift can come in between.
 func (s *Store) DeleteCampaign(ctx context.Context, owner access.Account, id int64, seen string) error {
 	_, err := s.changeCampaigns(ctx, owner, nil, func(c *campaignChange) ([]campaignPlan, error) {
 		old, err := c.own(id, seen)
@@ -72,7 +73,8 @@ func (c *campaignChange) planRemoval(old campaign.Campaign) (campaignPlan, error
 	return p, err
 }
 
-// Family is a unit of work that has locked an account and those above it, and makes or removes campaigns of the account beside other things.
+// Family is a unit of work that has locked an account and those above it, and makes or removes campaigns of the account
+// beside other things.
 type Family struct {
 	*Tx
 	Owner access.Account
@@ -100,8 +102,11 @@ func (c *campaignChange) planNew(in campaign.Input) (campaignPlan, error) {
 	return c.plan(nil, in, slug, err)
 }
 
-func newChange(t *Tx, owner access.Account, above []int64, beneficiaries map[string]int64, now time.Time) *campaignChange {
-	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries, slugs: map[string]bool{}, tried: map[string]int{}}
+func newChange(t *Tx, owner access.Account, above []int64, beneficiaries map[string]int64,
+	now time.Time,
+) *campaignChange {
+	return &campaignChange{Tx: t, owner: owner, now: now, above: above, beneficiaries: beneficiaries,
+		slugs: map[string]bool{}, tried: map[string]int{}}
 }
 
 // Create makes a campaign of a validated input.
@@ -128,7 +133,8 @@ func (u Family) Remove(id int64) (removed bool, err error) {
 	return err == nil, err
 }
 
-// moveSlugs keeps the slug that a campaign had. A slug that is kept is not taken: the campaign that has it now comes first.
+// moveSlugs keeps the slug that a campaign had. A slug that is kept is not taken: the campaign that has it now comes
+// first.
 func (c *campaignChange) moveSlugs(p campaignPlan) error {
 	switch {
 	case p.deleted:

@@ -16,16 +16,20 @@ import (
 )
 
 const (
-	// What a campaign is made of behind its id and one more column. Campaigns are on every machine; what was given to one is with the account that owns it, and
-	// read by itself.
+	// What a campaign is made of behind its id and one more column. Campaigns are on every machine; what was given to
+	// one is with the account that owns it, and read by itself.
 	campaignColumns = `c.body, c.checksum, c.status, c.payment_link, c.listed_at, c.account_id, c.cell`
 
-	sqlCampaign          = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
-	sqlGivenTo           = `SELECT cell, amount, donors FROM giving WHERE account_id = $1 AND cell = ANY($2)`
-	SQLCampaigns         = `SELECT c.id, c.url_at, ` + campaignColumns + ` FROM campaign c WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
-	sqlCampaignCells     = `SELECT id, account_id, cell FROM campaign WHERE id = ANY($1)`
-	sqlCampaignBySlug    = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id WHERE c.slug = $1`
-	SQLCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns + `, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
+	sqlCampaign = `SELECT c.id, r.relation, ` + campaignColumns + ` FROM campaign_reader r
+		JOIN campaign c ON c.id = r.campaign_id WHERE r.account_id = $1 AND r.campaign_id = $2`
+	sqlGivenTo   = `SELECT cell, amount, donors FROM giving WHERE account_id = $1 AND cell = ANY($2)`
+	SQLCampaigns = `SELECT c.id, c.url_at, ` + campaignColumns +
+		` FROM campaign c WHERE c.id = ANY($1) ORDER BY c.listed_at, c.id`
+	sqlCampaignCells  = `SELECT id, account_id, cell FROM campaign WHERE id = ANY($1)`
+	sqlCampaignBySlug = `SELECT c.id, c.account_id, ` + campaignColumns +
+		`, a.name FROM campaign c JOIN account a ON a.account_id = c.account_id WHERE c.slug = $1`
+	SQLCampaignByOldSlug = `SELECT c.id, c.account_id, ` + campaignColumns +
+		`, a.name FROM campaign_slug s JOIN campaign c ON c.id = s.campaign_id
 		JOIN account a ON a.account_id = c.account_id WHERE s.slug = $1`
 	sqlSlugID           = `SELECT id FROM campaign WHERE slug = $1`
 	sqlOldSlugID        = `SELECT campaign_id FROM campaign_slug WHERE slug = $1`
@@ -45,7 +49,8 @@ type CampaignRow struct {
 }
 
 func ScanCampaign(r db.Row) CampaignRow {
-	return CampaignRow{ID: r.Int(0), of: r.Int(1), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3), status: r.Text(4), link: r.Text(5), listedAt: r.Int(6), givingCell: givingCell{r.Int(7), r.Text(8)}}
+	return CampaignRow{ID: r.Int(0), of: r.Int(1), Body: slices.Clone(r.Bytes(2)), Checksum: r.Int(3),
+		status: r.Text(4), link: r.Text(5), listedAt: r.Int(6), givingCell: givingCell{r.Int(7), r.Text(8)}}
 }
 
 // givingCell is where the sum of what was given to a campaign is.
@@ -119,8 +124,8 @@ func ParseFound(row CampaignRow, err error) (campaign.Campaign, error) {
 	return row.Parse()
 }
 
-// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by the slug that
-// it has, or by one that it had and no other campaign has now.
+// CampaignBySlug finds a campaign, and the name of the account that it belongs to, for anyone who knows its address: by
+// the slug that it has, or by one that it had and no other campaign has now.
 func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign campaign.Campaign, owner string, err error) {
 	found, err := Snapshot(ctx, s, func(c db.Conn) (found CampaignRow, err error) {
 		err = crm.ErrNotFound
@@ -143,8 +148,8 @@ func (s *Store) CampaignBySlug(ctx context.Context, slug string) (campaign campa
 	return campaign, owner, err
 }
 
-// Coded is the id of a campaign that a client names by its id, by its code, which is its slug or one that it had, or by both. It is -1, which is never an
-// id, where there is none.
+// Coded is the id of a campaign that a client names by its id, by its code, which is its slug or one that it had, or by
+// both. It is -1, which is never an id, where there is none.
 func Coded(c db.Conn, id int64, code string) (int64, error) {
 	if code == "" {
 		return id, nil
@@ -218,9 +223,15 @@ func (m MadeCampaign) Outcome() Outcome {
 	return Outcome{Created: m.Created, Tag: m.ETag()}
 }
 
-// CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that it is in.
-func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL string, dst []byte) ([]byte, doc.ETag, error) {
-	campaign, err := ParseFound(Snapshot(ctx, s, func(c db.Conn) (CampaignRow, error) { return findReadable(c, account, id) }))
+// CampaignWire appends the wire form of a campaign that the account may list, for any reason, and tells the state that
+// it is in.
+func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL string,
+	dst []byte,
+) ([]byte, doc.ETag, error) {
+	campaign, err := ParseFound(Snapshot(ctx, s, func(c db.Conn) (CampaignRow, error) {
+		return findReadable(c, account,
+			id)
+	}))
 	if err != nil {
 		return dst, doc.ETag{}, err
 	}
@@ -228,10 +239,11 @@ func (s *Store) CampaignWire(ctx context.Context, account, id int64, baseURL str
 	return found.Append(dst), found.ETag(), nil
 }
 
-const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell LIMIT 1`
+const sqlNextCell = `SELECT cell, gifts FROM giving WHERE account_id = $1 AND cell >= $2 AND cell < $3 ORDER BY cell
+	LIMIT 1`
 
-// uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next, whatever many contacts
-// have given in each: the sums of all of them come first.
+// uncounted are the currencies of gifts that do not count for a campaign. It goes from one currency to the next,
+// whatever many contacts have given in each: the sums of all of them come first.
 func uncounted(c db.Conn, owner int64, campaign campaign.Campaign) (currencies []string, err error) {
 	from, end := giving.Cell(campaign.ID, 0, "", 0), giving.Cell(campaign.ID, 1, "", 0)
 	for found := true; found && err == nil; {
@@ -265,7 +277,9 @@ func beneficiaries(c db.Conn, id int64) (ids []string, err error) {
 }
 
 // CampaignPage is one page of campaigns, newest first.
-func (s *Store) CampaignPage(ctx context.Context, account int64, scope campaign.Scope, page crm.PageRequest) (campaigns []campaign.Campaign, result ListResult, err error) {
+func (s *Store) CampaignPage(ctx context.Context, account int64, scope campaign.Scope,
+	page crm.PageRequest,
+) (campaigns []campaign.Campaign, result ListResult, err error) {
 	rows, err := Snapshot(ctx, s, func(c db.Conn) (rows []CampaignRow, err error) {
 		var ids []int64
 		if result, ids, err = s.Listed.Page(c, account, scope, page, NewestFirst); err != nil || len(ids) == 0 {
@@ -341,7 +355,8 @@ type readableCampaign struct {
 // ReadableCampaigns are the campaigns that an account may list, oldest first.
 func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err error) {
 	relations, ids := map[int64]campaign.Relation{}, []int64{}
-	err = c.Scan(func(r db.Row) { relations[r.Int(0)], ids = campaign.Relation(r.Int(1)), append(ids, r.Int(0)) }, SQLReaderCampaigns, account)
+	err = c.Scan(func(r db.Row) { relations[r.Int(0)], ids = campaign.Relation(r.Int(1)), append(ids, r.Int(0)) },
+		SQLReaderCampaigns, account)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -355,15 +370,18 @@ func ReadableCampaigns(c db.Conn, account int64) (found []readableCampaign, err 
 	return found, err
 }
 
-// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page goes through
-// flush piece by piece.
-func (s *Store) Campaigns(ctx context.Context, account int64, scope campaign.Scope, page crm.PageRequest, baseURL string, dst []byte, flush Flush) ([]byte, ListResult, error) {
+// Campaigns appends the wire forms of one page of campaigns to dst, separated by commas, oldest first. A large page
+// goes through flush piece by piece.
+func (s *Store) Campaigns(ctx context.Context, account int64, scope campaign.Scope, page crm.PageRequest,
+	baseURL string, dst []byte, flush Flush,
+) ([]byte, ListResult, error) {
 	var result ListResult
 	var ids []int64
 	p := NewPieces(dst, flush)
 	p.Lossy = true
 	read := func(c db.Conn, ids []int64) error {
-		cells, err := db.List(c, func(r db.Row) givingCell { return givingCell{r.Int(1), r.Text(2)} }, sqlCampaignCells, ids)
+		cells, err := db.List(c, func(r db.Row) givingCell { return givingCell{r.Int(1), r.Text(2)} }, sqlCampaignCells,
+			ids)
 		if err != nil {
 			return err
 		}
@@ -376,7 +394,8 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope campaign.Sco
 			if err != nil {
 				return dst, err
 			}
-			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, given[givingCell{r.Int(7), r.Text(8)}], r.Text(4)), nil
+			return campaign.Append(dst, r.Int(0), body, int(r.Int(1)), baseURL, given[givingCell{r.Int(7), r.Text(8)}],
+				r.Text(4)), nil
 		}, SQLCampaigns, ids)
 	}
 	err := s.View(ctx, func(c db.Conn) (err error) {
@@ -395,7 +414,9 @@ func (s *Store) Campaigns(ctx context.Context, account int64, scope campaign.Sco
 }
 
 // Page finds one page of the account's list, the oldest campaign first for either order of pages.
-func (cache *campaignCache) Page(c db.Conn, account int64, scope campaign.Scope, page crm.PageRequest, order PageOrder) (result ListResult, ids []int64, err error) {
+func (cache *campaignCache) Page(c db.Conn, account int64, scope campaign.Scope, page crm.PageRequest,
+	order PageOrder,
+) (result ListResult, ids []int64, err error) {
 	list, err := cache.of(c, account)
 	if err != nil {
 		return result, nil, err

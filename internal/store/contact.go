@@ -21,11 +21,12 @@ const UsualBody = 2048
 
 // UpdateContact changes what a valid input names.
 func (s *Store) UpdateContact(ctx context.Context, account, id int64, in crm.ContactInput) (ContactDocument, error) {
-	return s.patchContact(ctx, account, editNeeds(id, in), &in, func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
+	return s.patchContact(ctx, account, editNeeds(id, in), &in,
+		func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Patch(in, now) })
 }
 
-// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another active one
-// is *crm.Matched until the person has seen that contact.
+// EditContact is UpdateContact for a person. An email or a phone that is new to the contact and belongs to another
+// active one is *crm.Matched until the person has seen that contact.
 func (s *Store) EditContact(ctx context.Context, account, id int64, in crm.ContactInput) (ContactDocument, error) {
 	n := editNeeds(id, in)
 	n.Keys = in.MatchKeys()
@@ -58,21 +59,24 @@ func editNeeds(id int64, in crm.ContactInput) Needs {
 func (s *Store) MarkBounced(ctx context.Context, account int64, email string) error {
 	normal, _ := text.NormalEmail(email)
 	var found []int64
-	err := s.Filtered(ctx, account, crm.Active, find.Filter{Email: crm.EmailPrefix + normal}, func(_ db.Conn, w *Filtering) error {
-		seqs, err := w.Ordered()
-		found = IDsOf(account, seqs)
-		return err
-	})
+	err := s.Filtered(ctx, account, crm.Active, find.Filter{Email: crm.EmailPrefix + normal},
+		func(_ db.Conn, w *Filtering) error {
+			seqs, err := w.Ordered()
+			found = IDsOf(account, seqs)
+			return err
+		})
 	for _, id := range found {
 		_, err := s.UpdateContact(ctx, account, id, crm.ContactInput{BouncedEmail: &email})
-		if err != nil && !errors.Is(err, crm.ErrArchived) && !errors.As(err, new(*doc.Invalid)) { // it may have another email meanwhile
+		// it may have another email meanwhile
+		if err != nil && !errors.Is(err, crm.ErrArchived) && !errors.As(err, new(*doc.Invalid)) {
 			return err
 		}
 	}
 	return err
 }
 
-// tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others with them.
+// tagNeeds is what a change looks up that adds these tags, or removes them; syncNeeds of one that replaces the others
+// with them.
 func tagNeeds(id int64, tags []string) Needs {
 	return Needs{Contact: id, Sets: find.SetNames(find.TagSet, tags)}
 }
@@ -90,22 +94,26 @@ func MoveNeeds(id int64) Needs {
 
 // AddTags adds tags to a contact.
 func (s *Store) AddTags(ctx context.Context, account, id int64, tags []string) (ContactDocument, error) {
-	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
+	return s.changeActive(ctx, account, tagNeeds(id, tags),
+		func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.AddTags(tags, now) })
 }
 
 // SyncTags replaces the tags of a contact.
 func (s *Store) SyncTags(ctx context.Context, account, id int64, tags []string) (ContactDocument, error) {
-	return s.changeActive(ctx, account, syncNeeds(id, tags), func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
+	return s.changeActive(ctx, account, syncNeeds(id, tags),
+		func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.SyncTags(tags, now) })
 }
 
 // RemoveTags takes tags from a contact.
 func (s *Store) RemoveTags(ctx context.Context, account, id int64, tags []string) (ContactDocument, error) {
-	return s.changeActive(ctx, account, tagNeeds(id, tags), func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
+	return s.changeActive(ctx, account, tagNeeds(id, tags),
+		func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.RemoveTags(tags, now) })
 }
 
 // ArchiveContact archives an active contact.
 func (s *Store) ArchiveContact(ctx context.Context, account, id int64) error {
-	_, err := s.changeActive(ctx, account, MoveNeeds(id), func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
+	_, err := s.changeActive(ctx, account, MoveNeeds(id),
+		func(_ *Tx, c crm.Contact, now time.Time) (crm.Contact, error) { return c.Archive(now), nil })
 	return err
 }
 
@@ -192,7 +200,8 @@ func columnsOf(c *crm.Contact) contactColumns {
 
 func ScanContact(r db.Row) *StoredContact {
 	body, err := ContactBody(r, 4, r.Int(0))
-	s := &StoredContact{ID: r.Int(0), CreatedAt: r.Int(1), Archived: r.Int(2), MatchKeys: r.Text(3), Body: slices.Clone(body), Checksum: r.Int(5), Trace: Trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, Damage: err}
+	s := &StoredContact{ID: r.Int(0), CreatedAt: r.Int(1), Archived: r.Int(2), MatchKeys: r.Text(3),
+		Body: slices.Clone(body), Checksum: r.Int(5), Trace: Trace{r.Int(6), r.Int(7), r.Int(8), r.Int(9)}, Damage: err}
 	if err == nil {
 		s.Contact, s.Damage = crm.ParseContact(s.ID, s.Body, SplitKeys(s.MatchKeys))
 		s.Contact.LastGift, s.Contact.Given = Moment(s.LastGift), s.Given
@@ -215,7 +224,8 @@ func Row(u Unit, id int64) (row *StoredContact, err error) {
 	return row, err
 }
 
-// Survivor is a contact as it is stored, or the one that it was merged into since, which is the same person; nil where there is none.
+// Survivor is a contact as it is stored, or the one that it was merged into since, which is the same person; nil where
+// there is none.
 func Survivor(u Unit, id int64) (row *StoredContact, err error) {
 	for row, err = Row(u, id); err == nil && row != nil && row.Contact.MergedInto != 0; {
 		row, err = Row(u, row.Contact.MergedInto)
@@ -239,8 +249,11 @@ func Load(t *Tx, account, id int64) (*StoredContact, error) {
 	return row, row.Damage
 }
 
-// Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the difference is called.
-func ChangeContact(t *Tx, s *StoredContact, kind history.Kind, decide func(crm.Contact) (crm.Contact, error)) (ContactDocument, error) {
+// Change saves what decide makes of a contact. Where nothing changed, nothing is written. A kind of 0 is what the
+// difference is called.
+func ChangeContact(t *Tx, s *StoredContact, kind history.Kind,
+	decide func(crm.Contact) (crm.Contact, error),
+) (ContactDocument, error) {
 	changed, err := decide(s.Contact)
 	if err != nil {
 		return ContactDocument{}, err
@@ -280,15 +293,20 @@ func ChangeAll(u Unit, rows []*StoredContact, decide func(crm.Contact) crm.Conta
 }
 
 // Record is Change that the history tells of even where nothing changed. more is what it tells beside that.
-func Record(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences, decide func(crm.Contact) (crm.Contact, error)) (ContactDocument, error) {
+func Record(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences,
+	decide func(crm.Contact) (crm.Contact, error),
+) (ContactDocument, error) {
 	changed, err := decide(s.Contact)
 	if err != nil {
 		return ContactDocument{}, err
 	}
-	return save(t, s, kind, more, newStored(changed, changed.AppendBody(make([]byte, 0, len(s.Body)+256)), s.CreatedAt, s.Trace))
+	return save(t, s, kind, more, newStored(changed, changed.AppendBody(make([]byte, 0, len(s.Body)+256)), s.CreatedAt,
+		s.Trace))
 }
 
-func save(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences, is *StoredContact) (ContactDocument, error) {
+func save(t *Tx, s *StoredContact, kind history.Kind, more doc.Differences,
+	is *StoredContact,
+) (ContactDocument, error) {
 	if err := saveContact(t, s, kind, more, is); err != nil {
 		return ContactDocument{}, err
 	}
@@ -312,7 +330,8 @@ func (s *StoredContact) Values(account int64) []any { return s.Row(account, colu
 
 // Row is the row of a contact with the columns that it is filtered and sorted by.
 func (s *StoredContact) Row(account int64, c contactColumns) []any {
-	return []any{account, s.ID, s.Archived, s.MatchKeys, s.Body, s.Checksum, s.CreatedAt, c.updatedAt, c.sortName, s.Given,
+	return []any{account, s.ID, s.Archived, s.MatchKeys, s.Body, s.Checksum, s.CreatedAt, c.updatedAt, c.sortName,
+		s.Given,
 		s.Revision, s.LastGift, s.Custom}
 }
 
@@ -359,7 +378,8 @@ func EachStored(c db.Conn, account int64, read func(*StoredContact) error, after
 	return nil
 }
 
-const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given, updated_at, sort_name FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
+const sqlStored = `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, given,
+	updated_at, sort_name FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 ORDER BY id LIMIT 200`
 
 const (
 	storedRead = 200 // as the statement says
@@ -381,7 +401,8 @@ func record(u Unit, s *StoredContact, changed *crm.Contact, kind history.Kind, m
 func newStored(c crm.Contact, body []byte, createdAt int64, at Trace) *StoredContact {
 	at.Custom = Flag(len(c.Custom) > 0)
 	c.LastGift, c.Given = Moment(at.LastGift), at.Given
-	return &StoredContact{ID: c.ID, CreatedAt: createdAt, Trace: at, Archived: Flag(c.Archived()), MatchKeys: JoinKeys(c.MatchKeys), Body: body, Checksum: Checksum(body), Contact: c}
+	return &StoredContact{ID: c.ID, CreatedAt: createdAt, Trace: at, Archived: Flag(c.Archived()),
+		MatchKeys: JoinKeys(c.MatchKeys), Body: body, Checksum: Checksum(body), Contact: c}
 }
 
 // Rows is what follows from a contact that can be read.
@@ -392,8 +413,9 @@ func (s *StoredContact) Rows() *find.Rows {
 	return s.rows
 }
 
-// put is the one way in which a contact changes: it writes its row, and the difference of what followed from it before and what follows from it now. was is nil for a
-// new one. It fails before it changes anything; note records the change when nothing can fail any more.
+// put is the one way in which a contact changes: it writes its row, and the difference of what followed from it before
+// and what follows from it now. was is nil for a new one. It fails before it changes anything; note records the change
+// when nothing can fail any more.
 func put(u Unit, was, is *StoredContact, note func() int64) error {
 	var before *find.Rows
 	if was != nil {
@@ -424,7 +446,8 @@ func put(u Unit, was, is *StoredContact, note func() int64) error {
 	return nil
 }
 
-// PutColumns writes a contact of which nothing has changed but the numbers of its gifts, and the change that its row names. Of them follows nothing else.
+// PutColumns writes a contact of which nothing has changed but the numbers of its gifts, and the change that its row
+// names. Of them follows nothing else.
 func PutColumns(u Unit, row *StoredContact, stats crm.Stats, at Trace) {
 	c, body := row.Contact, row.Body
 	if c.Stats != stats {
@@ -447,7 +470,8 @@ func InsertContact(t *Tx, account int64, c crm.Contact) (id int64, err error) {
 	return insert(t, account, c, c.AppendBody(make([]byte, 0, UsualBody)), find.ContactRows(&c, account))
 }
 
-// insert is InsertContact with what was worked out before. Contacts are numbered as they are made: none was made before the one before it.
+// insert is InsertContact with what was worked out before. Contacts are numbered as they are made: none was made before
+// the one before it.
 func insert(t *Tx, account int64, c crm.Contact, body []byte, rows *find.Rows) (id int64, err error) {
 	u, err := t.LockAccount(account)
 	if err != nil {
@@ -469,7 +493,8 @@ func insert(t *Tx, account int64, c crm.Contact, body []byte, rows *find.Rows) (
 	return c.ID, put(u, nil, is, func() int64 { return u.Record(history.ContactNoun, c.ID, history.DidCreate, "") })
 }
 
-// PlaceContact writes a contact as it was in another account, under the next sequence number, with what follows from it.
+// PlaceContact writes a contact as it was in another account, under the next sequence number, with what follows from
+// it.
 func PlaceContact(u Unit, at Trace, c crm.Contact, rows *find.Rows) error {
 	is := newStored(c, c.AppendBody(make([]byte, 0, UsualBody)), max(u.LastCreated, Seconds(c.CreatedAt)), at)
 	is.rows = rows
@@ -502,7 +527,9 @@ func (s *Store) ContactRecord(ctx context.Context, account, id int64) (contact c
 }
 
 // ContactPage is one page of contacts, newest first.
-func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+func (s *Store) ContactPage(ctx context.Context, account int64, scope crm.ContactScope,
+	page crm.PageRequest,
+) (contacts []crm.Contact, result ListResult, err error) {
 	return s.MatchingContacts(ctx, account, scope, find.Filter{Sort: find.Sort{Descending: true}}, page)
 }
 
@@ -521,7 +548,8 @@ func LoadContacts(c db.Conn, account int64, ids []int64) (contacts []crm.Contact
 func (s *Store) Counts(ctx context.Context, account int64) (Counts, error) {
 	return Snapshot(ctx, s, func(c db.Conn) (n Counts, err error) {
 		row, err := FindIn(c, crm.ErrNotFound, ScanTally, SQLTally, account)
-		if n = (Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}); err != nil || n.Archived == 0 {
+		if n = (Counts{Active: total(&row, crm.Active), Archived: total(&row, crm.Archived)}); err != nil ||
+			n.Archived == 0 {
 			return n, err
 		}
 		merged, err := s.Sets.of(c, &row, find.MergedSet)
@@ -555,8 +583,9 @@ func (s *Store) Growth(ctx context.Context, account int64, moments []time.Time) 
 	})
 }
 
-// CountBefore is how many contacts were made before each of the moments, in seconds. It finds all of them together: contacts are numbered as they
-// are made and never removed, so that each round of looking at the contacts in the middle halves what is left.
+// CountBefore is how many contacts were made before each of the moments, in seconds. It finds all of them together:
+// contacts are numbered as they are made and never removed, so that each round of looking at the contacts in the middle
+// halves what is left.
 func CountBefore(c db.Conn, row *Tally, moments []int64) (low []int64, err error) {
 	low, high := make([]int64, len(moments)), make([]int64, len(moments))
 	for i := range high {
@@ -599,7 +628,8 @@ type contactUnit struct {
 	fields   *custom.Fields           // nil where no change has needed them
 	Merges   Lookup[int64, *Merge]
 
-	Place func(id int64) error // puts a contact there that units before this one would have left, where all are only considered; nil for most
+	// puts a contact there that units before this one would have left, where all are only considered; nil for most
+	Place func(id int64) error
 
 	leaving []int64 // contacts that are no longer active, and so no duplicates
 }
@@ -611,14 +641,16 @@ func scanMerge(r db.Row) (int64, *Merge) {
 	return m.ID, &m
 }
 
-// forgetPairs forgets with whom contacts may be the same that are no longer active. It is asked for together with what else is written.
+// forgetPairs forgets with whom contacts may be the same that are no longer active. It is asked for together with what
+// else is written.
 func forgetPairs(u Unit) error {
 	leaving := u.leaving
 	if u.leaving = nil; len(leaving) == 0 {
 		return nil
 	}
 	none := func(db.Row) error { return nil }
-	return db.First(func() error { return u.Prefetch(none, SQLForgetFoundA, u.Number, leaving) }, func() error { return u.Prefetch(none, SQLForgetFoundB, u.Number, leaving) })
+	return db.First(func() error { return u.Prefetch(none, SQLForgetFoundA, u.Number, leaving) },
+		func() error { return u.Prefetch(none, SQLForgetFoundB, u.Number, leaving) })
 }
 
 // PrefetchLimit is about how many contacts are read before the changes decide: many large ones could fill the memory.

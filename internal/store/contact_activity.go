@@ -22,9 +22,11 @@ const (
 	sqlIsArchived = `SELECT archived FROM contact WHERE account_id = $1 AND id = $2`
 )
 
-// Activities appends the wire forms of one page of the history of an active contact to dst, separated by commas. A large page goes through
-// flush piece by piece.
-func (s *Store) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte, flush Flush) ([]byte, ListResult, error) {
+// Activities appends the wire forms of one page of the history of an active contact to dst, separated by commas. A
+// large page goes through flush piece by piece.
+func (s *Store) Activities(ctx context.Context, account, contact int64, page crm.PageRequest, newest bool, dst []byte,
+	flush Flush,
+) ([]byte, ListResult, error) {
 	var found timelinePage
 	if Foreign(account, contact) {
 		return dst, found.ListResult, crm.ErrNotFound
@@ -71,7 +73,9 @@ func (s *Store) Activities(ctx context.Context, account, contact int64, page crm
 }
 
 // Timeline is one page of the history of a contact, a campaign, a gift or a plan in any state, newest first.
-func (s *Store) Timeline(ctx context.Context, account int64, noun history.Noun, id int64, page crm.PageRequest) (changes []Change, result ListResult, err error) {
+func (s *Store) Timeline(ctx context.Context, account int64, noun history.Noun, id int64,
+	page crm.PageRequest,
+) (changes []Change, result ListResult, err error) {
 	changes, err = Admitted(ctx, s, account, func(c db.Conn, w Admit) ([]Change, error) {
 		found, err := readTimeline(c, w, account, noun, id, page, true)
 		if result = found.ListResult; err != nil {
@@ -117,7 +121,9 @@ type timelinePage struct {
 	undone    map[int64]bool // those of them that a later one has taken back
 }
 
-func readTimeline(c db.Conn, w Admit, account int64, noun history.Noun, id int64, page crm.PageRequest, newest bool) (found timelinePage, err error) {
+func readTimeline(c db.Conn, w Admit, account int64, noun history.Noun, id int64, page crm.PageRequest,
+	newest bool,
+) (found timelinePage, err error) {
 	ids := []int64{id}
 	if noun == history.ContactNoun { // the history of those that were merged into it is its own
 		merged, err := MergedInto(c, account, id)
@@ -149,8 +155,11 @@ func readTimeline(c db.Conn, w Admit, account int64, noun history.Noun, id int64
 	return found, nil
 }
 
-// revisionsOf are the changes of a page of the history of documents. Those of several are read from their beginnings, and put in order.
-func revisionsOf(c db.Conn, account int64, noun history.Noun, ids []int64, page crm.PageRequest, newest bool) (revisions []int64, err error) {
+// revisionsOf are the changes of a page of the history of documents. Those of several are read from their beginnings,
+// and put in order.
+func revisionsOf(c db.Conn, account int64, noun history.Noun, ids []int64, page crm.PageRequest,
+	newest bool,
+) (revisions []int64, err error) {
 	sql, order := SQLOldestOf, cmp.Compare[int64]
 	if newest {
 		sql, order = SQLNewestOf, func(a, b int64) int { return cmp.Compare(b, a) }
@@ -215,8 +224,10 @@ func (s *Store) ContactNames(ctx context.Context, account int64, ids []int64) (m
 			}
 			found, err := crm.ParseContact(r.Int(0), body, nil)
 			if err == nil {
-				names[found.ID] = crm.Contact{ID: found.ID, FirstName: strings.Clone(found.FirstName), MiddleName: strings.Clone(found.MiddleName),
-					LastName: strings.Clone(found.LastName), Company: strings.Clone(found.Company), IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt, ErasedAt: found.ErasedAt}
+				names[found.ID] = crm.Contact{ID: found.ID, FirstName: strings.Clone(found.FirstName),
+					MiddleName: strings.Clone(found.MiddleName),
+					LastName:   strings.Clone(found.LastName), Company: strings.Clone(found.Company),
+					IsCompany: found.IsCompany, ArchivedAt: found.ArchivedAt, ErasedAt: found.ErasedAt}
 			}
 			return nil
 		}, sqlContactNames, account, ids)
@@ -249,7 +260,8 @@ func (s *Store) AddNote(ctx context.Context, account, contact int64, in history.
 		if err != nil {
 			return made, err
 		}
-		made.Change = Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: Moment(u.Author.At), Channel: u.Author.Channel, Who: u.Author.Who, Data: in.Text()}
+		made.Change = Change{Noun: history.ContactNoun, ID: contact, Kind: history.DidNote, At: Moment(u.Author.At),
+			Channel: u.Author.Channel, Who: u.Author.Who, Data: in.Text()}
 		made.Revision = Mention(u, row, history.DidNote, made.Data)
 		return made, nil
 	})
@@ -263,9 +275,11 @@ func Mention(u Unit, row *StoredContact, kind history.Kind, data string) (revisi
 	return at.Revision
 }
 
-// UndoChange takes a change of a contact back. It tells which fields it has left alone, because they were changed since. Phone numbers
-// without a country are of a region.
-func (s *Store) UndoChange(ctx context.Context, account, contact, revision int64, region string) (made ContactDocument, left []string, err error) {
+// UndoChange takes a change of a contact back. It tells which fields it has left alone, because they were changed
+// since. Phone numbers without a country are of a region.
+func (s *Store) UndoChange(ctx context.Context, account, contact, revision int64,
+	region string,
+) (made ContactDocument, left []string, err error) {
 	if Foreign(account, contact) {
 		return made, nil, crm.ErrNotFound
 	}
@@ -322,8 +336,11 @@ func changeOf(c db.Conn, account, contact, revision int64) (Change, error) {
 	return change, err
 }
 
-// Undo takes a change of a contact back by a new change. parted are contacts of which a merge was undone or made again since: the change may have replaced what that merge had brought.
-func Undo(t *Tx, row *StoredContact, change Change, parted map[int64]bool, region string, now time.Time) (made ContactDocument, left []string, err error) {
+// Undo takes a change of a contact back by a new change. parted are contacts of which a merge was undone or made again
+// since: the change may have replaced what that merge had brought.
+func Undo(t *Tx, row *StoredContact, change Change, parted map[int64]bool, region string,
+	now time.Time,
+) (made ContactDocument, left []string, err error) {
 	t.Author.Undoes = change.Revision
 	defer func() { t.Author.Undoes = 0 }()
 	if change.Kind == history.DidNote {
@@ -350,7 +367,8 @@ func Undo(t *Tx, row *StoredContact, change Change, parted map[int64]bool, regio
 	return made, left, err
 }
 
-// mergeOf is the merge that a change is, nil where it is from before there were such rows, or the giver of a gift has learned something.
+// mergeOf is the merge that a change is, nil where it is from before there were such rows, or the giver of a gift has
+// learned something.
 func mergeOf(t *Tx, account, merge int64) (*Merge, error) {
 	known := t.Account(account).Merges
 	m, err := known.Get(t, account, merge)
@@ -358,8 +376,11 @@ func mergeOf(t *Tx, account, merge int64) (*Merge, error) {
 	return m, err
 }
 
-// undoSent takes what was sent out of a contact again, because all that its import did is taken back. What brought another contact in is left alone.
-func undoSent(t *Tx, row *StoredContact, m *Merge, region string, now time.Time, err error) (made ContactDocument, left []string, _ error) {
+// undoSent takes what was sent out of a contact again, because all that its import did is taken back. What brought
+// another contact in is left alone.
+func undoSent(t *Tx, row *StoredContact, m *Merge, region string, now time.Time,
+	err error,
+) (made ContactDocument, left []string, _ error) {
 	switch {
 	case err != nil:
 		return made, nil, err

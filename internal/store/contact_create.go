@@ -17,11 +17,18 @@ import (
 
 // CreateContact makes a contact of a valid input, or merges it into the contact that it matches. A mode that leaves the
 // decision to a person may answer *crm.Matched.
-func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (ContactDocument, error) {
-	return s.knowingFields(ctx, account, &in, func() (ContactDocument, error) { return s.createContact(ctx, account, in, mode) })
+func (s *Store) CreateContact(ctx context.Context, account int64, in crm.ContactInput,
+	mode crm.CreateMode,
+) (ContactDocument, error) {
+	return s.knowingFields(ctx, account, &in, func() (ContactDocument, error) {
+		return s.createContact(ctx, account, in,
+			mode)
+	})
 }
 
-func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput, mode crm.CreateMode) (ContactDocument, error) {
+func (s *Store) createContact(ctx context.Context, account int64, in crm.ContactInput,
+	mode crm.CreateMode,
+) (ContactDocument, error) {
 	now := s.Now()
 	n, err := PrepareContact(account, in, mode, now) // encoded here, so that the queue only looks up and inserts
 	if err != nil {
@@ -47,7 +54,8 @@ func PrepareContact(account int64, in crm.ContactInput, mode crm.CreateMode, now
 	if err != nil {
 		return nil, err
 	}
-	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)), rows: find.ContactRows(&fresh, account)}
+	n := &NewContact{In: in, fresh: fresh, body: fresh.AppendBody(make([]byte, 0, UsualBody)),
+		rows: find.ContactRows(&fresh, account)}
 	if n.MatchKeys = in.MatchKeys(); mode == crm.Force {
 		n.MatchKeys = in.IDKeys() // which must be no other contact's
 	}
@@ -75,7 +83,8 @@ func CreateContact(t *Tx, account int64, n *NewContact, mode crm.CreateMode, now
 	var match *crm.Contact
 	found, err := MatchNew(t, account, n)
 	if n.In.ID != 0 && mode == crm.MergeSeen && err == nil {
-		if found, err = Load(t, account, n.In.ID); err == nil && found.Contact.Archived() { // the person has decided for it, whatever its email and phone are
+		// the person has decided for it, whatever its email and phone are
+		if found, err = Load(t, account, n.In.ID); err == nil && found.Contact.Archived() {
 			found = nil
 		}
 	}
@@ -117,9 +126,12 @@ const (
 
 const sqlLastMerges = MergeColumns + ` AND survivor = $2 ORDER BY id DESC LIMIT 20`
 
-// mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone. Where nothing changed, what was sent before has its record already, and there is
-// none where the contact is nothing but what was sent, or for a row of a file. What a person has decided is not asked again.
-func mergeSent(t *Tx, found *StoredContact, n *NewContact, merged crm.Contact, by decider, choice crm.MergeChoice) (made ContactDocument, err error) {
+// mergeSent writes what a new contact has made of the one that it matches, with a record by which that can be undone.
+// Where nothing changed, what was sent before has its record already, and there is none where the contact is nothing
+// but what was sent, or for a row of a file. What a person has decided is not asked again.
+func mergeSent(t *Tx, found *StoredContact, n *NewContact, merged crm.Contact, by decider,
+	choice crm.MergeChoice,
+) (made ContactDocument, err error) {
 	account := doc.IDAccount(found.ID)
 	m := Merge{Survivor: found.ID, Sent: n.sent(), At: Moment(t.Author.At), Choice: choice.Text(found.ID)}
 	if by != byPerson && !n.fits(&found.Contact) {
@@ -138,7 +150,8 @@ func mergeSent(t *Tx, found *StoredContact, n *NewContact, merged crm.Contact, b
 		m = known
 		made, err = ChangeContact(t, found, 0, func(crm.Contact) (crm.Contact, error) { return merged, nil })
 	default:
-		made, err = Record(t, found, history.DidMerge, nil, func(crm.Contact) (crm.Contact, error) { return merged, nil })
+		made, err = Record(t, found, history.DidMerge, nil,
+			func(crm.Contact) (crm.Contact, error) { return merged, nil })
 		m.ID, m.Last, m.Place = made.Tag.Revision, made.Tag.Revision, made.Tag.Revision
 		t.Insert(MergeTable, m.Values(account)...)
 	}
@@ -196,8 +209,9 @@ type Plan struct {
 	HasTaken *StoredContact   // the contact that has them
 }
 
-// PlanImport decides about a row. The contact that has an external id of the row is the one, unless it has another name, and neither an email nor a phone of the
-// row: two systems may give one number to two people. Of others, one whose name contradicts the row is another person, no matter who answers the phone.
+// PlanImport decides about a row. The contact that has an external id of the row is the one, unless it has another
+// name, and neither an email nor a phone of the row: two systems may give one number to two people. Of others, one
+// whose name contradicts the row is another person, no matter who answers the phone.
 func PlanImport(t *Tx, account int64, n *NewContact, rule crm.ImportRule) (p Plan, err error) {
 	p.Row = n
 	var other *StoredContact
@@ -229,9 +243,11 @@ func PlanImport(t *Tx, account int64, n *NewContact, rule crm.ImportRule) (p Pla
 	return p, err
 }
 
-// matchImported finds the contact that has an external id of a row, or that a row of our own export was. other has the id and is someone else.
+// matchImported finds the contact that has an external id of a row, or that a row of our own export was. other has the
+// id and is someone else.
 func matchImported(t *Tx, account int64, n *NewContact) (found, other *StoredContact, err error) {
-	found, other, err = MatchFitting(t, account, &n.In, n.In.IDKeys(), func(c *crm.Contact) bool { return n.fits(c) || n.In.SharesReach(*c) })
+	found, other, err = MatchFitting(t, account, &n.In, n.In.IDKeys(),
+		func(c *crm.Contact) bool { return n.fits(c) || n.In.SharesReach(*c) })
 	if found == nil && other == nil && err == nil {
 		found, _, err = MatchFitting(t, account, &n.In, n.In.UnnamedIDKeys(), n.fits)
 	}
@@ -249,7 +265,8 @@ func (n *NewContact) sharing(c *crm.Contact) bool {
 	return n.fits(c) && (n.In.SharesEmail(*c) || !n.In.PersonName().OnlyByInitial(c.PersonName()))
 }
 
-// checkIDs takes external ids from the row that a contact with another name has, and refuses a row with one of any other contact.
+// checkIDs takes external ids from the row that a contact with another name has, and refuses a row with one of any
+// other contact.
 func (p *Plan) checkIDs(t *Tx, account int64, mode crm.CreateMode) (err error) {
 	id := int64(0)
 	if p.Into != nil {
@@ -265,7 +282,8 @@ func (p *Plan) checkIDs(t *Tx, account int64, mode crm.CreateMode) (err error) {
 	return CheckIDs(t.Account(account), id, p.Row.In.IDKeys())
 }
 
-// exported is the active contact that a row of our own export was, nil for none. Another server may have given the same id to someone else.
+// exported is the active contact that a row of our own export was, nil for none. Another server may have given the same
+// id to someone else.
 func exported(t *Tx, account, id int64, fits func(*crm.Contact) bool) (*StoredContact, error) {
 	if id == 0 || Foreign(account, id) {
 		return nil, nil
@@ -282,7 +300,9 @@ func exported(t *Tx, account, id int64, fits func(*crm.Contact) bool) (*StoredCo
 }
 
 // ImportContact does with a row what was planned.
-func ImportContact(t *Tx, account int64, n *NewContact, p Plan, rule crm.ImportRule, now time.Time) (made ContactDocument, err error) {
+func ImportContact(t *Tx, account int64, n *NewContact, p Plan, rule crm.ImportRule,
+	now time.Time,
+) (made ContactDocument, err error) {
 	switch {
 	case p.Into == nil:
 		return insertNew(t, account, n)
@@ -296,7 +316,8 @@ func ImportContact(t *Tx, account int64, n *NewContact, p Plan, rule crm.ImportR
 	return mergeSent(t, p.Into, n, merged, byFile, rule.Choice(&p.Into.Contact, &n.In))
 }
 
-const sqlContact = `SELECT body, checksum, archived, ` + customAt + `, revision FROM contact WHERE account_id = $1 AND id = $2`
+const sqlContact = `SELECT body, checksum, archived, ` + customAt +
+	`, revision FROM contact WHERE account_id = $1 AND id = $2`
 
 // Document is a contact as it is stored and answered.
 type ContactDocument struct {
@@ -357,7 +378,9 @@ func (s *Store) TaggedContact(ctx context.Context, account, id int64, dst []byte
 }
 
 // customContact is TaggedContact for a caller that knows definitions of custom fields, or nil.
-func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte, fields *custom.Fields) (_ []byte, tag doc.ETag, err error) {
+func (s *Store) customContact(ctx context.Context, account, id int64, dst []byte,
+	fields *custom.Fields,
+) (_ []byte, tag doc.ETag, err error) {
 	if Foreign(account, id) {
 		return dst, tag, crm.ErrNotFound
 	}

@@ -18,17 +18,22 @@ import (
 	"donorbook/internal/db"
 )
 
-// What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning in it, and not its
-// end.
+// What contacts are found by, each in an index of its own, whose condition must be repeated. A range has its beginning
+// in it, and not its end.
 const (
-	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2 AND updated_at < $3 LIMIT $4`
-	sqlGivenIn   = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
-	sqlNamed     = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 LIMIT $4`
+	sqlUpdatedIn = `SELECT id FROM contact WHERE account_id = $1 AND updated_at <> 0 AND updated_at >= $2
+		AND updated_at < $3 LIMIT $4`
+	sqlGivenIn = `SELECT id FROM contact WHERE account_id = $1 AND given <> 0 AND given >= $2 AND given < $3 LIMIT $4`
+	sqlNamed   = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2
+		AND sort_name <= $3 LIMIT $4`
 
 	// Gifts that count.
-	sqlGave   = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 LIMIT $4`
-	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
-	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
+	sqlGave = `SELECT contact_id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3
+		AND net > 0 LIMIT $4`
+	sqlGaveTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2
+		AND given_at >= $3 AND given_at < $4 AND net > 0 LIMIT $5`
+	sqlGaveOf = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3
+		AND given_at < $4 AND net > 0 AND ($5 = 0 OR campaign_id = $5)`
 
 	// A contact's row has the time of the last one.
 	sqlGaveSince = `SELECT id FROM contact WHERE account_id = $1 AND last_gift <> 0 AND last_gift >= $2 LIMIT $3`
@@ -38,11 +43,13 @@ const (
 
 	sqlIDs = `SELECT id FROM contact_index WHERE account_id = $1 AND key >= $2 AND key < $3`
 
-	sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2 AND name < $3`
+	sqlSetsBetween = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name >= $2
+		AND name < $3`
 )
 
-// Filtering finds which contacts pass a filter: it begins with those of the scope, and each condition drops some. Conditions that are sets come
-// first. To find the others costs as much as they have contacts, so that when few are left, their documents decide about all else.
+// Filtering finds which contacts pass a filter: it begins with those of the scope, and each condition drops some.
+// Conditions that are sets come first. To find the others costs as much as they have contacts, so that when few are
+// left, their documents decide about all else.
 type Filtering struct {
 	ctx    context.Context
 	conn   db.Conn
@@ -70,7 +77,9 @@ type FilterCosts struct {
 var UsualCosts = FilterCosts{Few: 200, Document: 16, Sorted: 2000, Key: 4}
 
 // Filtered runs fn on a snapshot, with the contacts that pass a filter.
-func (s *Store) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, fn func(c db.Conn, w *Filtering) error) error {
+func (s *Store) Filtered(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter,
+	fn func(c db.Conn, w *Filtering) error,
+) error {
 	return s.InTurn(ctx, account, func(weigh Admit) error {
 		return s.View(ctx, func(c db.Conn) error {
 			row, err := ReadTally(c, account)
@@ -81,7 +90,8 @@ func (s *Store) Filtered(ctx context.Context, account int64, scope crm.ContactSc
 			if err != nil {
 				return err
 			}
-			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh, Set: all.Set, left: all.count, all: all.count}
+			w := &Filtering{ctx: ctx, conn: c, row: row, filter: f, costs: s.Costs, sets: &s.Sets, weigh: weigh,
+				Set: all.Set, left: all.count, all: all.count}
 			if scope != crm.Active && !f.Merged {
 				err = w.noneOf(find.MergedSet)
 				w.all = w.left
@@ -106,7 +116,8 @@ func (w *Filtering) run() error {
 		return err
 	}
 	for _, step := range w.walks() {
-		if w.left <= w.costs.Few && w.left*w.costs.Document <= w.row.ContactSeq { // an index of a small account is as short
+		// an index of a small account is as short
+		if w.left <= w.costs.Few && w.left*w.costs.Document <= w.row.ContactSeq {
 			w.open = true
 			break
 		}
@@ -120,7 +131,8 @@ func (w *Filtering) run() error {
 	return nil
 }
 
-// exact leaves those who pass by what their documents do not tell: when they were added, as lists have it, and by which import.
+// exact leaves those who pass by what their documents do not tell: when they were added, as lists have it, and by which
+// import.
 func (w *Filtering) exact() error {
 	if !w.filter.Created.IsEmpty() {
 		set, err := addedIn(w.conn, &w.row, w.filter.Created)
@@ -288,7 +300,8 @@ func (w *Filtering) withID(start string) error {
 // most is how many rows of an index are worth reading: more cost as much as all documents that are left.
 func (w *Filtering) most() int64 { return max(w.left, 1) * w.costs.Document }
 
-// find reads the contacts that a statement finds. whole is false where documents cost less. The limit is its last argument.
+// find reads the contacts that a statement finds. whole is false where documents cost less. The limit is its last
+// argument.
 func (w *Filtering) find(sql string, args ...any) (set db.Set, whole bool, err error) {
 	if err := w.weigh(w.row.ContactSeq); err != nil {
 		return set, false, err
@@ -342,7 +355,8 @@ func (w *Filtering) noGift() error {
 	return err
 }
 
-// gaveIn is the statement that finds who gave in a stretch of time. One without an end takes one row of each contact, and not one of each gift.
+// gaveIn is the statement that finds who gave in a stretch of time. One without an end takes one row of each contact,
+// and not one of each gift.
 func gaveIn(low, high int64) (sql string, args []any) {
 	if low > 1 && high == math.MaxInt64 { // a last gift at 0 is kept as 1
 		return sqlGaveSince, []any{low}
@@ -351,7 +365,8 @@ func gaveIn(low, high int64) (sql string, args []any) {
 }
 
 func planNumbers(statuses []string) []int64 {
-	return Collect(statuses, func(status string) int64 { return (&giving.Plan{Status: giving.PlanStatus(status)}).StatusNumber() })
+	return Collect(statuses,
+		func(status string) int64 { return (&giving.Plan{Status: giving.PlanStatus(status)}).StatusNumber() })
 }
 
 // bounds are a stretch of time as columns have it: its beginning, and the first moment after it.
@@ -466,7 +481,8 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 	}
 	keep := func(has bool, counts func(db.Row) bool, sql string, args ...any) error {
 		found := make(map[int64]bool)
-		err := w.conn.Scan(func(r db.Row) { found[r.Int(0)] = found[r.Int(0)] || counts(r) }, sql, append([]any{w.row.Number, ids}, args...)...)
+		err := w.conn.Scan(func(r db.Row) { found[r.Int(0)] = found[r.Int(0)] || counts(r) }, sql,
+			append([]any{w.row.Number, ids}, args...)...)
 		maps.DeleteFunc(givers, func(id int64, _ bool) bool { return found[id] != has })
 		return err
 	}
@@ -489,16 +505,25 @@ func (w *Filtering) giversAmong(ids []int64) (map[int64]bool, error) {
 
 // The sort indexes, from a place on, in either order.
 const (
-	sqlByUpdate       = `SELECT id, updated_at FROM contact WHERE account_id = $1 AND updated_at <> 0 AND (updated_at, id) > ($2, $3) ORDER BY updated_at, id LIMIT $4`
-	sqlByUpdateDown   = `SELECT id, updated_at FROM contact WHERE account_id = $1 AND updated_at <> 0 AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4`
-	sqlByName         = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND (sort_name, id) > ($2, $3) ORDER BY sort_name, id LIMIT $4`
-	sqlByNameDown     = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND (sort_name, id) < ($2, $3) ORDER BY sort_name DESC, id DESC LIMIT $4`
-	sqlByTotal        = `SELECT id, given FROM contact WHERE account_id = $1 AND given <> 0 AND (given, id) > ($2, $3) ORDER BY given, id LIMIT $4`
-	sqlByTotalDown    = `SELECT id, given FROM contact WHERE account_id = $1 AND given <> 0 AND (given, id) < ($2, $3) ORDER BY given DESC, id DESC LIMIT $4`
-	sqlByLastGift     = `SELECT id, last_gift FROM contact WHERE account_id = $1 AND last_gift <> 0 AND (last_gift, id) > ($2, $3) ORDER BY last_gift, id LIMIT $4`
-	sqlByLastGiftDown = `SELECT id, last_gift FROM contact WHERE account_id = $1 AND last_gift <> 0 AND (last_gift, id) < ($2, $3) ORDER BY last_gift DESC, id DESC LIMIT $4`
+	sqlByUpdate = `SELECT id, updated_at FROM contact WHERE account_id = $1 AND updated_at <> 0
+		AND (updated_at, id) > ($2, $3) ORDER BY updated_at, id LIMIT $4`
+	sqlByUpdateDown = `SELECT id, updated_at FROM contact WHERE account_id = $1 AND updated_at <> 0
+		AND (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $4`
+	sqlByName = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> ''
+		AND (sort_name, id) > ($2, $3) ORDER BY sort_name, id LIMIT $4`
+	sqlByNameDown = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND sort_name <> ''
+		AND (sort_name, id) < ($2, $3) ORDER BY sort_name DESC, id DESC LIMIT $4`
+	sqlByTotal = `SELECT id, given FROM contact WHERE account_id = $1 AND given <> 0 AND (given, id) > ($2, $3)
+		ORDER BY given, id LIMIT $4`
+	sqlByTotalDown = `SELECT id, given FROM contact WHERE account_id = $1 AND given <> 0 AND (given, id) < ($2, $3)
+		ORDER BY given DESC, id DESC LIMIT $4`
+	sqlByLastGift = `SELECT id, last_gift FROM contact WHERE account_id = $1 AND last_gift <> 0
+		AND (last_gift, id) > ($2, $3) ORDER BY last_gift, id LIMIT $4`
+	sqlByLastGiftDown = `SELECT id, last_gift FROM contact WHERE account_id = $1 AND last_gift <> 0
+		AND (last_gift, id) < ($2, $3) ORDER BY last_gift DESC, id DESC LIMIT $4`
 
-	sqlSortKeys = `SELECT id, updated_at, sort_name, given, last_gift FROM contact WHERE account_id = $1 AND id = ANY($2)`
+	sqlSortKeys = `SELECT id, updated_at, sort_name, given, last_gift FROM contact WHERE account_id = $1
+		AND id = ANY($2)`
 )
 
 // sortOrder is how the database sorts by a field.
@@ -509,7 +534,8 @@ type sortOrder struct {
 	sparse   bool // the index leaves out those who never gave, who come before all others
 }
 
-// sortOrders are those that have an index. Contacts are numbered as they are made, so that all others are the order of their ids.
+// sortOrders are those that have an index. Contacts are numbered as they are made, so that all others are the order of
+// their ids.
 var sortOrders = map[find.SortField]sortOrder{
 	find.ByUpdate:   {up: sqlByUpdate, down: sqlByUpdateDown, column: 1},
 	find.ByName:     {up: sqlByName, down: sqlByNameDown, column: 2, text: true},
@@ -613,8 +639,8 @@ func (w *Filtering) sortInMemory(order sortOrder, from, to int64) ([]int64, erro
 	return Collect(section(keys, from, to), contactSortKey.seq), nil
 }
 
-// walk goes through the index of an order. Those who are not in it come before all others in ascending order, which takes the whole index to
-// know them, and behind all others in descending order.
+// walk goes through the index of an order. Those who are not in it come before all others in ascending order, which
+// takes the whole index to know them, and behind all others in descending order.
 func (w *Filtering) walk(order sortOrder, from, to int64) ([]int64, error) {
 	up := !w.filter.Sort.Descending
 	want := to

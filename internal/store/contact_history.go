@@ -13,13 +13,18 @@ import (
 
 const (
 	// What tells changes apart, without what they did.
-	sqlStretch = `SELECT revision, noun, kind, id, undoes, job, at, channel, actor, '' FROM change WHERE account_id = $1 AND revision >= $2 AND revision <= $3 AND ` + notTwice
+	sqlStretch = `SELECT revision, noun, kind, id, undoes, job, at, channel, actor, '' FROM change WHERE account_id = $1
+		AND revision >= $2 AND revision <= $3 AND ` + notTwice
 
-	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the plan. Refunds from before
-	// there were such rows came by no known way. Of another change of a gift, its own row says more than those of the contact, or of both contacts of
-	// a gift that was moved, which come right after it.
-	notTwice = `(channel = 0 OR NOT (noun = ` + GiftNoun + ` AND kind IN (` + DidCreate + `, ` + DidRefund + `) OR noun = ` + PlanNoun + ` AND kind = ` + DidCreate + ` OR noun = ` + ContactNoun + ` AND kind = ` + DidGive + ` AND COALESCE((SELECT 1 FROM change AS last
-		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = ` + GiftNoun + ` AND last.kind = ` + DidUpdate + ` OR last.noun = ` + ContactNoun + ` AND last.kind = ` + DidGive + `)), 0) = 1))`
+	// The contact's own row tells of a new gift, a refund and a new plan, and says more than that of the gift or the
+	// plan. Refunds from before there were such rows came by no known way. Of another change of a gift, its own row
+	// says more than those of the contact, or of both contacts of a gift that was moved, which come right after it.
+	notTwice = `(channel = 0 OR NOT (noun = ` + GiftNoun + ` AND kind IN (` + DidCreate + `, ` + DidRefund +
+		`) OR noun = ` + PlanNoun + ` AND kind = ` + DidCreate + ` OR noun = ` + ContactNoun + ` AND kind = ` +
+		DidGive + ` AND COALESCE((SELECT 1 FROM change AS last
+		WHERE last.account_id = $1 AND last.revision = change.revision - 1 AND (last.noun = ` + GiftNoun + `
+		AND last.kind = ` + DidUpdate + ` OR last.noun = ` + ContactNoun + ` AND last.kind = ` + DidGive +
+		`)), 0) = 1))`
 
 	sqlFrom = `SELECT revision, at FROM change WHERE account_id = $1 AND revision >= $2 ORDER BY revision LIMIT 1`
 )
@@ -40,13 +45,16 @@ func historyAbout() map[string]string {
 }
 
 const (
-	firstWidth   = 200    // changes that are looked at first; if they are too few, four times as many, and so on
-	usualWidth   = 800    // so a part looks at 1,000 changes at most: a job may have made all of them, and its own record tells how many it made
+	firstWidth = 200 // changes that are looked at first; if they are too few, four times as many, and so on
+	// so a part looks at 1,000 changes at most: a job may have made all of them, and its own record tells how many it
+	// made
+	usualWidth   = 800
 	mostWidth    = 12_800 // and at 17,000 where few may be what was asked for
 	entryChanges = 5      // that are shown of an entry
 )
 
-// HistoryPlace is where a part of the history is, and what it is about. The zero place is the newest part of everything.
+// HistoryPlace is where a part of the history is, and what it is about. The zero place is the newest part of
+// everything.
 type HistoryPlace struct {
 	Before, After int64     // a change
 	About, Who    string    // a key of HistoryAbout, and a person or a program
@@ -72,7 +80,8 @@ type HistoryEntry struct {
 // Things is how many documents were changed.
 func (e *HistoryEntry) Things() int64 { return int64(len(e.things)) }
 
-// History is the part of the history of an account at a place, at most so many entries long. What would be told twice is left out.
+// History is the part of the history of an account at a place, at most so many entries long. What would be told twice
+// is left out.
 func (s *Store) History(ctx context.Context, account int64, place HistoryPlace, most int) (HistoryPart, error) {
 	return Admitted(ctx, s, account, func(c db.Conn, w Admit) (part HistoryPart, err error) {
 		row, err := ReadTally(c, account)
@@ -117,13 +126,15 @@ func (h *historyReader) widest() int64 {
 	return mostWidth
 }
 
-// since is the first change from a number on that was made at a time or later, found by halving: numbers are given out as time goes by.
+// since is the first change from a number on that was made at a time or later, found by halving: numbers are given out
+// as time goes by.
 func (h *historyReader) since(from int64, at time.Time) (int64, error) {
 	low, high := from, h.high+1
 	for low < high {
 		middle := low + (high-low)/2
 		revision, was := high, int64(0)
-		if _, err := h.c.One(func(r db.Row) { revision, was = r.Int(0), r.Int(1) }, sqlFrom, h.account, middle); err != nil {
+		if _, err := h.c.One(func(r db.Row) { revision, was = r.Int(0), r.Int(1) }, sqlFrom, h.account,
+			middle); err != nil {
 			return 0, err
 		}
 		switch {
@@ -146,7 +157,8 @@ func (h *historyReader) older(place HistoryPlace) (part HistoryPart, err error) 
 		first := max(h.low, edge-width)
 		var full int64
 		if full, err = h.read(first, edge-1, " ORDER BY revision DESC"); full != 0 {
-			return HistoryPart{Entries: h.entries, First: full + 1, Last: part.Last, Newer: part.Last < h.high, Older: true}, err
+			return HistoryPart{Entries: h.entries, First: full + 1, Last: part.Last, Newer: part.Last < h.high,
+				Older: true}, err
 		}
 		edge = first
 	}
@@ -175,7 +187,8 @@ func (h *historyReader) newer(first int64) (part HistoryPart, err error) {
 	return part, err
 }
 
-// read adds the changes of a stretch to the entries. full is the change that would have begun an entry too many, 0 for none.
+// read adds the changes of a stretch to the entries. full is the change that would have begun an entry too many, 0 for
+// none.
 func (h *historyReader) read(first, last int64, order string) (full int64, err error) {
 	sql, args := sqlStretch, []any{h.account, first, last}
 	if about := HistoryAbout[h.place.About]; about != "" {
@@ -193,7 +206,8 @@ func (h *historyReader) read(first, last int64, order string) (full int64, err e
 	return full, err
 }
 
-// add adds a change to the entry that it belongs to: that of its job, or of the program that does the same to one thing after another.
+// add adds a change to the entry that it belongs to: that of its job, or of the program that does the same to one thing
+// after another.
 func (h *historyReader) add(change Change) bool {
 	job := change.Job
 	if change.Noun == history.JobNoun {

@@ -12,14 +12,18 @@ import (
 	"donorbook/internal/db"
 )
 
-// Every list of contacts is made in the same way, on one snapshot: sets tell which contacts are in it and how many there are (filter.go), the order
-// tells which are on the page (sort.go), and then their rows are read, in pieces where they are large (store/pieces.go).
+// Every list of contacts is made in the same way, on one snapshot: sets tell which contacts are in it and how many
+// there are (filter.go), the order tells which are on the page (sort.go), and then their rows are read, in pieces where
+// they are large (store/pieces.go).
 
 const (
-	sqlScattered = `SELECT id, body, checksum, ` + customAt + ` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlScattered = `SELECT id, body, checksum, ` + customAt +
+		` FROM contact WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 
-	// A page of all contacts that lie together, with what the account's row says, as long as no contact has moved since a revision.
-	sqlRange = `SELECT contact.id, contact.body, contact.checksum, CASE WHEN contact.custom = 0 THEN 0 ELSE account_tally.field_seq END, account_tally.contact_seq, account_tally.contact_active
+	// A page of all contacts that lie together, with what the account's row says, as long as no contact has moved since
+	// a revision.
+	sqlRange = `SELECT contact.id, contact.body, contact.checksum, CASE WHEN contact.custom = 0 THEN 0
+		ELSE account_tally.field_seq END, account_tally.contact_seq, account_tally.contact_active
 		FROM account_tally JOIN contact ON contact.account_id = account_tally.account_id
 		WHERE contact.account_id = $1 AND account_tally.set_revision = $2 AND contact.id >= $3 AND contact.id <= $4 AND contact.archived <> $5 ORDER BY contact.id`
 )
@@ -37,16 +41,21 @@ type contactList struct {
 	row    Tally   // of the account, as it was read with the page
 }
 
-func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) *contactList {
+func (s *Store) newContactList(account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte,
+	flush Flush,
+) *contactList {
 	l := &contactList{store: s, account: account, scope: scope, page: page, Pieces: NewPieces(dst, flush)}
 	l.fields = &fieldReader{cache: &s.Fields, account: account}
 	l.Missing = l.fields
 	return l
 }
 
-// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes through
-// flush piece by piece. To programs a contact that was merged into another is an archived one, which says so; people see the other one alone.
-func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+// Contacts appends the wire forms of one page of contacts to dst, separated by commas, oldest first. A large page goes
+// through flush piece by piece. To programs a contact that was merged into another is an archived one, which says so;
+// people see the other one alone.
+func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactScope, page crm.PageRequest, dst []byte,
+	flush Flush,
+) ([]byte, ListResult, error) {
 	l := s.newContactList(account, scope, page, dst, flush)
 	known, err := l.readKnown(ctx)
 	if err == nil && !known {
@@ -56,7 +65,9 @@ func (s *Store) Contacts(ctx context.Context, account int64, scope crm.ContactSc
 }
 
 // FilteredContacts is Contacts for those that pass a filter, in the order that it asks for.
-func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter,
+	page crm.PageRequest, dst []byte, flush Flush,
+) ([]byte, ListResult, error) {
 	if f.IsEmpty() {
 		return s.Contacts(ctx, account, scope, page, dst, flush)
 	}
@@ -65,8 +76,8 @@ func (s *Store) FilteredContacts(ctx context.Context, account int64, scope crm.C
 	return l.finish(ctx, l.readFirst(ctx, f))
 }
 
-// readKnown reads a page of all contacts in one statement, by the set of them that this node holds. known is false where that set has become
-// another, or cannot tell.
+// readKnown reads a page of all contacts in one statement, by the set of them that this node holds. known is false
+// where that set has become another, or cannot tell.
 func (l *contactList) readKnown(ctx context.Context) (known bool, err error) {
 	held := l.store.Sets.known(l.account, scopeSets[l.scope])
 	if held == nil {
@@ -84,7 +95,8 @@ func (l *contactList) readKnown(ctx context.Context) (known bool, err error) {
 	return whole && (l.row.ContactSeq == held.seq || l.row.ContactSeq > held.seq && !ended), err
 }
 
-// readRange reads the page of all contacts, whose ids lie together. There is nothing where the account's sets are of another revision.
+// readRange reads the page of all contacts, whose ids lie together. There is nothing where the account's sets are of
+// another revision.
 func (l *contactList) readRange(c db.Conn, revision int64) error {
 	return l.Read(c, func(dst []byte, r db.Row) ([]byte, error) {
 		l.row.ContactSeq, l.row.ContactActive = r.Int(4), r.Int(5)
@@ -168,7 +180,9 @@ func (l *contactList) appendContact(dst []byte, r db.Row) ([]byte, error) {
 }
 
 // MatchingContacts is one page of the contacts that pass a filter, in the order that it asks for.
-func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter, page crm.PageRequest) (contacts []crm.Contact, result ListResult, err error) {
+func (s *Store) MatchingContacts(ctx context.Context, account int64, scope crm.ContactScope, f find.Filter,
+	page crm.PageRequest,
+) (contacts []crm.Contact, result ListResult, err error) {
 	err = s.Filtered(ctx, account, scope, f, func(c db.Conn, w *Filtering) error {
 		seqs, err := w.page(page)
 		if err != nil {
@@ -213,15 +227,19 @@ func Query(account int64, search find.Search) db.Query {
 }
 
 const (
-	sqlNamesFrom = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2 AND sort_name <= $3 ORDER BY sort_name, id LIMIT $4`
+	sqlNamesFrom = `SELECT id FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name >= $2
+		AND sort_name <= $3 ORDER BY sort_name, id LIMIT $4`
 
 	// suggestable is how many contacts each index may offer: what a suggestion costs must not grow with the account.
 	suggestable = 60
 )
 
-// SuggestContacts are active contacts that a search finds, for a person who is still typing: those first whose name was typed, and of them those who gave the most. It
-// looks at the first contacts of each index alone, so that the search itself may find others.
-func (s *Store) SuggestContacts(ctx context.Context, account int64, search find.Search, limit int) (found []crm.Contact, err error) {
+// SuggestContacts are active contacts that a search finds, for a person who is still typing: those first whose name was
+// typed, and of them those who gave the most. It looks at the first contacts of each index alone, so that the search
+// itself may find others.
+func (s *Store) SuggestContacts(ctx context.Context, account int64, search find.Search,
+	limit int,
+) (found []crm.Contact, err error) {
 	names, words := search.AsTyped()
 	err = s.View(ctx, func(c db.Conn) error {
 		var ids []int64
@@ -232,7 +250,8 @@ func (s *Store) SuggestContacts(ctx context.Context, account int64, search find.
 		err := c.Search(WordsTable, Query(account, words), suggestable, add)
 		for _, name := range names {
 			if err == nil {
-				err = c.Each(func(r db.Row) error { return add(r.Int(0)) }, sqlNamesFrom, account, name.From, name.To, int64(suggestable))
+				err = c.Each(func(r db.Row) error { return add(r.Int(0)) }, sqlNamesFrom, account, name.From, name.To,
+					int64(suggestable))
 			}
 		}
 		if err != nil {
@@ -242,15 +261,20 @@ func (s *Store) SuggestContacts(ctx context.Context, account int64, search find.
 		found, err = LoadContacts(c, account, slices.Compact(ids))
 		return err
 	})
-	found = slices.DeleteFunc(found, func(c crm.Contact) bool { return c.Archived() || !search.Finds(find.SearchWords(&c)) })
+	found = slices.DeleteFunc(found, func(c crm.Contact) bool {
+		return c.Archived() ||
+			!search.Finds(find.SearchWords(&c))
+	})
 	slices.SortFunc(found, func(a, b crm.Contact) int {
-		return cmp.Or(search.Named(&b)-search.Named(&a), cmp.Compare(b.Stats.TotalContributions, a.Stats.TotalContributions), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(search.Named(&b)-search.Named(&a), cmp.Compare(b.Stats.TotalContributions,
+			a.Stats.TotalContributions), cmp.Compare(a.ID, b.ID))
 	})
 	return found[:min(limit, len(found))], err
 }
 
 const (
-	sqlSet = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3 ORDER BY block`
+	sqlSet = `SELECT block, size, bits FROM contact_set WHERE account_id = $1 AND name = $2 AND block >= $3
+		ORDER BY block`
 )
 
 // AddBlocks adds what is stored of a set, from a block on.
@@ -267,9 +291,9 @@ func addNamedBlock(account int64, set *db.Set) func(db.Row) error {
 	}
 }
 
-// SetCache holds sets of contacts that lists were made of, so that most pages are found in memory. Each set carries the revision that it was
-// read at, and is read again when the account's row shows another one. New contacts leave that revision alone, because all that they can change
-// is the end of a set.
+// SetCache holds sets of contacts that lists were made of, so that most pages are found in memory. Each set carries the
+// revision that it was read at, and is read again when the account's row shows another one. New contacts leave that
+// revision alone, because all that they can change is the end of a set.
 type SetCache struct {
 	Cache[heldKey, *heldSet]
 }

@@ -10,8 +10,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// crowd is what a unit of work knows of a key that many contacts have: who of them is active, and how they are called. It is read once, so that each row
-// of a file in which all people have one phone costs what any other row does.
+// crowd is what a unit of work knows of a key that many contacts have: who of them is active, and how they are called.
+// It is read once, so that each row of a file in which all people have one phone costs what any other row does.
 type crowd struct {
 	holders int                // of the key that it knows; those behind them have come since
 	ids     []int64            // of active contacts, in ascending order
@@ -20,8 +20,8 @@ type crowd struct {
 
 const sqlCrowd = `SELECT id, sort_name FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
 
-// crowdAbout are the contacts that have a key and may be whom an input is about: the first one, and those with the same name. Without a name, these are
-// the first ones.
+// crowdAbout are the contacts that have a key and may be whom an input is about: the first one, and those with the same
+// name. Without a name, these are the first ones.
 func crowdAbout(u Unit, key string, in *crm.ContactInput) ([]int64, error) {
 	c, err := crowdOf(u, key)
 	switch name := in.PersonName(); {
@@ -36,10 +36,12 @@ func crowdAbout(u Unit, key string, in *crm.ContactInput) ([]int64, error) {
 
 // SortName is what a contact of a name is sorted by.
 func SortName(name crm.PersonName) string {
-	return find.SortName(&crm.Contact{FirstName: name.First, LastName: name.Last, Company: name.Company, IsCompany: name.IsCompany})
+	return find.SortName(&crm.Contact{FirstName: name.First, LastName: name.Last, Company: name.Company,
+		IsCompany: name.IsCompany})
 }
 
-// crowdOf is the crowd of a key. Contacts that the unit of work knows are not read again: some of them are not stored yet.
+// crowdOf is the crowd of a key. Contacts that the unit of work knows are not read again: some of them are not stored
+// yet.
 func crowdOf(u Unit, key string) (c *crowd, err error) {
 	holders, err := Holders(u, key)
 	if c = u.crowds[key]; c == nil {
@@ -84,7 +86,8 @@ func MatchesArchived(u Unit, in *crm.ContactInput) (bool, error) {
 		ids, err := Holders(u, key)
 		for _, id := range ids[:min(len(ids), FewCandidates)] {
 			row, rowErr := Row(u, id)
-			if err = cmp.Or(err, rowErr); err == nil && row != nil && row.Contact.Archived() && row.Contact.MergedInto == 0 {
+			if err = cmp.Or(err, rowErr); err == nil && row != nil && row.Contact.Archived() &&
+				row.Contact.MergedInto == 0 {
 				return true, nil
 			}
 		}
@@ -95,8 +98,8 @@ func MatchesArchived(u Unit, in *crm.ContactInput) (bool, error) {
 	return false, nil
 }
 
-// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not name the system, now or when the contact
-// came, the value alone tells, if one contact has it.
+// MatchID finds the active contact with an external id that was added, whatever it is called. Where the file does not
+// name the system, now or when the contact came, the value alone tells, if one contact has it.
 func MatchID(u Unit, in *crm.ContactInput) (*StoredContact, error) {
 	for _, id := range in.AddedIDs {
 		ids, err := Holders(u, id.Key())
@@ -126,14 +129,16 @@ func sharing(u Unit, id crm.ExternalID) ([]int64, error) {
 	return db.List(u.Conn, Number, sqlIDs, u.Number, start, start+"\U0010FFFF")
 }
 
-// maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one can be told apart.
+// maxNeighbors bounds how many contacts are looked at by name and address. Where more have the words of a name, no one
+// can be told apart.
 const (
 	maxNeighbors = 50
 	maxSame      = 1_000 // where all of the name and the address must agree
 )
 
-// MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were made up to a number; nil where there
-// is none, or more than one. A contact that the same system calls by another id is another person. One that was merged into another is that one.
+// MatchName finds the one active contact with the name of the input and its ZIP code or street, among those that were
+// made up to a number; nil where there is none, or more than one. A contact that the same system calls by another id is
+// another person. One that was merged into another is that one.
 func MatchName(u Unit, in *crm.ContactInput, upTo int64) (found *StoredContact, err error) {
 	err = eachNeighbor(u, in, upTo, maxNeighbors, func(_, person *StoredContact) (more bool, err error) {
 		if found != nil && found.ID != person.ID {
@@ -146,8 +151,11 @@ func MatchName(u Unit, in *crm.ContactInput, upTo int64) (found *StoredContact, 
 	return found, err
 }
 
-// MatchSame finds the first active contact with exactly the name of the input and one of its addresses, among those that were made up to a number and are known; nil where there is none.
-func MatchSame(u Unit, in *crm.ContactInput, upTo int64, isKnown func(id int64) (bool, error)) (found *StoredContact, err error) {
+// MatchSame finds the first active contact with exactly the name of the input and one of its addresses, among those
+// that were made up to a number and are known; nil where there is none.
+func MatchSame(u Unit, in *crm.ContactInput, upTo int64,
+	isKnown func(id int64) (bool, error),
+) (found *StoredContact, err error) {
 	err = eachNeighbor(u, in, upTo, maxSame, func(row, person *StoredContact) (more bool, err error) {
 		isOne, err := isKnown(row.ID)
 		if isOne {
@@ -158,9 +166,11 @@ func MatchSame(u Unit, in *crm.ContactInput, upTo int64, isKnown func(id int64) 
 	return found, err
 }
 
-// eachNeighbor does something with the contacts that fit an input, of those with the words of its name and address; each stands for those that were merged into it. Where more than a limit
-// have these words, it does nothing.
-func eachNeighbor(u Unit, in *crm.ContactInput, upTo, limit int64, do func(row, person *StoredContact) (more bool, err error), fits func(*crm.Contact, *crm.ContactInput) bool) error {
+// eachNeighbor does something with the contacts that fit an input, of those with the words of its name and address;
+// each stands for those that were merged into it. Where more than a limit have these words, it does nothing.
+func eachNeighbor(u Unit, in *crm.ContactInput, upTo, limit int64,
+	do func(row, person *StoredContact) (more bool, err error), fits func(*crm.Contact, *crm.ContactInput) bool,
+) error {
 	search, ok := find.NeighborSearch(in)
 	if !ok || upTo == 0 {
 		return nil
@@ -201,7 +211,8 @@ func eachNeighbor(u Unit, in *crm.ContactInput, upTo, limit int64, do func(row, 
 // isNeighbor tells whether a contact has the name and the address of an input.
 func isNeighbor(c *crm.Contact, in *crm.ContactInput) bool {
 	name := in.PersonName()
-	return c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany && !name.Contradicts(c.PersonName()) && c.LivesAt(in.Places())
+	return c.FirstName != "" && c.LastName != "" && name.First != "" && !c.IsCompany &&
+		!name.Contradicts(c.PersonName()) && c.LivesAt(in.Places())
 }
 
 // hasOtherID tells whether the system that an input comes from calls a contact by an id.
@@ -212,7 +223,9 @@ func hasOtherID(c *crm.Contact, in *crm.ContactInput) bool {
 }
 
 // MatchFitting is Match among those who fit. other is the closest one of those who do not, where no one fits.
-func MatchFitting(t *Tx, account int64, in *crm.ContactInput, keys []string, fits func(*crm.Contact) bool) (best, other *StoredContact, err error) {
+func MatchFitting(t *Tx, account int64, in *crm.ContactInput, keys []string,
+	fits func(*crm.Contact) bool,
+) (best, other *StoredContact, err error) {
 	u, err := t.LockAccount(account)
 	if err != nil || len(keys) == 0 {
 		return nil, nil, err
@@ -231,8 +244,8 @@ func MatchFitting(t *Tx, account int64, in *crm.ContactInput, keys []string, fit
 	return nil, other, nil
 }
 
-// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those with the
-// same name.
+// candidates are the contacts that have one of the keys, in ascending order; of many, the first active one and those
+// with the same name.
 func candidates(u Unit, in *crm.ContactInput, keys []string) (ids []int64, err error) {
 	for _, key := range keys {
 		found, err := Holders(u, key)
@@ -250,9 +263,11 @@ func candidates(u Unit, in *crm.ContactInput, keys []string) (ids []int64, err e
 
 const SQLActive = `SELECT id FROM contact WHERE account_id = $1 AND id = ANY($2) AND archived = 0`
 
-// closest loads candidates until it is known which active one the input is about: none after the first with the same name
-// is closer.
-func closest(t *Tx, account int64, in *crm.ContactInput, ids []int64, fits func(*crm.Contact) bool) (best, other *StoredContact, err error) {
+// closest loads candidates until it is known which active one the input is about: none after the first with the same
+// name is closer.
+func closest(t *Tx, account int64, in *crm.ContactInput, ids []int64,
+	fits func(*crm.Contact) bool,
+) (best, other *StoredContact, err error) {
 	for _, id := range ids {
 		s, err := Load(t, account, id)
 		if err != nil {

@@ -14,19 +14,22 @@ import (
 	"donorbook/internal/db"
 )
 
-// A merge is undone by doing again what else has happened to the survivor since (crm/contact_replay.go): other merges, with what they brought, and what people have changed. The history says what that was.
+// A merge is undone by doing again what else has happened to the survivor since (crm/contact_replay.go): other merges,
+// with what they brought, and what people have changed. The history says what that was.
 
 const (
-	// Where the survivor must be gone back to, so that nothing is part of it that was taken out of it later, and nothing has come later that counts as there.
-	sqlEarlier = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
+	// Where the survivor must be gone back to, so that nothing is part of it that was taken out of it later, and
+	// nothing has come later that counts as there.
+	sqlEarlier = `SELECT COALESCE(MIN(place), $3) FROM contact_merge WHERE account_id = $1 AND survivor = $2
+		AND place < $3 AND (undone > $3 OR undone = 0 AND id > $3)`
 	// The same for changes that later ones take back: what these did depends on what those had found.
 	sqlTaken = `SELECT COALESCE(MIN(undoes), $4) FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0
 		AND revision >= $4 AND undoes < $4 AND undoes <> 0`
 	sqlMergesOf = MergeColumns + ` AND survivor = $2 AND id >= $3 ORDER BY id`
 	sqlSince    = ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 ORDER BY revision`
 	sqlJoins    = ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
-	// The bulk changes that have renamed or deleted a tag of a contact. Its own change does not tell that the new tag was
-	// there already.
+	// The bulk changes that have renamed or deleted a tag of a contact. Its own change does not tell that the new tag
+	// was there already.
 	sqlRenames = `SELECT id, spec FROM job WHERE account_id = $1 AND kind = 'bulk' AND spec LIKE '{"action":"rename"%'
 		AND id IN (SELECT job FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4)`
 )
@@ -48,8 +51,11 @@ type Rebuilding struct {
 	others map[int64]*StoredContact
 }
 
-// Without is a survivor as it would be without a merge. left are fields that people have changed since, which stay as they want them.
-func (r Rebuilding) Without(survivor *StoredContact, merge *Merge, part *crm.Contact) (is crm.Contact, left []string, err error) {
+// Without is a survivor as it would be without a merge. left are fields that people have changed since, which stay as
+// they want them.
+func (r Rebuilding) Without(survivor *StoredContact, merge *Merge,
+	part *crm.Contact,
+) (is crm.Contact, left []string, err error) {
 	own, err := FindIn(r.Conn, Fault("", doc.BeyondHistory), ScanChange, SQLChange, r.Number, merge.ID)
 	if err != nil {
 		return is, nil, err
@@ -66,8 +72,11 @@ func (r Rebuilding) Without(survivor *StoredContact, merge *Merge, part *crm.Con
 	return r.rebuild(survivor, merge, nil)
 }
 
-// With is a survivor as it would be if a merge that was undone had not been undone, but were made with the other contact as it is now.
-func (r Rebuilding) With(survivor *StoredContact, merge *Merge, other *crm.Contact, choice crm.MergeChoice) (is crm.Contact, err error) {
+// With is a survivor as it would be if a merge that was undone had not been undone, but were made with the other
+// contact as it is now.
+func (r Rebuilding) With(survivor *StoredContact, merge *Merge, other *crm.Contact,
+	choice crm.MergeChoice,
+) (is crm.Contact, err error) {
 	r.choose(other.Touched(nil), choice)
 	r.known = other.MatchKeys
 	is, _, err = r.rebuild(survivor, merge, &crm.Event{Revision: merge.Place, Other: other, Choice: choice})
@@ -79,14 +88,19 @@ func (r *Rebuilding) choose(touched func(field string) bool, choice crm.MergeCho
 	r.only = func(field string) bool { return touched(field) || choice.Fields[field] != 0 }
 }
 
-// Undoing is a contact as it would be if a change were taken back now, where a merge was undone since that had brought what the change found.
+// Undoing is a contact as it would be if a change were taken back now, where a merge was undone since that had brought
+// what the change found.
 func (r Rebuilding) Undoing(c *StoredContact, change int64, d doc.Differences) (is crm.Contact, err error) {
 	e := crm.Event{Revision: math.MaxInt64, Undoes: change}
 	for i := range d {
 		e.Edit = append(e.Edit, d[i].Inverse())
 	}
 	r.only = func(field string) bool {
-		return slices.ContainsFunc(d, func(d doc.Difference) bool { name, _, _ := strings.Cut(d.Field, "."); return name == field })
+		return slices.ContainsFunc(d, func(d doc.Difference) bool {
+			name, _,
+				_ := strings.Cut(d.Field, ".")
+			return name == field
+		})
 	}
 	is, _, err = r.rebuild(c, &Merge{Place: change}, &e)
 	if err == nil && string(is.AppendBody(nil)) == string(c.Contact.AppendBody(nil)) {
@@ -96,7 +110,9 @@ func (r Rebuilding) Undoing(c *StoredContact, change int64, d doc.Differences) (
 }
 
 // rebuild does everything again from a merge on, but for the merge itself, or for what happens in its place.
-func (r *Rebuilding) rebuild(survivor *StoredContact, merge *Merge, instead *crm.Event) (is crm.Contact, left []string, err error) {
+func (r *Rebuilding) rebuild(survivor *StoredContact, merge *Merge,
+	instead *crm.Event,
+) (is crm.Contact, left []string, err error) {
 	if err = r.goBack(survivor.ID, merge.Place); err == nil {
 		err = r.read(survivor.ID, merge)
 	}
@@ -144,7 +160,8 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 	for i := range all {
 		m := &all[i]
 		next, _ := slices.BinarySearch(forgotten, m.ID+1)
-		told := m.ID != merge.ID && next < len(forgotten) && forgotten[next] < m.Undone // what a forgotten merge brings since this one was undone, both changes tell together
+		// what a forgotten merge brings since this one was undone, both changes tell together
+		told := m.ID != merge.ID && next < len(forgotten) && forgotten[next] < m.Undone
 		if m.Undone != 0 && !told || m.ID == merge.ID {
 			r.drop[m.ID], r.drop[m.Undone] = true, true
 		} else if m.Undone == 0 {
@@ -223,14 +240,16 @@ func (r *Rebuilding) arrange() error {
 	return nil
 }
 
-// happen says that an event happens again. What another contact has brought it says as of a change, which comes later than the event where a merge was made again. A tag that was
-// renamed or deleted between the two it can only have got since, so that comes later, too.
+// happen says that an event happens again. What another contact has brought it says as of a change, which comes later
+// than the event where a merge was made again. A tag that was renamed or deleted between the two it can only have got
+// since, so that comes later, too.
 func (r *Rebuilding) happen(e crm.Event, told int64) {
 	if e.Other != nil && told > e.Revision {
 		part, late := *e.Other, crm.Contact{}
 		part.Tags = slices.DeleteFunc(slices.Clone(part.Tags), func(tag string) bool {
 			renamed := slices.ContainsFunc(r.events, func(by crm.Event) bool {
-				return by.Rename != nil && by.Revision > e.Revision && by.Revision < told && slices.Contains(by.Rename.Tags, tag) && !r.taken(by.Revision)
+				return by.Rename != nil && by.Revision > e.Revision && by.Revision < told &&
+					slices.Contains(by.Rename.Tags, tag) && !r.taken(by.Revision)
 			})
 			if renamed {
 				late.Tags = append(late.Tags, tag)
@@ -249,7 +268,8 @@ func (r *Rebuilding) taken(change int64) bool {
 	return slices.ContainsFunc(r.events, func(e crm.Event) bool { return e.Undoes == change })
 }
 
-// readOthers reads the contacts that were merged, with their external ids, which a merge takes from them, and their tags, which are renamed there, too.
+// readOthers reads the contacts that were merged, with their external ids, which a merge takes from them, and their
+// tags, which are renamed there, too.
 func (r *Rebuilding) readOthers() error {
 	var ids []int64
 	for _, m := range r.merges {
@@ -321,6 +341,7 @@ func (r *Rebuilding) part(m *Merge) (*crm.Contact, error) {
 		}
 		events = append(events, crm.Event{Edit: d})
 	}
-	part := row.Contact.Back(events, func(field string) bool { return field == "external_ids" || field == "tags" }, r.Region)
+	part := row.Contact.Back(events, func(field string) bool { return field == "external_ids" || field == "tags" },
+		r.Region)
 	return &part, nil
 }

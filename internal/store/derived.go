@@ -35,9 +35,10 @@ func newDerivedUnit() derivedUnit {
 
 var noRows = new(find.Rows)
 
-// Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record that is new. That of a contact fails before it changes
-// anything. A gift is written before: whether its contact still gave for a campaign is looked for among the gifts. What Put needs and was not looked up before is looked up
-// at once, which writes all that the batch has kept in memory.
+// Put writes the difference of what followed from a record and what follows from it now; nil is nothing, for a record
+// that is new. That of a contact fails before it changes anything. A gift is written before: whether its contact still
+// gave for a campaign is looked for among the gifts. What Put needs and was not looked up before is looked up at once,
+// which writes all that the batch has kept in memory.
 func Derive(u Unit, id int64, before, after *find.Rows) error {
 	saveWords := u.Save
 	if before == nil {
@@ -85,7 +86,8 @@ func LookUpDerived(u Unit, changes []Derivation) error {
 	for _, c := range changes {
 		before := cmp.Or(c.Before, noRows)
 		if block := BlockOf(c.ID); !slices.Equal(before.Sets, c.After.Sets) {
-			blocks[block] = append(append(blocks[block], without(before.Sets, c.After.Sets)...), without(c.After.Sets, before.Sets)...)
+			blocks[block] = append(append(blocks[block], without(before.Sets, c.After.Sets)...),
+				without(c.After.Sets, before.Sets)...)
 		}
 		for _, s := range slices.Concat(before.Sums, c.After.Sums) {
 			cells = append(cells, s.Cell)
@@ -101,7 +103,8 @@ func LookUpDerived(u Unit, changes []Derivation) error {
 			}
 		}
 	}
-	return firstOf(func() error { return LookUpBlocks(u, blocks) }, func() error { return u.Giving.Prefetch(u.Tx, u.Number, cells) }, u.Fetch)
+	return firstOf(func() error { return LookUpBlocks(u, blocks) },
+		func() error { return u.Giving.Prefetch(u.Tx, u.Number, cells) }, u.Fetch)
 }
 
 func firstOf(steps ...func() error) error {
@@ -182,7 +185,8 @@ func Holders(u Unit, key string) ([]int64, error) {
 // FewCandidates are so few that all of them are loaded. More come about where many share a phone, or were forced.
 const FewCandidates = 8
 
-// Having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs them looks them up.
+// Having are the contacts that have one of the keys, which were looked up. Where many have one, the change that needs
+// them looks them up.
 func Having(a *Account, keys []string) (ids []int64) {
 	for _, key := range keys {
 		if found := a.Keys[key]; len(found) <= FewCandidates {
@@ -201,7 +205,8 @@ const (
 )
 
 func ScanGiving(r db.Row) (string, *giving.Sums) {
-	return r.Text(0), &giving.Sums{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4), Donors: r.Int(5)}
+	return r.Text(0), &giving.Sums{Entries: r.Int(1), Gifts: r.Int(2), Amount: r.Int(3), Recurring: r.Int(4),
+		Donors: r.Int(5)}
 }
 
 // GivingValues are the columns of the sums under a name.
@@ -223,7 +228,8 @@ func sums(u Unit, name string) (*giving.Sums, error) {
 	return found, nil
 }
 
-// moveSums adds to sums what a record adds to them now, less what it added before, and moves what follows from a sum that has become something, or nothing.
+// moveSums adds to sums what a record adds to them now, less what it added before, and moves what follows from a sum
+// that has become something, or nothing.
 func moveSums(u Unit, before, after []find.Sum) error {
 	for _, d := range find.SumDifferences(before, after) {
 		g, err := sums(u, d.Cell)
@@ -243,7 +249,8 @@ func moveSums(u Unit, before, after []find.Sum) error {
 	return nil
 }
 
-// moveDonor makes a contact a donor of a campaign, or no longer. It stays in the set of those who gave for it where it did so in another currency, too.
+// moveDonor makes a contact a donor of a campaign, or no longer. It stays in the set of those who gave for it where it
+// did so in another currency, too.
 func moveDonor(u Unit, was, is find.Sum) error {
 	contact, before := find.DonorRows(was)
 	if contact == 0 {
@@ -302,12 +309,14 @@ func moveReferences(u Unit, id int64, before, after []string) {
 	}
 }
 
-// What contacts have in common is kept as sets of their sequence numbers, so that they are counted, and found at any place, without reading
-// them.
+// What contacts have in common is kept as sets of their sequence numbers, so that they are counted, and found at any
+// place, without reading them.
 
 const (
-	SQLBlocks = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name = ANY($2) AND block = $3`
-	// The block that the next contact will be in, and those after it, which are asked for before its sequence number is known.
+	SQLBlocks = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name = ANY($2)
+		AND block = $3`
+	// The block that the next contact will be in, and those after it, which are asked for before its sequence number is
+	// known.
 	sqlNewestBlocks = `SELECT name, block, size, bits FROM contact_set WHERE account_id = $1 AND name = ANY($2)
 		AND block >= (SELECT contact_seq / 4096 FROM account_tally WHERE account_id = $1)`
 )
@@ -317,11 +326,12 @@ func DamagedSet(account int64, name string, block int64, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("the set %q of account %d is damaged at block %d: %w: check the database and repair it", name, account, block, err)
+	return fmt.Errorf("the set %q of account %d is damaged at block %d: %w: check the database and repair it", name,
+		account, block, err)
 }
 
-// contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil where there is
-// nothing.
+// contactSets is what a batch knows of the sets of an account, by blocks: they are written when it ends. There is nil
+// where there is nothing.
 type contactSets map[setKey]*keptBlock
 
 type setKey struct {
@@ -367,7 +377,8 @@ func lookUpSets(u Unit, all []*Needs) error {
 		}
 	}
 	slices.Sort(newest)
-	if newest = slices.Compact(newest); u.found { // its row was answered at once, so that the block of the next contact is known
+	// its row was answered at once, so that the block of the next contact is known
+	if newest = slices.Compact(newest); u.found {
 		blocks[newestBlock(u.Account)] = append(blocks[newestBlock(u.Account)], newest...)
 	} else if len(newest) > 0 {
 		if err := u.Prefetch(u.sets.read(u.Number), sqlNewestBlocks, u.Number, newest); err != nil {

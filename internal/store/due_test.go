@@ -34,7 +34,8 @@ func (q *waitingRows) add(account int64, n int, awaited bool, takes time.Duratio
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for range n {
-		row := &waitingRow{of: DueRow{account, int64(len(q.rows) + 1)}, awaited: awaited, takes: takes, since: time.Now()}
+		row := &waitingRow{of: DueRow{account, int64(len(q.rows) + 1)}, awaited: awaited, takes: takes,
+			since: time.Now()}
 		q.rows, added = append(q.rows, row), append(added, row)
 	}
 	select {

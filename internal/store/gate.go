@@ -12,9 +12,9 @@ import (
 	"donorbook/internal/crm"
 )
 
-// Gate is the one way of reads that may take a processor for a while: long lists, files, histories. Accounts take turns, and each has one of
-// them in work at a time, so that many requests of one account delay another account's by one piece of work at most. Half of the processors
-// and of the connections stay free for everything else.
+// Gate is the one way of reads that may take a processor for a while: long lists, files, histories. Accounts take
+// turns, and each has one of them in work at a time, so that many requests of one account delay another account's by
+// one piece of work at most. Half of the processors and of the connections stay free for everything else.
 type Gate struct {
 	Mu      sync.Mutex
 	Free    int                 // places
@@ -158,8 +158,8 @@ type Admit func(rows int64) error
 // InItsTurn admits a read that has waited for its turn, whatever it walks through.
 func InItsTurn(int64) error { return nil }
 
-// InTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's turn. A light one does
-// not wait.
+// InTurn runs a read that may be a heavy one, which it tells by weigh: then it begins again when it is the account's
+// turn. A light one does not wait.
 func (s *Store) InTurn(ctx context.Context, account int64, read func(Admit) error) error {
 	err := read(func(rows int64) error {
 		if rows > s.Light {

@@ -23,7 +23,8 @@ const (
 
 	sqlLoadGifts = `SELECT ` + GiftColumns + ` FROM gift WHERE account_id = $1 AND id = ANY($2)`
 
-	sqlGivers = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id) FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
+	sqlGivers = `SELECT r.reference, (SELECT g.contact_id FROM gift g WHERE g.account_id = $1 AND g.id = r.id)
+		FROM external_reference r WHERE r.account_id = $1 AND r.reference = ANY($2)`
 )
 
 // GiftDocument is a gift as a change has left it.
@@ -85,8 +86,8 @@ func ScanGift(r db.Row) (int64, *StoredGift) {
 	return id, g
 }
 
-// CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create of a contact. An
-// external id that is known already answers with its gift, where that is what was sent.
+// CreateGift records a gift of a valid input. Its giver is a contact of the account, or is found or made as by a create
+// of a contact. An external id that is known already answers with its gift, where that is what was sent.
 func (s *Store) CreateGift(ctx context.Context, account int64, in giving.GiftInput) (GiftDocument, error) {
 	now := s.Now()
 	if err := s.findCampaign(ctx, &in); err != nil {
@@ -236,7 +237,8 @@ func decideGift(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocument,
 	return made, from, err
 }
 
-// isOthers tells whether a plan that a gift names is that of another contact. The plan of one that was merged into the giver may not have moved yet.
+// isOthers tells whether a plan that a gift names is that of another contact. The plan of one that was merged into the
+// giver may not have moved yet.
 func isOthers(u Unit, planOf int64, plan *giving.Plan, giver int64) (bool, error) {
 	if planOf == 0 && plan != nil {
 		planOf = plan.Contact
@@ -289,14 +291,17 @@ func checkSum(u Unit, g *giving.Gift) error {
 
 // Doubt is what a person has to know about the giver of a row of a file.
 type Doubt struct {
-	Other   *StoredContact // has the id, the email or the phone of the row, and another name; nil where it does not matter
-	Skipped bool           // the row is left out because of that, or because it is an installment
+	// has the id, the email or the phone of the row, and another name; nil where it does not matter
+	Other   *StoredContact
+	Skipped bool // the row is left out because of that, or because it is an installment
 
-	Installment bool           // of a pledge that is recorded: it has not been paid yet
-	PlanOf      *StoredContact // whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
+	Installment bool // of a pledge that is recorded: it has not been paid yet
+	// whose plan the row names, so that the gift is recorded without it; nil where it is the giver's
+	PlanOf *StoredContact
 }
 
-// findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it is.
+// findCampaign looks up the campaign that an input names by its code, before the unit of work, which checks whose it
+// is.
 func (s *Store) findCampaign(ctx context.Context, in *giving.GiftInput) error {
 	if in.CampaignCode == nil {
 		return nil
@@ -325,8 +330,9 @@ func slug(u Unit, id int64) string {
 	return ""
 }
 
-// PutGift is the one way in which a gift changes: it writes its row, and the difference of what followed from it before, as the unit of work knows it, and what follows from it
-// now. One whose time has changed has none yet by the organization's clock.
+// PutGift is the one way in which a gift changes: it writes its row, and the difference of what followed from it
+// before, as the unit of work knows it, and what follows from it now. One whose time has changed has none yet by the
+// organization's clock.
 func PutGift(u Unit, g *giving.Gift, revision int64) error {
 	if g.Local.IsZero() {
 		g.Local = giving.GiftClock(g.At, u.Location())
@@ -353,7 +359,8 @@ func knowNone(a *Account, g *giving.Gift) {
 
 // GiftValues are the columns of a gift. They follow from its document and the clock that it was recorded by.
 func GiftValues(account, revision int64, g *giving.Gift, body []byte) []any {
-	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency, g.Net(),
+	return []any{account, g.ID, g.Contact, g.Campaign, g.Plan(), g.StatusNumber(), g.MethodNumber(), g.Currency,
+		g.Net(),
 		g.Local.Unix(), g.Code, body, Checksum(body), revision, Ahead(g), thank(g)}
 }
 
@@ -379,7 +386,9 @@ func afterGift(u Unit, before, after *giving.Gift, now time.Time) error {
 	if err := SaveStats(u, after.Contact, before, after, kind, data); err != nil {
 		return err
 	}
-	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test && (before == nil || before.Void == nil) && (before == nil || before.PlanCode != after.PlanCode || before.Status != after.Status) {
+	if after.PlanCode != "" && after.Status == giving.Succeeded && !after.Test &&
+		(before == nil || before.Void == nil) && (before == nil || before.PlanCode != after.PlanCode ||
+		before.Status != after.Status) {
 		return payPlan(u, after, now)
 	}
 	return nil
@@ -390,36 +399,40 @@ func (s *Store) UpdateGift(ctx context.Context, account int64, code string, in g
 	if err := s.findCampaign(ctx, &in); err != nil {
 		return GiftDocument{}, err
 	}
-	return s.changeGift(ctx, account, code, giftNeeds(account, &in), func(u Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
-		_, campaignErr := campaignOf(u, &in)
-		_, planErr := planOf(u, in.Plan)
-		contact, contactErr := (*crm.Contact)(nil), error(nil)
-		if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
-			row, err := activeContact(u, *in.Contact, false)
-			if contactErr = err; err == nil {
-				contact = &row.Contact
+	return s.changeGift(ctx, account, code, giftNeeds(account, &in),
+		func(u Unit, g giving.Gift, now time.Time) (giving.Gift, error) {
+			_, campaignErr := campaignOf(u, &in)
+			_, planErr := planOf(u, in.Plan)
+			contact, contactErr := (*crm.Contact)(nil), error(nil)
+			if in.Contact != nil && *in.Contact != 0 && *in.Contact != g.Contact {
+				row, err := activeContact(u, *in.Contact, false)
+				if contactErr = err; err == nil {
+					contact = &row.Contact
+				}
 			}
-		}
-		if err := FirstOrFaults(campaignErr, planErr, contactErr, freeReference(u, find.GiftReference, in.ExternalID, g.ExternalID)); err != nil {
-			return g, err
-		}
-		changed, err := g.Change(&in, contact, now)
-		if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
-			return changed, err
-		}
-		plan, err := planOf(u, &changed.PlanCode)
-		switch {
-		case err != nil || plan == nil || plan.Contact == changed.Contact:
-			return changed, err
-		case changed.PlanCode == g.PlanCode:
-			return g, Fault("contact_id", doc.PlansContact)
-		}
-		return g, Fault("plan_id", doc.OtherGiver)
-	}, nil)
+			if err := FirstOrFaults(campaignErr, planErr, contactErr,
+				freeReference(u, find.GiftReference, in.ExternalID, g.ExternalID)); err != nil {
+				return g, err
+			}
+			changed, err := g.Change(&in, contact, now)
+			if err != nil || changed.Contact == g.Contact && changed.PlanCode == g.PlanCode {
+				return changed, err
+			}
+			plan, err := planOf(u, &changed.PlanCode)
+			switch {
+			case err != nil || plan == nil || plan.Contact == changed.Contact:
+				return changed, err
+			case changed.PlanCode == g.PlanCode:
+				return g, Fault("contact_id", doc.PlansContact)
+			}
+			return g, Fault("plan_id", doc.OtherGiver)
+		}, nil)
 }
 
 // changeGift is the one way in which a gift changes: load, let crm decide, save, and note who did what.
-func (s *Store) changeGift(ctx context.Context, account int64, code string, n Needs, decide func(Unit, giving.Gift, time.Time) (giving.Gift, error), then afterChange) (GiftDocument, error) {
+func (s *Store) changeGift(ctx context.Context, account int64, code string, n Needs,
+	decide func(Unit, giving.Gift, time.Time) (giving.Gift, error), then afterChange,
+) (GiftDocument, error) {
 	id := CodeID(account, code)
 	if id == 0 {
 		return GiftDocument{}, crm.ErrNotFound
@@ -433,7 +446,10 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n Ne
 		}
 		changed, err := decide(u, old.Gift, now)
 		if err == nil {
-			err = Matches(ctx, func() doc.ETag { return GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}.ETag() })
+			err = Matches(ctx, func() doc.ETag {
+				return GiftDocument{Gift: old.Gift,
+					Slug: slug(u, old.Campaign)}.ETag()
+			})
 		}
 		if err != nil {
 			return made, err
@@ -451,7 +467,8 @@ func (s *Store) changeGift(ctx context.Context, account int64, code string, n Ne
 	})
 }
 
-// SaveGift writes a gift that has changed, and everything that follows from it. A receipt that says something else is replaced.
+// SaveGift writes a gift that has changed, and everything that follows from it. A receipt that says something else is
+// replaced.
 func SaveGift(u Unit, old *StoredGift, changed *giving.Gift, now time.Time) error {
 	if changed.Local.IsZero() || !changed.At.Equal(old.At) {
 		changed.Local = giving.GiftClock(changed.At, u.Location())
@@ -476,7 +493,9 @@ type giftUnit struct {
 	Gifts Lookup[int64, *StoredGift]
 	Plans Lookup[int64, *StoredPlan]
 
-	Given func(contact int64, ids []int64) ([]int64, error) // adds the gifts of a contact that units before this one would have left, and puts all of them there, where all are only considered; nil for most
+	// adds the gifts of a contact that units before this one would have left, and puts all of them there, where all are
+	// only considered; nil for most
+	Given func(contact int64, ids []int64) ([]int64, error)
 }
 
 // lookUpGifts asks for what changes of gifts have named.
@@ -511,8 +530,8 @@ func lookUpPlanSets(u Unit, all []*Needs) error {
 	return LookUpBlocks(u, blocks)
 }
 
-// lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were named or have an email
-// or a phone that was sent.
+// lookUpGiving asks for the sums that the changes will move, as far as they can be known: of the contacts that were
+// named or have an email or a phone that was sent.
 func lookUpGiving(u Unit, all []*Needs) error {
 	var cells []string
 	for _, n := range all {
@@ -537,8 +556,8 @@ func lookUpGiving(u Unit, all []*Needs) error {
 	return u.Giving.Prefetch(u.Tx, u.Number, cells)
 }
 
-// CurrencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the account. Plan and
-// campaign must have been looked up.
+// CurrencyOf is the currency that a gift will have: the one that was sent, that of its plan, of its campaign, or of the
+// account. Plan and campaign must have been looked up.
 func CurrencyOf(a *Account, in *giving.GiftInput) string {
 	if in.Currency != nil && *in.Currency != "" {
 		return *in.Currency
@@ -638,7 +657,8 @@ func giftDifferences(before, after *giving.Gift) (kind history.Kind, all doc.Dif
 		changes = append(changes, giving.GiftChange{Field: "refund", After: text.MoneyInput(refunded, after.Currency)})
 	} else if refunded < 0 {
 		kind = history.DidRefund
-		changes = append(changes, giving.GiftChange{Field: "refund_undone", After: text.MoneyInput(-refunded, after.Currency)})
+		changes = append(changes, giving.GiftChange{Field: "refund_undone",
+			After: text.MoneyInput(-refunded, after.Currency)})
 	}
 	if learned := after.Learned(before); len(learned) > 0 {
 		ids, _ := json.Marshal(learned)

@@ -15,17 +15,22 @@ import (
 	"donorbook/internal/db"
 )
 
-// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of gifts by time. What it finds are sets, so that a page is found
-// in them, and only the gifts of those on the page are summed up.
+// Who gave in a year, for the first time or again, is counted when it is asked for, by one walk through the index of
+// gifts by time. What it finds are sets, so that a page is found in them, and only the gifts of those on the page are
+// summed up.
 
 const (
 	// Of the same contact as often as it gave: to tell contacts apart costs a database more than a set.
-	sqlGiversBetween = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0`
-	sqlGiversTo      = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2 AND net > 0 AND currency = $3`
+	sqlGiversBetween = `SELECT contact_id, given_at FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2
+		AND given_at < $3 AND net > 0`
+	sqlGiversTo = `SELECT contact_id FROM gift WHERE account_id = $1 AND campaign_id <> 0 AND campaign_id = $2
+		AND net > 0 AND currency = $3`
 
-	givenBy       = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
+	givenBy = `SELECT contact_id, currency, COUNT(*), CAST(SUM(net) AS BIGINT) FROM gift WHERE account_id = $1
+		AND contact_id = ANY($2) AND given_at >= $3 AND given_at < $4 AND net > 0`
 	sqlGivenBy    = givenBy + ` GROUP BY contact_id, currency ORDER BY contact_id, currency`
-	sqlGivenForBy = givenBy + ` AND campaign_id = $5 AND currency = $6 GROUP BY contact_id, currency ORDER BY contact_id, currency`
+	sqlGivenForBy = givenBy +
+		` AND campaign_id = $5 AND currency = $6 GROUP BY contact_id, currency ORDER BY contact_id, currency`
 )
 
 // Donor is a contact with what it gave in a time.
@@ -46,7 +51,9 @@ type DonorPage struct {
 }
 
 // Donors finds contacts who gave.
-func (s *Store) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, limit int) (DonorPage, error) {
+func (s *Store) Donors(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace,
+	limit int,
+) (DonorPage, error) {
 	return Admitted(ctx, s, account, func(c db.Conn, w Admit) (page DonorPage, err error) {
 		if page.Currency, err = weighDonors(c, w, account, f); err != nil {
 			return page, err
@@ -100,7 +107,8 @@ func (s *Store) GivenOf(ctx context.Context, account int64, currency string, f g
 	})
 }
 
-// weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account or of the campaign.
+// weighDonors tells how many gifts are walked through to find the donors of a filter, and the currency of the account
+// or of the campaign.
 func weighDonors(c db.Conn, w Admit, account int64, f giving.DonorFilter) (currency string, err error) {
 	row, err := ReadTally(c, account)
 	if err != nil {
@@ -120,14 +128,15 @@ func weighDonors(c db.Conn, w Admit, account int64, f giving.DonorFilter) (curre
 	return of.Currency, err
 }
 
-// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year before for those who have returned
-// or lapsed, and all time before for new ones.
+// donorYear is who gave in a year, and for each kind of donors who gave in the other time that tells them: the year
+// before for those who have returned or lapsed, and all time before for new ones.
 type donorYear struct {
 	gave  db.Set
 	other map[giving.DonorKind]*db.Set
 }
 
-// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all times that matter.
+// readDonors finds who gave in the year of a filter, for some kinds of donors, by one walk through the gifts of all
+// times that matter.
 func readDonors(c db.Conn, account int64, f giving.DonorFilter, kinds []giving.DonorKind) (*donorYear, error) {
 	y := &donorYear{other: make(map[giving.DonorKind]*db.Set)}
 	type span struct {
@@ -188,7 +197,10 @@ func (y *donorYear) totals() map[giving.DonorKind]int64 {
 
 // DonorSet are the contacts who gave in a year.
 func (s *Store) DonorSet(ctx context.Context, account, year int64) (db.Set, error) {
-	return Snapshot(ctx, s, func(c db.Conn) (db.Set, error) { return donorsOf(c, account, "", giving.DonorFilter{Year: year}) })
+	return Snapshot(ctx, s, func(c db.Conn) (db.Set, error) {
+		return donorsOf(c, account, "",
+			giving.DonorFilter{Year: year})
+	})
 }
 
 // donorsOf are the donors whom a filter finds. The currency is that of the campaign.
@@ -210,7 +222,9 @@ func donorsOf(c db.Conn, account int64, currency string, f giving.DonorFilter) (
 const givenAtOnce = 1000
 
 // givenOf is what contacts gave in the time of a filter, or to its campaign in a currency.
-func givenOf(c db.Conn, account int64, currency string, f giving.DonorFilter, ids []int64) (map[int64]giving.Given, error) {
+func givenOf(c db.Conn, account int64, currency string, f giving.DonorFilter,
+	ids []int64,
+) (map[int64]giving.Given, error) {
 	given := make(map[int64]giving.Given, len(ids))
 	from, to := f.Gave()
 	for some := range slices.Chunk(ids, givenAtOnce) {
@@ -259,8 +273,9 @@ func (at DonorPlace) page(account int64, set *db.Set, limit int) (ids []int64, n
 
 const (
 	// What a contact gave from $4 to $5, and from $5 to $6.
-	contactGave = `SELECT MIN(given_at), MAX(given_at), MAX(net)%s FROM gift WHERE account_id = $1 AND contact_id = $2 AND currency = $3 AND net > 0`
-	gaveInYear  = `, CAST(COALESCE(SUM(CASE WHEN given_at >= $%d AND given_at < $%d THEN net ELSE 0 END), 0) AS BIGINT)`
+	contactGave = `SELECT MIN(given_at), MAX(given_at), MAX(net)%s FROM gift WHERE account_id = $1 AND contact_id = $2
+		AND currency = $3 AND net > 0`
+	gaveInYear = `, CAST(COALESCE(SUM(CASE WHEN given_at >= $%d AND given_at < $%d THEN net ELSE 0 END), 0) AS BIGINT)`
 )
 
 // ContactGiving is what a contact has paid, in the account's currency, with the fees that they covered.
@@ -337,7 +352,8 @@ func (s *Store) ContactGiving(ctx context.Context, account, contact int64) (sums
 	})
 }
 
-const sqlCountedGifts = shownGift + ` WHERE g.account_id = $1 AND g.contact_id = $2 AND (g.given_at, g.id) > ($3, $4) AND g.given_at < $5 AND g.net > 0
+const sqlCountedGifts = shownGift +
+	` WHERE g.account_id = $1 AND g.contact_id = $2 AND (g.given_at, g.id) > ($3, $4) AND g.given_at < $5 AND g.net > 0
 	ORDER BY g.given_at, g.id LIMIT $6`
 
 const (
@@ -353,9 +369,11 @@ type StatementPage struct {
 	Next, Prev DonorPlace
 }
 
-// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter, in the order of their ids.
-// It takes turns with other work that costs much, and is bounded by contacts and gifts.
-func (s *Store) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace, read func(*crm.Contact, giving.Statement)) (page StatementPage, err error) {
+// Statements reads one page of what contacts gave in a year: those whom the list of donors shows with the same filter,
+// in the order of their ids. It takes turns with other work that costs much, and is bounded by contacts and gifts.
+func (s *Store) Statements(ctx context.Context, account int64, f giving.DonorFilter, at DonorPlace,
+	read func(*crm.Contact, giving.Statement),
+) (page StatementPage, err error) {
 	err = s.Heavy.Through(ctx, account, func() error {
 		people, err := Snapshot(ctx, s, func(c db.Conn) (contacts []crm.Contact, err error) {
 			contacts, page, err = StatementContacts(c, account, f, at, statementsAtOnce)
@@ -429,7 +447,9 @@ func (s *Store) Statement(ctx context.Context, account, contact, year int64) (ma
 }
 
 // StatementContacts are the contacts of a page.
-func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace, limit int) (people []crm.Contact, page StatementPage, err error) {
+func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorPlace,
+	limit int,
+) (people []crm.Contact, page StatementPage, err error) {
 	found, err := donorsOf(c, account, "", f)
 	if err != nil {
 		return nil, page, err
@@ -444,13 +464,14 @@ func StatementContacts(c db.Conn, account int64, f giving.DonorFilter, at DonorP
 // GaveIn tells whether anyone gave in a year.
 func (s *Store) GaveIn(ctx context.Context, account, year int64) (bool, error) {
 	return Snapshot(ctx, s, func(c db.Conn) (gave bool, err error) {
-		err = eachMonth(c, account, year*100+1, year*100+13, func(_ int64, _ string, g giving.Sums) { gave = gave || g.Gifts > 0 })
+		err = eachMonth(c, account, year*100+1, year*100+13,
+			func(_ int64, _ string, g giving.Sums) { gave = gave || g.Gifts > 0 })
 		return gave, err
 	})
 }
 
-// CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some at a time, and holds
-// no connection while the caller works.
+// CountedGifts walks through the gifts of a contact in a year of which something is left, oldest first. It reads some
+// at a time, and holds no connection while the caller works.
 func (s *Store) CountedGifts(ctx context.Context, account, contact, year int64) iter.Seq2[GiftRecord, error] {
 	begin := time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC)
 	end := begin.AddDate(1, 0, 0).Unix()

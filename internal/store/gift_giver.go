@@ -23,7 +23,8 @@ type giver struct {
 	plan    *giving.Plan // that a gift of a file makes with it; nil for none
 }
 
-// findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a new one. Nothing is written yet.
+// findGiver finds the giver of a gift: the contact that another system's id or ours names, the one that matches, or a
+// new one. Nothing is written yet.
 func findGiver(u Unit, in *giving.GiftInput, planOf int64, now time.Time) (g giver, err error) {
 	said := in.Giver
 	if g.row, g.Other, err = matchID(u, in); err != nil {
@@ -65,8 +66,8 @@ func findGiver(u Unit, in *giving.GiftInput, planOf int64, now time.Time) (g giv
 	return g, err
 }
 
-// matchID finds the contact with the id of a row. Two systems may give the same id to two people, so that one of another name, who has neither the email nor the
-// phone of the row, is not the giver, but other.
+// matchID finds the contact with the id of a row. Two systems may give the same id to two people, so that one of
+// another name, who has neither the email nor the phone of the row, is not the giver, but other.
 func matchID(u Unit, in *giving.GiftInput) (row, other *StoredContact, err error) {
 	row, err = MatchID(u, &in.Giver)
 	if err != nil || row == nil || in.Anonymous || isNamed(in, row) {
@@ -78,13 +79,15 @@ func matchID(u Unit, in *giving.GiftInput) (row, other *StoredContact, err error
 	return nil, row, nil
 }
 
-// isNamed tells whether a contact may be called as a row calls the giver. Files of gifts often have the name of a company where they have those of people.
+// isNamed tells whether a contact may be called as a row calls the giver. Files of gifts often have the name of a
+// company where they have those of people.
 func isNamed(in *giving.GiftInput, row *StoredContact) bool {
 	name, is := in.Giver.PersonName(), row.Contact.PersonName()
 	return !name.Contradicts(is) || name.Reads(is)
 }
 
-// match finds the contact that a gift is from by its email, or by its phone. In a file, one of another name is not the giver, unless a person has said so.
+// match finds the contact that a gift is from by its email, or by its phone. In a file, one of another name is not the
+// giver, unless a person has said so.
 func (g *giver) match(u Unit, in *giving.GiftInput, planOf int64) (err error) {
 	row, other, err := MatchFitting(u.Tx, u.Number, &in.Giver, in.Giver.ReachKeys(), func(c *crm.Contact) bool {
 		return in.Filed == nil || !in.Giver.PersonName().Contradicts(c.PersonName())
@@ -130,7 +133,8 @@ func (g *giver) matchFiled(u Unit, in *giving.GiftInput, planOf int64) (err erro
 	return err
 }
 
-// active is an active contact that can be read and may be called as a row calls the giver, nil where there is none. It stands for those that were merged into it, by their names.
+// active is an active contact that can be read and may be called as a row calls the giver, nil where there is none. It
+// stands for those that were merged into it, by their names.
 func active(u Unit, in *giving.GiftInput, id int64) (*StoredContact, error) {
 	named := false
 	row, err := Row(u, id)
@@ -156,7 +160,8 @@ func active(u Unit, in *giving.GiftInput, id int64) (*StoredContact, error) {
 // mergedLimit is how many of the contacts that were merged into one are asked for their names.
 const mergedLimit = 100
 
-// mergedAs tells whether a contact that was merged into another one may be called as a row calls the giver: its gifts are those of the other one by now.
+// mergedAs tells whether a contact that was merged into another one may be called as a row calls the giver: its gifts
+// are those of the other one by now.
 func mergedAs(u Unit, in *giving.GiftInput, survivor int64) (bool, error) {
 	merged, err := MergedInto(u.Conn, u.Number, survivor)
 	for _, id := range merged[:min(len(merged), mergedLimit)] {
@@ -168,7 +173,8 @@ func mergedAs(u Unit, in *giving.GiftInput, survivor int64) (bool, error) {
 	return false, err
 }
 
-// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have been archived, renamed or merged since.
+// sameGiver is the contact of rows before with the same name and nothing else, nil where there is none. It may have
+// been archived, renamed or merged since.
 func sameGiver(u Unit, in *giving.GiftInput) (*StoredContact, error) {
 	if in.Filed.Same == 0 {
 		return nil, nil
@@ -176,7 +182,8 @@ func sameGiver(u Unit, in *giving.GiftInput) (*StoredContact, error) {
 	return active(u, in, in.Filed.Same)
 }
 
-// activeContact is a contact that a gift may be from. The money of a plan has come, whether its contact is archived or not.
+// activeContact is a contact that a gift may be from. The money of a plan has come, whether its contact is archived or
+// not.
 func activeContact(u Unit, id int64, ofPlan bool) (*StoredContact, error) {
 	if Foreign(u.Number, id) {
 		return nil, Fault("contact_id", doc.Unknown, "contacts")
@@ -201,7 +208,8 @@ func (g *giver) isMarked() bool {
 	return g.contact.IsKeptFrom(&g.row.Contact)
 }
 
-// MarkGiver gives the giver of a gift that was there before the marks that a row of a file has, if the row is about the same person.
+// MarkGiver gives the giver of a gift that was there before the marks that a row of a file has, if the row is about the
+// same person.
 func MarkGiver(u Unit, made *GiftDocument, in *giving.GiftInput, now time.Time) error {
 	if names, _ := in.Giver.Marked(); len(names) == 0 {
 		return nil
@@ -224,7 +232,8 @@ func (g *giver) save(u Unit) (id int64, err error) {
 	if g.isNew {
 		return InsertContact(u.Tx, u.Number, g.contact)
 	}
-	_, err = ChangeContact(u.Tx, g.row, history.DidMerge, func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
+	_, err = ChangeContact(u.Tx, g.row, history.DidMerge,
+		func(crm.Contact) (crm.Contact, error) { return g.contact, nil })
 	return g.row.ID, err
 }
 
@@ -243,7 +252,8 @@ func GiftsAndPlansOf(c db.Conn, account, contact int64) (gifts, plans int64, err
 	return gifts, plans, err
 }
 
-// NextGiven are some gifts and plans of a contact, plans first, as many as there are up to a limit. Those that cannot be read are left out.
+// NextGiven are some gifts and plans of a contact, plans first, as many as there are up to a limit. Those that cannot
+// be read are left out.
 func NextGiven(u Unit, contact int64, limit int) (gifts, plans []int64, err error) {
 	plans, err = nextReadable(u, &u.Plans, sqlPlansToMove, contact, limit)
 	if err == nil && len(plans) < limit {
@@ -253,7 +263,9 @@ func NextGiven(u Unit, contact int64, limit int) (gifts, plans []int64, err erro
 }
 
 // nextReadable asks for more rows where some cannot be read.
-func nextReadable[D coded](u Unit, rows *Lookup[int64, D], sql string, contact int64, limit int) (ids []int64, err error) {
+func nextReadable[D coded](u Unit, rows *Lookup[int64, D], sql string, contact int64,
+	limit int,
+) (ids []int64, err error) {
 	for asked := limit; ; asked *= 2 {
 		found, err := db.List(u.Conn, Number, sql, u.Number, contact, int64(asked))
 		if err == nil {
@@ -272,11 +284,13 @@ func nextReadable[D coded](u Unit, rows *Lookup[int64, D], sql string, contact i
 	}
 }
 
-// Reassign makes gifts and plans of one contact those of another one, as it is when both turn out to be the same person: a gift keeps the name that it was given under. undoes has the changes
-// that this takes back, by the ids of gifts and plans; it may be nil.
+// Reassign makes gifts and plans of one contact those of another one, as it is when both turn out to be the same
+// person: a gift keeps the name that it was given under. undoes has the changes that this takes back, by the ids of
+// gifts and plans; it may be nil.
 func Reassign(u Unit, gifts, plans []int64, to int64, undoes map[history.Noun]map[int64]int64) error {
 	defer func() { u.Author.Undoes = 0 }()
-	if err := db.First(func() error { return u.Plans.Load(u.Tx, u.Number, plans) }, func() error { return u.Gifts.Load(u.Tx, u.Number, gifts) }); err != nil {
+	if err := db.First(func() error { return u.Plans.Load(u.Tx, u.Number, plans) },
+		func() error { return u.Gifts.Load(u.Tx, u.Number, gifts) }); err != nil {
 		return err
 	}
 	for _, id := range plans {

@@ -22,8 +22,8 @@ const (
 // maxSum is more than anyone raises in a month, and so little that all months together do not overflow.
 const maxSum = 1 << 52
 
-// SaveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became of a gift; a kind of 0 is
-// nothing that it should tell.
+// SaveStats brings the numbers in a contact's document up to date with the sums, and notes in its history what became
+// of a gift; a kind of 0 is nothing that it should tell.
 func SaveStats(u Unit, contact int64, before, after *giving.Gift, kind history.Kind, data string) error {
 	if u.Drops() {
 		return nil // nothing is decided by them
@@ -72,7 +72,8 @@ func settleStats(u Unit, contact int64) error {
 // StatsOf are the numbers in a contact's document: whole units of the account's currency.
 func StatsOf(sums *giving.Sums, currency string) (stats crm.Stats) {
 	if sums != nil {
-		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency), text.Major(sums.Recurring, currency)
+		stats.TotalContributions, stats.RecurringContributions = text.Major(sums.Amount, currency),
+			text.Major(sums.Recurring, currency)
 	}
 	return stats
 }
@@ -117,11 +118,14 @@ func ScanCell(r db.Row) cellRow {
 	return cellRow{name, *g}
 }
 
-// The time of a contact's last gift that counts, by the organization's clock, stands in its row, so that contacts are sorted by it, and found by whether they gave since a day.
+// The time of a contact's last gift that counts, by the organization's clock, stands in its row, so that contacts are
+// sorted by it, and found by whether they gave since a day.
 
-const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 ORDER BY given_at DESC LIMIT 1`
+const sqlLastGiven = `SELECT given_at FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0
+	ORDER BY given_at DESC LIMIT 1`
 
-// OnClock is the time of a gift, which always has one: 0 is the first second of 1970, as files have it that know no better.
+// OnClock is the time of a gift, which always has one: 0 is the first second of 1970, as files have it that know no
+// better.
 func OnClock(given int64) time.Time { return time.Unix(given, 0).UTC() }
 
 // Later is the later of two times, of which 0 is none.
@@ -170,7 +174,8 @@ type GivingOverview struct {
 // OverviewMonths is how far an overview goes back.
 const OverviewMonths = 24
 
-const sqlGivenBetween = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
+const sqlGivenBetween = `SELECT CAST(COALESCE(SUM(net), 0) AS BIGINT) FROM gift WHERE account_id = $1 AND id <> 0
+	AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
 
 // GivingOverview sums up what was given until now.
 func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time) (GivingOverview, error) {
@@ -186,20 +191,22 @@ func (s *Store) GivingOverview(ctx context.Context, account int64, now time.Time
 		year, firstOf := giving.Year(now), func(ago int) time.Time {
 			return time.Date(now.Year(), now.Month()-time.Month(ago), 1, 0, 0, 0, 0, time.UTC)
 		}
-		o = GivingOverview{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]giving.Sums{}, Others: map[string]int64{}}
-		err = eachMonth(c, account, giving.Month(firstOf(OverviewMonths-1)), year*100+13, func(month int64, currency string, g giving.Sums) {
-			switch {
-			case currency == o.Currency:
-				o.Months[month] = g
-				if month > year*100 {
-					o.ThisYear.Add(g)
-				} else if month > (year-1)*100 && month < giving.Month(firstOf(12)) { // whole months of last year
-					o.LastYearToDate += g.Amount
+		o = GivingOverview{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]giving.Sums{},
+			Others: map[string]int64{}}
+		err = eachMonth(c, account, giving.Month(firstOf(OverviewMonths-1)), year*100+13,
+			func(month int64, currency string, g giving.Sums) {
+				switch {
+				case currency == o.Currency:
+					o.Months[month] = g
+					if month > year*100 {
+						o.ThisYear.Add(g)
+					} else if month > (year-1)*100 && month < giving.Month(firstOf(12)) { // whole months of last year
+						o.LastYearToDate += g.Amount
+					}
+				case g.Gifts > 0:
+					o.Others[currency] += g.Amount
 				}
-			case g.Gifts > 0:
-				o.Others[currency] += g.Amount
-			}
-		})
+			})
 		if err != nil {
 			return o, err
 		}
@@ -224,7 +231,8 @@ type CampaignGiving struct {
 }
 
 // To group gifts in the database would sort them.
-const sqlGivenToCampaigns = `SELECT campaign_id, net FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND campaign_id <> 0 AND currency = $4`
+const sqlGivenToCampaigns = `SELECT campaign_id, net FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2
+	AND given_at < $3 AND net > 0 AND campaign_id <> 0 AND currency = $4`
 
 // TopCampaigns are the account's own campaigns that were given most in a year, in the account's currency.
 func (s *Store) TopCampaigns(ctx context.Context, account, year int64, limit int) ([]CampaignGiving, error) {
@@ -290,9 +298,11 @@ type ReportPart[K comparable] struct {
 	This, Before giving.Sums
 }
 
-const sqlReport = `SELECT contact_id, given_at, campaign_id, method, net FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
+const sqlReport = `SELECT contact_id, given_at, campaign_id, method, net FROM gift WHERE account_id = $1 AND id <> 0
+	AND given_at >= $2 AND given_at < $3 AND currency = $4 AND net > 0`
 
-// YearReport sums up a year. Months are kept; everything else comes from one walk through the gifts of two years, after that which finds the donors.
+// YearReport sums up a year. Months are kept; everything else comes from one walk through the gifts of two years, after
+// that which finds the donors.
 func (s *Store) YearReport(ctx context.Context, account, year int64, now time.Time) (YearReport, error) {
 	return Admitted(ctx, s, account, func(c db.Conn, w Admit) (report YearReport, err error) {
 		row, err := ReadTally(c, account)
@@ -302,7 +312,8 @@ func (s *Store) YearReport(ctx context.Context, account, year int64, now time.Ti
 		if err != nil {
 			return report, err
 		}
-		report = YearReport{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]giving.Sums{}, Others: map[string]int64{}, Given: map[giving.DonorKind]int64{}}
+		report = YearReport{Currency: row.Currency, Any: row.GiftSeq > 0, Months: map[int64]giving.Sums{},
+			Others: map[string]int64{}, Given: map[giving.DonorKind]int64{}}
 		err = eachMonth(c, account, (year-1)*100+1, year*100+13, func(month int64, currency string, g giving.Sums) {
 			switch {
 			case currency != report.Currency:
@@ -394,7 +405,8 @@ func sortedParts[K cmp.Ordered](parts map[K]*ReportPart[K]) (all []ReportPart[K]
 		all = append(all, *part)
 	}
 	slices.SortFunc(all, func(a, b ReportPart[K]) int {
-		return cmp.Or(cmp.Compare(b.This.Amount, a.This.Amount), cmp.Compare(b.Before.Amount, a.Before.Amount), cmp.Compare(a.Of, b.Of))
+		return cmp.Or(cmp.Compare(b.This.Amount, a.This.Amount), cmp.Compare(b.Before.Amount, a.Before.Amount),
+			cmp.Compare(a.Of, b.Of))
 	})
 	return all
 }

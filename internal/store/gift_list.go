@@ -19,13 +19,15 @@ import (
 
 // What is read of a gift to show it; its campaign may have changed its address since.
 const (
-	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision, g.given_at, COALESCE(c.slug, '')
+	shownGift = `SELECT g.id, g.contact_id, g.campaign_id, g.plan_id, g.status, g.code, g.body, g.checksum, g.revision,
+		g.given_at, COALESCE(c.slug, '')
 		FROM gift g LEFT JOIN campaign c ON c.id = g.campaign_id AND c.account_id = g.account_id`
 
 	sqlGift      = shownGift + ` WHERE g.account_id = $1 AND g.id = $2`
 	SQLGiftsByID = shownGift + ` WHERE g.account_id = $1 AND g.id = ANY($2) ORDER BY g.id`
 
-	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3 AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
+	sqlTopGifts = `SELECT id FROM gift WHERE account_id = $1 AND id <> 0 AND given_at >= $2 AND given_at < $3
+		AND net > 0 AND currency = $4 ORDER BY net DESC, id LIMIT $5`
 )
 
 // appendGift appends one row of a list.
@@ -123,8 +125,8 @@ const withKey = "(SELECT id FROM contact_index WHERE account_id = $1 AND key = $
 // ClockSpan is more than any clock is ahead of UTC or behind it, in seconds.
 const ClockSpan = 15 * 60 * 60
 
-// giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts decides about the index: those of
-// campaigns, plans and times are only used where their own condition is repeated.
+// giftCondition is a filter as a condition, with its arguments after the account. What leads to the fewest gifts
+// decides about the index: those of campaigns, plans and times are only used where their own condition is repeated.
 func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) {
 	conditions, args := []string{"g.account_id = $1"}, []any{account}
 	add := func(condition string, value any) {
@@ -148,7 +150,8 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		lead("g.plan_id <> 0")
 		args = append(args, f.Plan)
 		code := len(args)
-		add(fmt.Sprintf("g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code), CodeID(account, f.Plan))
+		add(fmt.Sprintf("g.plan_id = (SELECT id FROM plan WHERE account_id = $1 AND id = $%%d AND code = $%d)", code),
+			CodeID(account, f.Plan))
 	}
 	if f.Campaign != 0 {
 		lead("g.campaign_id <> 0")
@@ -176,7 +179,8 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 		add("g.method = $%d", g.MethodNumber())
 	}
 	if f.ExternalID != "" {
-		add("g.id = (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)", find.GiftReference+f.ExternalID)
+		add("g.id = (SELECT id FROM external_reference WHERE account_id = $1 AND reference = $%d)",
+			find.GiftReference+f.ExternalID)
 	}
 	if f.Import != 0 {
 		add("g.id IN ("+fmt.Sprintf(MadeByImport, history.GiftNoun, history.DidCreate, "%[1]d")+")", f.Import)
@@ -210,9 +214,11 @@ func giftCondition(account int64, f giving.GiftFilter) (sql string, args []any) 
 	return " WHERE " + strings.Join(conditions, " AND "), args
 }
 
-// Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first unless the filter says otherwise. A large page goes through flush piece by
-// piece.
-func (s *Store) Gifts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter, page crm.PageRequest, dst []byte, flush Flush) ([]byte, ListResult, error) {
+// Gifts appends the wire forms of one page of gifts to dst, separated by commas, oldest first unless the filter says
+// otherwise. A large page goes through flush piece by piece.
+func (s *Store) Gifts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter,
+	page crm.PageRequest, dst []byte, flush Flush,
+) ([]byte, ListResult, error) {
 	p := NewPieces(dst, flush)
 	var result ListResult
 	parts, err := s.giftParts(ctx, account, scope, filter)
@@ -257,9 +263,11 @@ type giftPage struct {
 	ids     []int64
 }
 
-// giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below it, one after the
-// other.
-func (s *Store) giftParts(ctx context.Context, account int64, scope campaign.Scope, filter giving.GiftFilter) (parts []GiftPart, err error) {
+// giftParts are whose gifts a scope shows: those of the account, of campaigns that benefit it, of the accounts below
+// it, one after the other.
+func (s *Store) giftParts(ctx context.Context, account int64, scope campaign.Scope,
+	filter giving.GiftFilter,
+) (parts []GiftPart, err error) {
 	if filter, err = s.ByCampaign(ctx, filter); err != nil {
 		return nil, err
 	}
@@ -285,7 +293,8 @@ func (s *Store) giftParts(ctx context.Context, account int64, scope campaign.Sco
 		}
 		for _, o := range others {
 			benefits := o.Relation&campaign.Benefiting != 0 && o.Relation&campaign.Own == 0
-			if !benefits || scope == campaign.ChapterCampaigns || scope == campaign.AllCampaigns && o.Relation&campaign.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.ID {
+			if !benefits || scope == campaign.ChapterCampaigns || scope == campaign.AllCampaigns &&
+				o.Relation&campaign.Chapter != 0 || filter.Campaign != 0 && filter.Campaign != o.ID {
 				continue
 			}
 			part := GiftPart{o.Owner, filter}
@@ -307,8 +316,11 @@ func (s *Store) ByCampaign(ctx context.Context, f giving.GiftFilter) (giving.Gif
 	return f, err
 }
 
-// findGifts finds the gifts of one page: parts one after the other, each in the order of its ids, unless a filter says how to sort them all.
-func findGifts(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (found []giftPage, result ListResult, err error) {
+// findGifts finds the gifts of one page: parts one after the other, each in the order of its ids, unless a filter says
+// how to sort them all.
+func findGifts(c db.Conn, w Admit, parts []GiftPart,
+	page crm.PageRequest,
+) (found []giftPage, result ListResult, err error) {
 	if len(parts) > 0 && parts[0].Filter.Sort != (giving.Sort{}) {
 		return findSorted(c, w, parts, page)
 	}
@@ -387,7 +399,9 @@ func (part GiftPart) Find(c db.Conn) (total int64, ids func(from, to int64) []in
 }
 
 // LargestGifts are the largest gifts of the last months, this one included, the largest first.
-func (s *Store) LargestGifts(ctx context.Context, account int64, months int, limit int64) (records []GiftRecord, err error) {
+func (s *Store) LargestGifts(ctx context.Context, account int64, months int,
+	limit int64,
+) (records []GiftRecord, err error) {
 	return Snapshot(ctx, s, func(c db.Conn) (records []GiftRecord, err error) {
 		row, err := ReadTally(c, account)
 		if err != nil {
@@ -395,7 +409,8 @@ func (s *Store) LargestGifts(ctx context.Context, account int64, months int, lim
 		}
 		now := row.Clock(s.Now())
 		next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-		ids, err := db.List(c, Number, sqlTopGifts, account, next.AddDate(0, -months, 0).Unix(), next.Unix(), row.Currency, limit)
+		ids, err := db.List(c, Number, sqlTopGifts, account, next.AddDate(0, -months, 0).Unix(), next.Unix(),
+			row.Currency, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -459,8 +474,8 @@ func findSorted(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) ([]g
 	return found, result, err
 }
 
-// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers, or
-// by the indexes of gifts, which all go on with the time by the organization's clock. Nothing but the documents has
+// sortGifts are the ids of one page of a list that is sorted. That of one account is carried by its sequence numbers,
+// or by the indexes of gifts, which all go on with the time by the organization's clock. Nothing but the documents has
 // amounts, and no index has the gifts of several accounts, or of several contacts with one email: those are read and
 // sorted when it is their turn.
 func sortGifts(c db.Conn, w Admit, parts []GiftPart, page crm.PageRequest) (ids []int64, total int64, err error) {

@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a fault of the
-// field contact.
+// ContactNamed is the active contact of an account with an id, an email or a phone. One that several contacts have is a
+// fault of the field contact.
 func (s *Store) ContactNamed(ctx context.Context, account int64, name, region string) (int64, error) {
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		if err := s.CheckContact(ctx, account, id); err == nil || !errors.Is(err, crm.ErrNotFound) {
@@ -39,7 +39,8 @@ func (s *Store) ContactNamed(ctx context.Context, account int64, name, region st
 	case len(ids) == 0:
 		return 0, Fault("contact", noContact)
 	case len(ids) > 1:
-		return 0, Fault("contact", "is the email or phone of several contacts: use an id, such as %v or %v", ids[0], ids[1])
+		return 0, Fault("contact", "is the email or phone of several contacts: use an id, such as %v or %v", ids[0],
+			ids[1])
 	}
 	return ids[0], nil
 }
@@ -53,8 +54,8 @@ func archivedFault(err error) error {
 	return err
 }
 
-// CampaignNamed is the campaign of an account with an id, a slug, which may be one that it had before, or a title that no other one has. Where
-// there is none, it is a fault of the field campaign.
+// CampaignNamed is the campaign of an account with an id, a slug, which may be one that it had before, or a title that
+// no other one has. Where there is none, it is a fault of the field campaign.
 func (s *Store) CampaignNamed(ctx context.Context, account int64, name string) (int64, error) {
 	return (&CampaignNames{Store: s, Account: account}).Find(ctx, name)
 }
@@ -106,8 +107,11 @@ const maxMade = 100
 
 const tooManyMade doc.Rule = "names a campaign that does not exist, and an import creates at most %v. Create the campaign first, or check whether this column names campaigns"
 
-// Make makes a campaign with a title that stands for none, in a unit of work that advance does. One that another node or a person has made meanwhile is the one.
-func (n *CampaignNames) Make(ctx context.Context, title string, advance func(Needs, func(*Tx) error) error) (id int64, err error) {
+// Make makes a campaign with a title that stands for none, in a unit of work that advance does. One that another node
+// or a person has made meanwhile is the one.
+func (n *CampaignNames) Make(ctx context.Context, title string,
+	advance func(Needs, func(*Tx) error) error,
+) (id int64, err error) {
 	in := draftOf(title)
 	if err := n.mayMake(&in); err != nil {
 		return 0, err
@@ -180,7 +184,8 @@ func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) 
 		sql string
 		arg any
 	}{{SQLCampaignRow, number}, {SQLSlug, name}, {SQLCampaignByOldSlug, name}} {
-		row, err := Find(ctx, n.Store, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} }, ask.sql, ask.arg)
+		row, err := Find(ctx, n.Store, crm.ErrNotFound, func(r db.Row) [2]int64 { return [2]int64{r.Int(0), r.Int(1)} },
+			ask.sql, ask.arg)
 		switch {
 		case err == nil && row[1] == n.Account:
 			return row[0], nil
@@ -189,7 +194,10 @@ func (n *CampaignNames) lookUp(ctx context.Context, name string) (int64, error) 
 		}
 	}
 	if n.titles == nil {
-		titles, err := Snapshot(ctx, n.Store, func(c db.Conn) (map[string][]int64, error) { return readTitles(c, n.Account) })
+		titles, err := Snapshot(ctx, n.Store, func(c db.Conn) (map[string][]int64, error) {
+			return readTitles(c,
+				n.Account)
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -24,7 +24,9 @@ type GiftTotals struct {
 }
 
 // GiftPage is one page of gifts for people: the latest first, unless the filter says otherwise.
-func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter, page crm.PageRequest) (records []GiftRecord, totals GiftTotals, err error) {
+func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftFilter,
+	page crm.PageRequest,
+) (records []GiftRecord, totals GiftTotals, err error) {
 	records, err = Admitted(ctx, s, account, func(c db.Conn, w Admit) (records []GiftRecord, err error) {
 		part := GiftPart{account, filter}
 		weight, err := part.Weight(c)
@@ -50,7 +52,10 @@ func (s *Store) GiftPage(ctx context.Context, account int64, filter giving.GiftF
 			return nil, err
 		}
 		records, err = giftRecords(c, SQLGiftsByID, account, ids)
-		SortRows(records, func(a, b *GiftRecord) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
+		SortRows(records, func(a, b *GiftRecord) int {
+			return cmp.Compare(slices.Index(ids, a.ID),
+				slices.Index(ids, b.ID))
+		})
 		totals.Count = int64(len(records))
 		return records, err
 	})
@@ -70,7 +75,8 @@ func (part GiftPart) latestFirst(c db.Conn, w Admit, skip, count int64) (ids []i
 		return nil, err
 	}
 	condition, args := giftCondition(part.Account, before)
-	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition, len(args)+1, len(args)+2)
+	sql := fmt.Sprintf(`SELECT g.id FROM gift g%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d OFFSET $%d`, condition,
+		len(args)+1, len(args)+2)
 	return db.List(c, Number, sql, append(args, count, skip)...)
 }
 
@@ -106,7 +112,8 @@ func giftTotals(c db.Conn, account int64, f giving.GiftFilter) (totals GiftTotal
 	_, err = c.One(func(r db.Row) {
 		totals.add(row.Currency, r.Int(0), r.Int(1), r.Int(2))
 		others = r.Int(3)
-	}, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN g.net > 0 THEN 1 ELSE 0 END), 0), CAST(COALESCE(SUM(CASE WHEN g.currency = `+own+` THEN g.net ELSE 0 END), 0) AS BIGINT),
+	}, `SELECT COUNT(*), COALESCE(SUM(CASE WHEN g.net > 0 THEN 1
+		ELSE 0 END), 0), CAST(COALESCE(SUM(CASE WHEN g.currency = `+own+` THEN g.net ELSE 0 END), 0) AS BIGINT),
 		COALESCE(SUM(CASE WHEN g.currency = `+own+` THEN 0 ELSE 1 END), 0) FROM gift g`+condition, args...)
 	if err != nil || others == 0 {
 		return totals, err
@@ -114,7 +121,8 @@ func giftTotals(c db.Conn, account int64, f giving.GiftFilter) (totals GiftTotal
 	err = c.Each(func(r db.Row) error {
 		totals.add(r.Text(0), 0, 0, r.Int(1))
 		return nil
-	}, `SELECT g.currency, CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` AND g.currency <> `+own+` GROUP BY g.currency`, args...)
+	}, `SELECT g.currency, CAST(SUM(g.net) AS BIGINT) FROM gift g`+condition+` AND g.currency <> `+own+
+		` GROUP BY g.currency`, args...)
 	return totals, err
 }
 
@@ -126,11 +134,12 @@ func (t *GiftTotals) add(currency string, entries, gifts, amount int64) {
 	}
 }
 
-// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller number: months that are left
-// out whole need not be walked through.
+// skipMonths turns a number of gifts to leave out, the latest first, into a time before which to begin and a smaller
+// number: months that are left out whole need not be walked through.
 func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, err error) {
 	entries := map[int64]int64{}
-	err = eachMonth(c, account, firstMonth, lastMonth, func(month int64, _ string, g giving.Sums) { entries[month] += g.Entries })
+	err = eachMonth(c, account, firstMonth, lastMonth,
+		func(month int64, _ string, g giving.Sums) { entries[month] += g.Entries })
 	for _, month := range slices.Backward(slices.Sorted(maps.Keys(entries))) {
 		before = time.Date(int(month/100), time.Month(month%100)+1, 1, 0, 0, 0, 0, time.UTC)
 		if entries[month] > skip {
@@ -142,10 +151,15 @@ func skipMonths(c db.Conn, account, skip int64) (before time.Time, rest int64, e
 }
 
 // LatestGifts are the latest gifts that a filter finds. The others are not counted, so that an index answers it.
-func (s *Store) LatestGifts(ctx context.Context, account int64, filter giving.GiftFilter, limit int64) ([]GiftRecord, error) {
+func (s *Store) LatestGifts(ctx context.Context, account int64, filter giving.GiftFilter,
+	limit int64,
+) ([]GiftRecord, error) {
 	condition, args := giftCondition(account, filter)
 	sql := fmt.Sprintf(`%s%s ORDER BY g.given_at DESC, g.id DESC LIMIT $%d`, shownGift, condition, len(args)+1)
-	return Snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) { return giftRecords(c, sql, append(args, limit)...) })
+	return Snapshot(ctx, s, func(c db.Conn) ([]GiftRecord, error) {
+		return giftRecords(c, sql,
+			append(args, limit)...)
+	})
 }
 
 // CampaignName is what a list of gifts shows of a campaign.
@@ -182,13 +196,15 @@ func scanCampaignName(r db.Row) CampaignName {
 	if err != nil {
 		return CampaignName{ID: row.ID}
 	}
-	return CampaignName{row.ID, strings.Clone(c.Title), strings.Clone(c.Currency), c.Type == campaign.EventCampaign, benefitOf(&c)}
+	return CampaignName{row.ID, strings.Clone(c.Title), strings.Clone(c.Currency), c.Type == campaign.EventCampaign,
+		benefitOf(&c)}
 }
 
 // NewestCampaigns are the account's own campaigns that a form offers, the newest first.
 func (s *Store) NewestCampaigns(ctx context.Context, account, limit int64) ([]CampaignName, error) {
 	return Snapshot(ctx, s, func(c db.Conn) ([]CampaignName, error) {
-		_, ids, err := s.Listed.Page(c, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit}, NewestFirst)
+		_, ids, err := s.Listed.Page(c, account, campaign.OwnCampaigns, crm.PageRequest{Page: 1, PerPage: limit},
+			NewestFirst)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}

@@ -20,8 +20,10 @@ const (
 	PlanColumns = `id, code, body, checksum, revision`
 
 	SQLLoadPlans = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND id = ANY($2)`
-	sqlDuePlans  = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
-	sqlPlansOf   = `SELECT ` + PlanColumns + ` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
+	sqlDuePlans  = `SELECT ` + PlanColumns +
+		` FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3 ORDER BY next_bill, id LIMIT $4`
+	sqlPlansOf = `SELECT ` + PlanColumns +
+		` FROM plan WHERE account_id = $1 AND contact_id = $2 ORDER BY id DESC LIMIT $3`
 	sqlPlanCount = `SELECT COUNT(*) FROM plan WHERE account_id = $1 AND status = $2 AND next_bill < $3`
 )
 
@@ -111,10 +113,12 @@ func PutPlan(u Unit, p *giving.Plan, revision int64) error {
 
 // PlanValues are the columns of a plan. They follow from its document.
 func PlanValues(account, revision int64, p *giving.Plan, body []byte) []any {
-	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), Seconds(p.NextBill), p.Code, body, Checksum(body), revision}
+	return []any{account, p.ID, p.Contact, p.Campaign, p.StatusNumber(), Seconds(p.NextBill), p.Code, body,
+		Checksum(body), revision}
 }
 
-// CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already is refused.
+// CreatePlan makes a plan of a valid input. Its giver is found as that of a gift. An external id that is known already
+// is refused.
 func (s *Store) CreatePlan(ctx context.Context, account int64, in giving.PlanInput) (PlanDocument, error) {
 	if err := s.findCampaign(ctx, &in.GiftInput); err != nil {
 		return PlanDocument{}, err
@@ -132,7 +136,8 @@ func (s *Store) CreatePlan(ctx context.Context, account int64, in giving.PlanInp
 func createPlan(u Unit, in *giving.PlanInput, now time.Time) (made PlanDocument, err error) {
 	_, campaignErr := campaignOf(u, &in.GiftInput)
 	giver, giverErr := findGiver(u, &in.GiftInput, 0, now)
-	if err := FirstOrFaults(giverErr, campaignErr, freeReference(u, find.PlanReference, in.ExternalID, "")); err != nil {
+	if err := FirstOrFaults(giverErr, campaignErr, freeReference(u, find.PlanReference, in.ExternalID,
+		"")); err != nil {
 		return made, err
 	}
 	made.Created, made.NewGiver = true, giver.isNew
@@ -188,7 +193,9 @@ func planNeeds(account int64, in *giving.PlanInput) Needs {
 }
 
 // UpdatePlanRecord changes what a valid input names.
-func (s *Store) UpdatePlanRecord(ctx context.Context, account int64, code string, in giving.PlanInput) (PlanDocument, error) {
+func (s *Store) UpdatePlanRecord(ctx context.Context, account int64, code string,
+	in giving.PlanInput,
+) (PlanDocument, error) {
 	if err := s.findCampaign(ctx, &in.GiftInput); err != nil {
 		return PlanDocument{}, err
 	}
@@ -202,7 +209,8 @@ func (s *Store) UpdatePlanRecord(ctx context.Context, account int64, code string
 			return made, err
 		}
 		_, campaignErr := campaignOf(u, &in.GiftInput)
-		if err := FirstOrFaults(campaignErr, freeReference(u, find.PlanReference, in.ExternalID, old.ExternalID)); err != nil {
+		if err := FirstOrFaults(campaignErr, freeReference(u, find.PlanReference, in.ExternalID,
+			old.ExternalID)); err != nil {
 			return made, err
 		}
 		if made.Plan, err = old.Change(&in, now); err == nil {
@@ -252,7 +260,9 @@ func (s *Store) Plan(ctx context.Context, account int64, code string) (giving.Pl
 }
 
 // planPage is one page of plans, oldest first, or newest first for people.
-func (s *Store) planPage(ctx context.Context, account int64, page crm.PageRequest, newest bool) (plans []giving.Plan, result ListResult, err error) {
+func (s *Store) planPage(ctx context.Context, account int64, page crm.PageRequest,
+	newest bool,
+) (plans []giving.Plan, result ListResult, err error) {
 	order := OldestFirst
 	if newest {
 		order = NewestFirst
@@ -276,9 +286,11 @@ func (s *Store) planPage(ctx context.Context, account int64, page crm.PageReques
 	return plans, result, err
 }
 
-// Plans is one page of the plans that a filter finds. Without one they are numbered as they were made; else those that an index leads to are looked at, one by
-// one, when it is their turn: a plan is in its document, and there are few.
-func (s *Store) Plans(ctx context.Context, account int64, f giving.PlanFilter, page crm.PageRequest) (plans []giving.Plan, result ListResult, err error) {
+// Plans is one page of the plans that a filter finds. Without one they are numbered as they were made; else those that
+// an index leads to are looked at, one by one, when it is their turn: a plan is in its document, and there are few.
+func (s *Store) Plans(ctx context.Context, account int64, f giving.PlanFilter,
+	page crm.PageRequest,
+) (plans []giving.Plan, result ListResult, err error) {
 	if f.IsEmpty() && f.Sort.InOrder() {
 		return s.planPage(ctx, account, page, f.Sort.Descending)
 	}
@@ -293,7 +305,10 @@ func (s *Store) Plans(ctx context.Context, account int64, f giving.PlanFilter, p
 		ids, result.Count = sortedIDs(keys, f.Sort.Descending, from, to), to-from
 		return plansOf(db.List(c, readPlan, SQLLoadPlans, account, ids))
 	})
-	SortRows(plans, func(a, b *giving.Plan) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
+	SortRows(plans, func(a, b *giving.Plan) int {
+		return cmp.Compare(slices.Index(ids, a.ID),
+			slices.Index(ids, b.ID))
+	})
 	return plans, result, err
 }
 
@@ -340,7 +355,9 @@ func PlanSet(c db.Conn, w Admit, account int64, f giving.PlanFilter) (set db.Set
 }
 
 // OverduePlans are plans whose gift should have come before today, the longest overdue first, and how many there are.
-func (s *Store) OverduePlans(ctx context.Context, account int64, limit int64) (plans []giving.Plan, total int64, err error) {
+func (s *Store) OverduePlans(ctx context.Context, account int64,
+	limit int64,
+) (plans []giving.Plan, total int64, err error) {
 	plans, err = Snapshot(ctx, s, func(c db.Conn) (plans []giving.Plan, err error) {
 		row, err := ReadTally(c, account)
 		if err != nil {
@@ -418,7 +435,8 @@ func RecordPlan(u Unit, in *giving.PlanInput, now time.Time) (giving.Plan, error
 	return made.Plan, err
 }
 
-// ThankAtOnce thanks for a gift that has arrived by mail, with a receipt where there can be one. Where no mail can be, the gift waits until someone decides.
+// ThankAtOnce thanks for a gift that has arrived by mail, with a receipt where there can be one. Where no mail can be,
+// the gift waits until someone decides.
 func (s *Store) ThankAtOnce(u Unit, g *giving.Gift, now time.Time) error {
 	return s.thankAtOnce(u, g, now)
 }

@@ -15,7 +15,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these names.
+// Gifts and plans are found by what other systems call them. Their files tell of refunds, pledges and plans by these
+// names.
 
 // giftReferred is the gift with an external id, nil where there is none.
 func giftReferred(u Unit, reference string) (*StoredGift, error) {
@@ -36,7 +37,8 @@ func giftReferred(u Unit, reference string) (*StoredGift, error) {
 	return found, found.Damage
 }
 
-// knownGift is a gift whose external id was sent again, with what a file tells about it. One that is not what was sent is refused.
+// knownGift is a gift whose external id was sent again, with what a file tells about it. One that is not what was sent
+// is refused.
 func knownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
 	if other := in.Differs(&g); other != "" {
 		who := "gift " + g.Code
@@ -55,7 +57,8 @@ func knownGift(g giving.Gift, in *giving.GiftInput, now time.Time) (made GiftDoc
 	return made, err
 }
 
-// otherReferences are what a gift may be known by beside its external id: each of its ids with its heading, and as the external id that an earlier file or version gave it.
+// otherReferences are what a gift may be known by beside its external id: each of its ids with its heading, and as the
+// external id that an earlier file or version gave it.
 func otherReferences(in *giving.GiftInput) (references []string) {
 	if in.Filed.Earlier != "" {
 		references = append(references, find.GiftReference+in.Filed.Earlier)
@@ -68,7 +71,8 @@ func otherReferences(in *giving.GiftInput) (references []string) {
 	return references
 }
 
-// knownByOther is the gift that has another id of a row, if it is the same payment. One that is not has an id that means something else, so that the new gift goes without it.
+// knownByOther is the gift that has another id of a row, if it is the same payment. One that is not has an id that
+// means something else, so that the new gift goes without it.
 func knownByOther(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocument, err error) {
 	if in.Filed == nil {
 		return made, nil
@@ -82,13 +86,15 @@ func knownByOther(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocumen
 			continue
 		}
 		named := *in
-		named.FromRow = reference == find.GiftReference+in.Filed.Earlier // no other id was made from all that the row says
+		// no other id was made from all that the row says
+		named.FromRow = reference == find.GiftReference+in.Filed.Earlier
 		if made, err = knownGift(found.Gift, &named, now); err == nil {
 			made.Slug = slug(u, found.Campaign)
 			return made, nil
 		}
 		made = GiftDocument{}
-		in.Filed.IDs = slices.DeleteFunc(slices.Clone(in.Filed.IDs), func(id crm.ExternalID) bool { return find.IDReference(id) == reference })
+		in.Filed.IDs = slices.DeleteFunc(slices.Clone(in.Filed.IDs),
+			func(id crm.ExternalID) bool { return find.IDReference(id) == reference })
 	}
 	return made, nil
 }
@@ -115,7 +121,8 @@ func freeReference(u Unit, kind string, sent *string, own string) error {
 	return err
 }
 
-var referenceTaken = map[string]doc.Rule{find.GiftReference: "belongs to another gift", find.PlanReference: "belongs to another plan"}
+var referenceTaken = map[string]doc.Rule{find.GiftReference: "belongs to another gift",
+	find.PlanReference: "belongs to another plan"}
 
 // filedReferences are what a row of a file will look up.
 func filedReferences(filed *giving.Filed) (references []string) {
@@ -125,7 +132,8 @@ func filedReferences(filed *giving.Filed) (references []string) {
 	if filed.Key != "" {
 		references = append(references, find.GiftReference+filed.Key)
 	}
-	for reference, kind := range map[string]string{filed.Plan: find.PlanReference, filed.Pledge: find.GiftReference, filed.RefundOf: find.GiftReference} {
+	for reference, kind := range map[string]string{filed.Plan: find.PlanReference, filed.Pledge: find.GiftReference,
+		filed.RefundOf: find.GiftReference} {
 		if reference != "" {
 			references = append(references, kind+reference)
 		}
@@ -152,7 +160,8 @@ func planNamed(u Unit, in *giving.GiftInput) (*giving.Plan, error) {
 	return &plan.Plan, nil
 }
 
-// aboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come; isNone tells that the row is neither, or that its pledge is not known.
+// aboutPledge decides about a row that gives a pledge up, or that is a part of it which is to come; isNone tells that
+// the row is neither, or that its pledge is not known.
 func aboutPledge(u Unit, in *giving.GiftInput) (made GiftDocument, isNone bool, err error) {
 	if !in.NamesPledge() {
 		return made, true, nil
@@ -165,7 +174,8 @@ func aboutPledge(u Unit, in *giving.GiftInput) (made GiftDocument, isNone bool, 
 	switch {
 	case err != nil:
 		return made, true, err
-	case giver != nil && in.Giver.PersonName().Contradicts(giver.Contact.PersonName()): // another system calls its own pledge so
+	case giver != nil && in.Giver.PersonName().Contradicts(giver.Contact.PersonName()):
+		// another system calls its own pledge so
 		return made, true, nil
 	case in.Filed.WriteOff:
 		isKnown := false
@@ -179,7 +189,8 @@ func aboutPledge(u Unit, in *giving.GiftInput) (made GiftDocument, isNone bool, 
 	return made, true, nil
 }
 
-// namePledge finds the pledge of a payment whose row names none: the only open one of the giver that is as large, or the only one of these for the same campaign.
+// namePledge finds the pledge of a payment whose row names none: the only open one of the giver that is as large, or
+// the only one of these for the same campaign.
 func namePledge(u Unit, in *giving.GiftInput, giver int64) error {
 	if in.Filed == nil || !in.Filed.Pays || in.Filed.Pledge != "" || giver == 0 {
 		return nil
@@ -206,7 +217,8 @@ func loadedOf(a *Account, giver int64, ids []int64) (all []*giving.Gift) {
 }
 
 // sqlPayments are the payments that name a pledge.
-const sqlPayments = `SELECT id FROM external_reference WHERE account_id = $1 AND reference >= $2 AND reference < $3 ORDER BY reference`
+const sqlPayments = `SELECT id FROM external_reference WHERE account_id = $1 AND reference >= $2 AND reference < $3
+	ORDER BY reference`
 
 // payEarlier makes a new pledge smaller by the payments of it that came in files before.
 func payEarlier(u Unit, pledge *giving.Gift, now time.Time) error {
@@ -226,27 +238,31 @@ func payEarlier(u Unit, pledge *giving.Gift, now time.Time) error {
 	return err
 }
 
-// payPledge makes the pledge smaller that a row of a file names with a payment that has come. One of another giver is a pledge that another system calls so.
+// payPledge makes the pledge smaller that a row of a file names with a payment that has come. One of another giver is a
+// pledge that another system calls so.
 func payPledge(u Unit, payment *giving.Gift, filed *giving.Filed, now time.Time) error {
 	if filed == nil {
 		return nil
 	}
 	found, err := giftReferred(u, filed.Pledge)
-	if err != nil || found == nil || found.Contact != payment.Contact || found.Status != giving.Pending || found.Currency != payment.Currency || payment.Net() <= 0 {
+	if err != nil || found == nil || found.Contact != payment.Contact || found.Status != giving.Pending ||
+		found.Currency != payment.Currency || payment.Net() <= 0 {
 		return err
 	}
 	paid := found.PayPledge(payment.Payment().Amount, now)
 	return SaveGift(u, found, &paid, now)
 }
 
-// UnpayPledge takes back what a payment that is withdrawn has made of a pledge. later is that of one that came after it: one that came before has a change of its own for that.
+// UnpayPledge takes back what a payment that is withdrawn has made of a pledge. later is that of one that came after
+// it: one that came before has a change of its own for that.
 func UnpayPledge(u Unit, payment *giving.Gift, later bool, now time.Time) error {
 	for _, id := range payment.IDs {
 		if id.Source != giving.PledgeSource || payment.Net() <= 0 {
 			continue
 		}
 		pledge, err := giftReferred(u, id.Value)
-		if err != nil || pledge == nil || pledge.Contact != payment.Contact || later && pledge.ID < payment.ID || pledge.Currency != payment.Currency {
+		if err != nil || pledge == nil || pledge.Contact != payment.Contact || later && pledge.ID < payment.ID ||
+			pledge.Currency != payment.Currency {
 			return err
 		}
 		if raised := pledge.UnpayPledge(payment.Payment().Amount); raised.Status == giving.Pending {
@@ -286,7 +302,8 @@ func RecordRefund(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocumen
 	made.Counted = made.Net() - found.Net()
 	if !made.Existing {
 		err = SaveGift(u, found, &made.Gift, now)
-	} else if !slices.Equal(made.Entries, found.Entries) { // it knows the row from now on, which is nothing for its history
+	} else if !slices.Equal(made.Entries,
+		found.Entries) { // it knows the row from now on, which is nothing for its history
 		u.Tx.Touch()
 		err = PutGift(u, &made.Gift, found.Revision)
 	}
@@ -297,12 +314,14 @@ func RecordRefund(u Unit, in *giving.GiftInput, now time.Time) (made GiftDocumen
 }
 
 // sqlTakenBack are the last gifts of a contact.
-const sqlTakenBack = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at DESC, id DESC LIMIT $3`
+const sqlTakenBack = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 ORDER BY given_at DESC, id DESC
+	LIMIT $3`
 
 // MostTakenBack is among how many gifts of a donor the one is looked for that a row gives back.
 const MostTakenBack int64 = 100
 
-// takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with, or else the only one of the donor that fits; nil for none.
+// takenBack is the gift that a row gives back which does not name it: one that the row mentions or shares an id with,
+// or else the only one of the donor that fits; nil for none.
 func takenBack(u Unit, in *giving.GiftInput, reference string) (*StoredGift, error) {
 	if in.Filed.RefundOf != "" {
 		return nil, nil
@@ -333,9 +352,11 @@ func takenBack(u Unit, in *giving.GiftInput, reference string) (*StoredGift, err
 	return nil, nil
 }
 
-// lastGiven are the last gifts of a contact, which are loaded: those that are written, those of the unit of work, and those that a dry run has decided about. They are none where there are too many.
+// lastGiven are the last gifts of a contact, which are loaded: those that are written, those of the unit of work, and
+// those that a dry run has decided about. They are none where there are too many.
 func lastGiven(u Unit, contact int64) (ids []int64, err error) {
-	if ids, err = db.List(u.Conn, Number, sqlTakenBack, u.Number, contact, MostTakenBack+1); err != nil || int64(len(ids)) > MostTakenBack {
+	if ids, err = db.List(u.Conn, Number, sqlTakenBack, u.Number, contact, MostTakenBack+1); err != nil ||
+		int64(len(ids)) > MostTakenBack {
 		return nil, err
 	}
 	if u.Given != nil {
@@ -372,7 +393,8 @@ func payer(u Unit, in *giving.GiftInput) (int64, error) {
 	return row.ID, nil
 }
 
-// calledElsewhere is what a row of a file calls its gift, or the gift that it refunds; nothing of a gift that no file tells of.
+// calledElsewhere is what a row of a file calls its gift, or the gift that it refunds; nothing of a gift that no file
+// tells of.
 func calledElsewhere(in *giving.GiftInput) (ids []string) {
 	switch {
 	case in.Filed == nil:
@@ -465,7 +487,8 @@ func recordWaiting(u Unit, in *giving.GiftInput, reference string, now time.Time
 	return insertGift(u, made, from, now)
 }
 
-// A transfer or a check that was promised on a donation page is known by its reference, wherever a file of the bank has it.
+// A transfer or a check that was promised on a donation page is known by its reference, wherever a file of the bank has
+// it.
 
 // Promise is a promised gift whose reference a row of a file has.
 type Promise struct {
@@ -478,9 +501,12 @@ type Promise struct {
 }
 
 const (
-	sqlPromise = `SELECT id, campaign_id, wish, code FROM donation WHERE account_id = $1 AND number = $2 AND provider = '' AND wish <> '{}'`
-	sqlKept    = `UPDATE donation SET state = 'paid', code = $3 WHERE account_id = $1 AND id = $2 AND state IN ('started', 'processing') AND provider = ''`
-	sqlUnkept  = `UPDATE donation SET state = 'processing', code = '', updated_at = $3 WHERE account_id = $1 AND code = $2 AND code <> '' AND provider = ''`
+	sqlPromise = `SELECT id, campaign_id, wish, code FROM donation WHERE account_id = $1 AND number = $2
+		AND provider = '' AND wish <> '{}'`
+	sqlKept = `UPDATE donation SET state = 'paid', code = $3 WHERE account_id = $1 AND id = $2
+		AND state IN ('started', 'processing') AND provider = ''`
+	sqlUnkept = `UPDATE donation SET state = 'processing', code = '', updated_at = $3 WHERE account_id = $1
+		AND code = $2 AND code <> '' AND provider = ''`
 )
 
 // PromiseIn finds the promise whose reference is in a text, nil for none.
@@ -499,10 +525,12 @@ func PromiseIn(c db.Conn, account int64, text string) (p *Promise, err error) {
 // sameTransfer is how far the day that a person has entered may be from that of the bank.
 const sameTransfer = 14 * 24 * time.Hour
 
-// Fill makes a row of a file the gift of who promised it. It must be checked anew. One that a person has recorded already is that gift.
+// Fill makes a row of a file the gift of who promised it. It must be checked anew. One that a person has recorded
+// already is that gift.
 func (s *Store) Fill(c db.Conn, account int64, p *Promise, in *giving.GiftInput) error {
 	who := p.Wish.Gift("", in.Time())
-	in.Anonymous, in.Known, in.Giver, in.Email, in.Phone, in.Address, in.OptIn = false, false, who.Giver, who.Email, who.Phone, who.Address, who.OptIn
+	in.Anonymous, in.Known, in.Giver, in.Email, in.Phone, in.Address, in.OptIn = false, false, who.Giver, who.Email,
+		who.Phone, who.Address, who.OptIn
 	if who.Dedication != nil && in.Dedication == nil {
 		in.Dedication = who.Dedication
 	}
@@ -512,12 +540,14 @@ func (s *Store) Fill(c db.Conn, account int64, p *Promise, in *giving.GiftInput)
 	if p.arrived == "" {
 		return nil
 	}
-	found, err := db.List(c, func(r db.Row) *StoredGift { _, g := ScanGift(r); return g }, sqlLoadGifts, account, []int64{CodeID(account, p.arrived)})
+	found, err := db.List(c, func(r db.Row) *StoredGift { _, g := ScanGift(r); return g }, sqlLoadGifts, account,
+		[]int64{CodeID(account, p.arrived)})
 	if err != nil || len(found) == 0 || found[0].Damage != nil {
 		return err
 	}
 	g := &found[0].Gift
-	if same := g.ExternalID == p.reference && in.Amount != nil && *in.Amount == donate.Sent(g.Payment().Amount, g.Currency); same && in.Time().Sub(g.At).Abs() < sameTransfer {
+	if same := g.ExternalID == p.reference && in.Amount != nil &&
+		*in.Amount == donate.Sent(g.Payment().Amount, g.Currency); same && in.Time().Sub(g.At).Abs() < sameTransfer {
 		in.ExternalID, in.FromRow = &p.reference, true
 	}
 	return nil

@@ -17,14 +17,18 @@ import (
 	"donorbook/internal/db"
 )
 
-// RefundRecord gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the version of the gift
-// that a person saw, "" for whatever is there.
-func (s *Store) RefundRecord(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+// RefundRecord gives back a part of a gift, in ten-thousandths, or all that is left where amount is nil. seen is the
+// version of the gift that a person saw, "" for whatever is there.
+func (s *Store) RefundRecord(ctx context.Context, account int64, code string, amount *int64,
+	seen string,
+) (GiftDocument, error) {
 	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.Refund, s.TellRefund)
 }
 
 // UndoRefundRecord takes back a part of what was refunded of a gift, or all of it where amount is nil.
-func (s *Store) UndoRefundRecord(ctx context.Context, account int64, code string, amount *int64, seen string) (GiftDocument, error) {
+func (s *Store) UndoRefundRecord(ctx context.Context, account int64, code string, amount *int64,
+	seen string,
+) (GiftDocument, error) {
 	return s.moveMoney(ctx, account, code, amount, seen, giving.Gift.UndoRefund, nil)
 }
 
@@ -48,7 +52,8 @@ const aboutRefund = " refund"
 // AboutRefund is what a mail about a refund of a gift is for.
 func AboutRefund(gift int64) string { return AboutGift(gift) + aboutRefund }
 
-// TellGiver queues a mail to the contact of something, where mail may go to them. What it says is written when it is sent.
+// TellGiver queues a mail to the contact of something, where mail may go to them. What it says is written when it is
+// sent.
 func (s *Store) TellGiver(u Unit, contact int64, kind mail.Kind, about string) error {
 	row, err := Load(u.Tx, u.Number, contact)
 	if errors.As(err, new(*Damaged)) || err == nil && row.Contact.NoMail() != "" {
@@ -103,8 +108,9 @@ func refundMail(g *giving.Gift, contact *crm.Contact, organization string) *mail
 		m.Says = append(m.Says, mail.Say("The money goes back the way it came. That usually takes five to ten days."))
 	}
 	if g.Left() > 0 {
-		m.Says = append(m.Says, mail.Say(money(g.Left())+" of your gift remains. If you have a receipt for it, only the amount "+
-			"that remains counts."))
+		m.Says = append(m.Says,
+			mail.Say(money(g.Left())+" of your gift remains. If you have a receipt for it, only the amount "+
+				"that remains counts."))
 	} else {
 		m.Says = append(m.Says, mail.Say("If you have a receipt for this gift, it is no longer valid."))
 	}
@@ -112,20 +118,21 @@ func refundMail(g *giving.Gift, contact *crm.Contact, organization string) *mail
 	return m
 }
 
-// A gift that was entered by mistake is voided. It stays, with all that it says, and counts nowhere. What followed from it
-// is taken back: its receipt is void, a thank-you that has not left is not sent (completeThanks), and the pledge, the promise and the plan
-// that it has paid for wait again.
+// A gift that was entered by mistake is voided. It stays, with all that it says, and counts nowhere. What followed from
+// it is taken back: its receipt is void, a thank-you that has not left is not sent (completeThanks), and the pledge,
+// the promise and the plan that it has paid for wait again.
 
 const (
 	sqlDonationOfGift = `SELECT id, provider FROM donation WHERE account_id = $1 AND code = $2 AND code <> ''`
-	sqlOthersOfPlan   = `SELECT COALESCE(MAX(given_at - ahead), 0) FROM gift WHERE account_id = $1 AND plan_id = $2 AND plan_id <> 0 AND id <> $3 AND net > 0`
+	sqlOthersOfPlan   = `SELECT COALESCE(MAX(given_at - ahead), 0) FROM gift WHERE account_id = $1 AND plan_id = $2
+		AND plan_id <> 0 AND id <> $3 AND net > 0`
 	// The index that knows the gifts that were voided is used where its condition is repeated.
 	sqlVoided = `SELECT id FROM gift WHERE account_id = $1 AND ` + isVoided
 	isVoided  = `status = 4`
 )
 
-// VoidGift voids a gift that no payment provider has the money of. seen is the version of the gift that a person saw, "" for
-// whatever is there.
+// VoidGift voids a gift that no payment provider has the money of. seen is the version of the gift that a person saw,
+// "" for whatever is there.
 func (s *Store) VoidGift(ctx context.Context, account int64, code, reason, seen string) (GiftDocument, error) {
 	var before giving.Gift
 	var at time.Time
@@ -215,7 +222,8 @@ func planOfGift(u Unit, g *giving.Gift) (*StoredPlan, error) {
 	return plan, nil
 }
 
-// dueAgain is when the next gift of the plan is due that a gift belongs to, if that is earlier without it; zero where not.
+// dueAgain is when the next gift of the plan is due that a gift belongs to, if that is earlier without it; zero where
+// not.
 func dueAgain(u Unit, g *giving.Gift) (next time.Time, err error) {
 	plan, err := planOfGift(u, g)
 	if plan == nil || err != nil || g.Net() <= 0 {
@@ -235,7 +243,8 @@ func dueAgain(u Unit, g *giving.Gift) (next time.Time, err error) {
 	return next, nil
 }
 
-// movePlan makes a due day of the plan of a gift one that waits again, or one that was paid. paid is when the next gift was due with the gift.
+// movePlan makes a due day of the plan of a gift one that waits again, or one that was paid. paid is when the next gift
+// was due with the gift.
 func movePlan(u Unit, g *giving.Gift, paid time.Time, waits bool) error {
 	if paid.IsZero() {
 		return nil

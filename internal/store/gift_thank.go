@@ -21,9 +21,11 @@ import (
 )
 
 const (
-	sqlGaveBefore  = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0 AND given_at <= $3 AND id <> $4 LIMIT 1) AS before`
+	sqlGaveBefore = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND contact_id = $2 AND net > 0
+		AND given_at <= $3 AND id <> $4 LIMIT 1) AS before`
 	sqlAccountName = `SELECT name FROM account WHERE account_id = $1`
-	sqlToThank     = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND thank <> 0 LIMIT $2) AS waiting`
+	sqlToThank     = `SELECT COUNT(*) FROM (SELECT 1 FROM gift WHERE account_id = $1 AND thank <> 0
+		LIMIT $2) AS waiting`
 )
 
 // ThankYou is a thank-you for a gift, and what a page or a letter says beside it.
@@ -33,8 +35,11 @@ type ThankYou struct {
 	Contact crm.Contact
 }
 
-// readThankYou writes the thank-you for a gift from a contact: with the text of an occasion, or of the one that fits where that is "".
-func readThankYou(c db.Conn, account int64, h *Letterhead, g *giving.Gift, contact *crm.Contact, occasion thanks.Occasion) (y ThankYou, err error) {
+// readThankYou writes the thank-you for a gift from a contact: with the text of an occasion, or of the one that fits
+// where that is "".
+func readThankYou(c db.Conn, account int64, h *Letterhead, g *giving.Gift, contact *crm.Contact,
+	occasion thanks.Occasion,
+) (y ThankYou, err error) {
 	facts := thanks.Facts{Gift: g, Contact: contact, Organization: h.Organization}
 	if g.Campaign != 0 {
 		var names []CampaignName
@@ -57,7 +62,9 @@ func readThankYou(c db.Conn, account int64, h *Letterhead, g *giving.Gift, conta
 }
 
 // ThankYou is what a thank-you for a gift would say.
-func (s *Store) ThankYou(ctx context.Context, account int64, g *giving.Gift, occasion thanks.Occasion) (y ThankYou, err error) {
+func (s *Store) ThankYou(ctx context.Context, account int64, g *giving.Gift,
+	occasion thanks.Occasion,
+) (y ThankYou, err error) {
 	return Snapshot(ctx, s, func(c db.Conn) (y ThankYou, err error) {
 		h, err := readLetterhead(c, account)
 		if err != nil {
@@ -91,23 +98,25 @@ const (
 	noRelay                = "This server cannot send mail."
 )
 
-// ThankFor notes that someone has thanked for a gift, and sends the mail where that is how. Of several who do so at once, one does.
+// ThankFor notes that someone has thanked for a gift, and sends the mail where that is how. Of several who do so at
+// once, one does.
 func (s *Store) ThankFor(ctx context.Context, account int64, code string, how Thank) (GiftDocument, error) {
 	now := s.Now()
-	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}}, func(u Unit) (made GiftDocument, err error) {
-		old, err := byCode(u, &u.Gifts, code)
-		if err != nil {
-			return made, err
-		}
-		if err := old.CheckVoided(); err != nil {
-			return made, err
-		}
-		if was := old.Thanks; was.Done() && how.How != giving.ToThank && !how.Again {
-			return made, Fault("thanks", thankedBefore, cmp.Or(was.By, "someone"), was.At.Format("January 2, 2006"))
-		}
-		made = GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}
-		return made, s.thank(u, &made.Gift, how, now)
-	})
+	return Answered(ctx, s, account, Needs{Gifts: []int64{CodeID(account, code)}},
+		func(u Unit) (made GiftDocument, err error) {
+			old, err := byCode(u, &u.Gifts, code)
+			if err != nil {
+				return made, err
+			}
+			if err := old.CheckVoided(); err != nil {
+				return made, err
+			}
+			if was := old.Thanks; was.Done() && how.How != giving.ToThank && !how.Again {
+				return made, Fault("thanks", thankedBefore, cmp.Or(was.By, "someone"), was.At.Format("January 2, 2006"))
+			}
+			made = GiftDocument{Gift: old.Gift, Slug: slug(u, old.Campaign)}
+			return made, s.thank(u, &made.Gift, how, now)
+		})
 }
 
 // thankAtOnce thanks for a new gift by mail. Where that cannot be, it waits until someone decides.
@@ -185,8 +194,11 @@ func (s *Store) thank(u Unit, g *giving.Gift, how Thank, now time.Time) error {
 	return s.Queue(u.Tx, u.Number, mail.Thanks, AboutGift(g.ID), to, message)
 }
 
-// ThankOneOf thanks for a gift among many, by mail or by letter, perhaps with a receipt where there can be one. It is crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
-func (s *Store) ThankOneOf(u Unit, id int64, receipt bool, now time.Time) (contact int64, way crm.Way, why crm.Unreached, err error) {
+// ThankOneOf thanks for a gift among many, by mail or by letter, perhaps with a receipt where there can be one. It is
+// crm.NoWay where that cannot be, and tells why; "" where no one waits for thanks any more.
+func (s *Store) ThankOneOf(u Unit, id int64, receipt bool,
+	now time.Time,
+) (contact int64, way crm.Way, why crm.Unreached, err error) {
 	old, err := u.Gifts.Get(u.Tx, u.Number, id)
 	if err != nil || old == nil || old.Damage != nil || !old.Awaits() {
 		return 0, "", "", err
@@ -240,7 +252,8 @@ func nameThanker(t *Tx, g *giving.Gift) {
 const sqlTemplates = `SELECT occasion, subject, body, amount FROM template WHERE account_id = $1 ORDER BY occasion`
 
 func scanTemplate(r db.Row) thanks.Template {
-	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3), Own: true}
+	return thanks.Template{Occasion: thanks.Occasion(r.Text(0)), Subject: r.Text(1), Body: r.Text(2), Amount: r.Int(3),
+		Own: true}
 }
 
 // Letterhead is what an organization writes with: its name, its settings, and its texts, one for each occasion.
@@ -308,7 +321,9 @@ func (s *Store) Template(ctx context.Context, account int64, o thanks.Occasion) 
 }
 
 // ChangeTemplate changes a text. What says the same as before stays what it was.
-func (s *Store) ChangeTemplate(ctx context.Context, account int64, o thanks.Occasion, in thanks.TemplateInput) (TemplateDocument, error) {
+func (s *Store) ChangeTemplate(ctx context.Context, account int64, o thanks.Occasion,
+	in thanks.TemplateInput,
+) (TemplateDocument, error) {
 	return Answered(ctx, s, account, Needs{}, func(u Unit) (made TemplateDocument, err error) {
 		h, err := readLetterhead(u.Conn, account)
 		if err != nil {
@@ -341,7 +356,8 @@ func (s *Store) ResetTemplate(ctx context.Context, account int64, o thanks.Occas
 func noteTemplate(u Unit, o thanks.Occasion) error {
 	name, err := json.Marshal(o.Label())
 	if err == nil {
-		u.Record(history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
+		u.Record(history.SettingNoun, 0, history.DidUpdate,
+			doc.Differences{{Field: "thank_you_text", Before: json.RawMessage("null"), After: name, At: -1}}.Text())
 	}
 	return err
 }

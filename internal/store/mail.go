@@ -15,15 +15,18 @@ import (
 )
 
 const (
-	mailColumns = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at FROM mail WHERE account_id = $1`
+	mailColumns = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at FROM mail
+		WHERE account_id = $1`
 	sqlMails    = mailColumns + ` ORDER BY created_at DESC, id LIMIT $2`
 	sqlAboutAll = mailColumns + ` AND about = ANY($2) AND about <> ''`
 	sqlAbout    = mailColumns + ` AND about = $2 AND about <> '' ORDER BY created_at DESC, id LIMIT 1`
 )
 
-// Relay takes mails to where they go. It is a setting of the server: an organization must not choose what the server connects to.
+// Relay takes mails to where they go. It is a setting of the server: an organization must not choose what the server
+// connects to.
 type Relay interface {
-	Send(ctx context.Context, l *mail.Letter) error // a *mail.Refused says what became of it; any other error is tried again
+	// a *mail.Refused says what became of it; any other error is tried again
+	Send(ctx context.Context, l *mail.Letter) error
 }
 
 // UseRelay says who takes the mails. Without a relay none is queued.
@@ -32,7 +35,8 @@ func (s *Store) UseRelay(r Relay) { s.relay = r }
 // Mails tells whether mail can be sent.
 func (s *Store) Mails() bool { return s.relay != nil }
 
-// Writer writes a mail when it is sent, or completes what was queued. It returns nil for one that has nothing to say any more, which is dropped.
+// Writer writes a mail when it is sent, or completes what was queued. It returns nil for one that has nothing to say
+// any more, which is dropped.
 type Writer func(ctx context.Context, account int64, m mail.Mail, queued mail.Message) (*mail.Message, error)
 
 // WriteLate has mails of a kind written when they are sent, and not only when they are queued.
@@ -53,7 +57,8 @@ const serversOwn = 0
 
 const maxMailID = 1<<53 - 1
 
-// Queue adds a mail to the unit of work that it tells of, or nothing where no mail can be sent or reach anyone. Account is 0 for a mail of the server. about says what it is for.
+// Queue adds a mail to the unit of work that it tells of, or nothing where no mail can be sent or reach anyone. Account
+// is 0 for a mail of the server. about says what it is for.
 func (s *Store) Queue(t *Tx, account int64, kind mail.Kind, about, to string, m *mail.Message) error {
 	address, ok := mail.ParseAddress(to)
 	if !s.Mails() || !ok {
@@ -68,7 +73,8 @@ func (s *Store) Queue(t *Tx, account int64, kind mail.Kind, about, to string, m 
 		body = string(said)
 	}
 	now := Seconds(s.Now())
-	t.Insert(MailTable, account, 1+text.RandomBelow(maxMailID), string(kind), about, address.String(), body, "", int64(0), now, now, int64(0))
+	t.Insert(MailTable, account, 1+text.RandomBelow(maxMailID), string(kind), about, address.String(), body, "",
+		int64(0), now, now, int64(0))
 	t.Then(s.wake)
 	return nil
 }
@@ -117,7 +123,8 @@ func (s *Store) MailsAbout(ctx context.Context, account int64, about []string) (
 }
 
 func scanMail(r db.Row) mail.Mail {
-	return mail.Mail{ID: r.Int(0), Kind: mail.Kind(r.Text(1)), About: r.Text(2), To: r.Text(3), Error: r.Text(4), Tries: r.Int(5),
+	return mail.Mail{ID: r.Int(0), Kind: mail.Kind(r.Text(1)), About: r.Text(2), To: r.Text(3), Error: r.Text(4),
+		Tries:     r.Int(5),
 		CreatedAt: Moment(r.Int(6)), DueAt: Moment(r.Int(7)), EndedAt: Moment(r.Int(8))}
 }
 
@@ -132,27 +139,35 @@ const (
 	// What somebody waits for while they look at a page, or that may warn of somebody else, goes before the others.
 	awaited    = `kind IN ('test', 'invitation', 'reset', 'password', 'signin', 'manage', 'confirm')` // mail.Kind
 	dueMails   = `SELECT account_id, id FROM mail WHERE account_id > $1 AND due_at <> 0 AND due_at <= $2 AND `
-	dueMailsOf = `SELECT account_id, id FROM mail WHERE account_id = $1 AND account_id > $2 AND due_at <> 0 AND due_at <= $3 AND `
-	inTurns    = ` ORDER BY account_id, due_at, id LIMIT `
+	dueMailsOf = `SELECT account_id, id FROM mail WHERE account_id = $1 AND account_id > $2 AND due_at <> 0
+		AND due_at <= $3 AND `
+	inTurns = ` ORDER BY account_id, due_at, id LIMIT `
 
 	sqlAwaitedMails   = dueMails + awaited + inTurns + `$3`
 	sqlAwaitedMailsOf = dueMailsOf + awaited + inTurns + `$4`
 	sqlDueMails       = dueMails + `NOT ` + awaited + inTurns + `$3`
 	sqlDueMailsOf     = dueMailsOf + `NOT ` + awaited + inTurns + `$4`
 
-	sqlMail      = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at, said FROM mail WHERE account_id = $1 AND id = $2`
-	sqlClaimMail = `UPDATE mail SET due_at = $3, tries = tries + 1 WHERE account_id = $1 AND id = $2 AND tries = $4 AND due_at <> 0`
-	sqlDelayMail = `UPDATE mail SET due_at = $4, error = $5 WHERE account_id = $1 AND id = $2 AND tries = $3 AND due_at <> 0`
-	sqlEndMail   = `UPDATE mail SET due_at = 0, ended_at = $4, error = $5, said = '' WHERE account_id = $1 AND id = $2 AND tries = $3 AND due_at <> 0`
+	sqlMail = `SELECT id, kind, about, recipient, error, tries, created_at, due_at, ended_at, said FROM mail
+		WHERE account_id = $1 AND id = $2`
+	sqlClaimMail = `UPDATE mail SET due_at = $3, tries = tries + 1 WHERE account_id = $1 AND id = $2 AND tries = $4
+		AND due_at <> 0`
+	sqlDelayMail = `UPDATE mail SET due_at = $4, error = $5 WHERE account_id = $1 AND id = $2 AND tries = $3
+		AND due_at <> 0`
+	sqlEndMail = `UPDATE mail SET due_at = 0, ended_at = $4, error = $5, said = '' WHERE account_id = $1 AND id = $2
+		AND tries = $3 AND due_at <> 0`
 
-	sqlSender = `SELECT a.name, COALESCE(s.email, '') FROM account a LEFT JOIN account_setting s ON s.account_id = a.account_id WHERE a.account_id = $1`
+	sqlSender = `SELECT a.name, COALESCE(s.email, '') FROM account a
+		LEFT JOIN account_setting s ON s.account_id = a.account_id WHERE a.account_id = $1`
 
-	sqlOldMails = `SELECT account_id, id FROM mail WHERE ended_at <> 0 AND ended_at < $1 ORDER BY ended_at, account_id, id LIMIT $2`
+	sqlOldMails = `SELECT account_id, id FROM mail WHERE ended_at <> 0 AND ended_at < $1
+		ORDER BY ended_at, account_id, id LIMIT $2`
 )
 
 func scanOf(r db.Row) DueRow { return DueRow{Account: r.Int(0), ID: r.Int(1)} }
 
-// SendMails sends what is queued until the context ends. base is the address of this server, for links. report hears what went wrong.
+// SendMails sends what is queued until the context ends. base is the address of this server, for links. report hears
+// what went wrong.
 func (s *Store) SendMails(ctx context.Context, base string, report func(error)) {
 	if s.Mails() {
 		s.sender(base, report).Run(ctx, s.queued)
@@ -192,12 +207,14 @@ type claimed struct {
 	body string
 }
 
-// claim gives the mail to this node for the time of a lease, unless another one has it. What a node that has died was sending is due again after that; the relay may have taken it, so it keeps its id.
+// claim gives the mail to this node for the time of a lease, unless another one has it. What a node that has died was
+// sending is due again after that; the relay may have taken it, so it keeps its id.
 func (s *Store) claim(ctx context.Context, of DueRow) (m *claimed, err error) {
 	now := s.Now()
 	err = s.UpdateShared(ctx, of.Account, func(t *Tx) error {
 		m = nil
-		found, err := db.List(t.Conn, func(r db.Row) claimed { return claimed{scanMail(r), r.Text(9)} }, sqlMail, of.Account, of.ID)
+		found, err := db.List(t.Conn, func(r db.Row) claimed { return claimed{scanMail(r), r.Text(9)} }, sqlMail,
+			of.Account, of.ID)
 		if err != nil || len(found) == 0 || found[0].DueAt.IsZero() || found[0].DueAt.After(now) {
 			return err
 		}
@@ -343,7 +360,11 @@ func (s *Store) SweepMails(ctx context.Context) error {
 		old, err := List(ctx, s, scanOf, sqlOldMails, cutoff, int64(SweepUnit))
 		for _, of := range old {
 			if err == nil {
-				err = s.UpdateShared(ctx, of.Account, func(t *Tx) error { t.Delete(MailTable, of.Account, of.ID); return nil })
+				err = s.UpdateShared(ctx, of.Account, func(t *Tx) error {
+					t.Delete(MailTable, of.Account,
+						of.ID)
+					return nil
+				})
 			}
 		}
 		return len(old) == SweepUnit, err

@@ -20,9 +20,13 @@ type Merge struct {
 	Review   Review
 	Undone   int64 // the change of the survivor that undid the merge, 0 while it stands
 	At       time.Time
-	Choice   string // how texts were chosen that both have, as crm.MergeChoice writes it; "" where it was made before that was kept
-	Place    int64  // the change of the survivor at which it happened: its own, or that of the merge that it brings back
-	Moving   int64  // the job that still moves gifts and plans to the survivor, or back to the other contact once the merge is undone; 0 where none is left to move
+	// how texts were chosen that both have, as crm.MergeChoice writes it; "" where it was made before that was kept
+	Choice string
+	// the change of the survivor at which it happened: its own, or that of the merge that it brings back
+	Place int64
+	// the job that still moves gifts and plans to the survivor, or back to the other contact once the merge is undone;
+	// 0 where none is left to move
+	Moving int64
 
 	// What the history says, if it is kept: who merged, by which way, and when that was undone.
 	Who      string
@@ -41,21 +45,27 @@ const (
 )
 
 const (
-	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at, moving, choice, place FROM contact_merge WHERE account_id = $1`
-	SQLMerge     = MergeColumns + ` AND id = $2`
+	MergeColumns = `SELECT id, survivor, other, last, sent, review, undone, at, moving, choice, place FROM contact_merge
+		WHERE account_id = $1`
+	SQLMerge = MergeColumns + ` AND id = $2`
 	// The merges of a contact that stand and have brought another contact into it.
-	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0 AND undone = 0`
+	SQLMergedInto = `SELECT other FROM contact_merge WHERE account_id = $1 AND survivor = ANY($2) AND other <> 0
+		AND undone = 0`
 )
 
 // forgottenSent is in the place of what was sent and is no longer kept.
 const forgottenSent = "-"
 
-// SQLForgetSent forgets what merges keep, which cannot be undone then and need no review, and SQLForgetPairsA and B with whom contacts may be the same that are erased.
+// SQLForgetSent forgets what merges keep, which cannot be undone then and need no review, and SQLForgetPairsA and B
+// with whom contacts may be the same that are erased.
 const (
-	SQLForgetSent   = `UPDATE contact_merge SET sent = CASE WHEN sent = '' THEN '' ELSE '` + forgottenSent + `' END, review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id = ANY($2)`
-	SQLForgetPairsA = `DELETE FROM duplicate WHERE account_id = $1 AND a = ANY($2)` // each by its own index: an OR of both would read all pairs of the account
+	SQLForgetSent = `UPDATE contact_merge SET sent = CASE WHEN sent = '' THEN '' ELSE '` + forgottenSent +
+		`' END, review = CASE WHEN review = 1 THEN 0 ELSE review END WHERE account_id = $1 AND id = ANY($2)`
+	// each by its own index: an OR of both would read all pairs of the account
+	SQLForgetPairsA = `DELETE FROM duplicate WHERE account_id = $1 AND a = ANY($2)`
 	SQLForgetPairsB = `DELETE FROM duplicate WHERE account_id = $1 AND b = ANY($2)`
-	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0` // of contacts that are no longer active; that ids are positive makes the index of contacts the better one
+	// of contacts that are no longer active; that ids are positive makes the index of contacts the better one
+	SQLForgetFoundA = SQLForgetPairsA + ` AND b > 0 AND state = 0`
 	SQLForgetFoundB = SQLForgetPairsB + ` AND a > 0 AND state = 0`
 	SQLMergedAfter  = MergeColumns + ` AND survivor = $2 AND other <> 0 AND undone = 0 AND id > $3 ORDER BY id LIMIT $4`
 	SQLMergesAfter  = MergeColumns + ` AND id > $2 ORDER BY id LIMIT $3`
@@ -74,12 +84,15 @@ func (m *Merge) SentDocument() string {
 }
 
 func ScanMerge(r db.Row) Merge {
-	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4), Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7)), Moving: r.Int(8), Choice: r.Text(9), Place: r.Int(10)}
+	return Merge{ID: r.Int(0), Survivor: r.Int(1), Other: r.Int(2), Last: r.Int(3), Sent: r.Text(4),
+		Review: Review(r.Int(5)), Undone: r.Int(6), At: Moment(r.Int(7)), Moving: r.Int(8), Choice: r.Text(9),
+		Place: r.Int(10)}
 }
 
 // Values are the columns of the row.
 func (m *Merge) Values(account int64) []any {
-	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At), m.Moving, m.Choice, m.Place}
+	return []any{account, m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, Seconds(m.At), m.Moving,
+		m.Choice, m.Place}
 }
 
 // MergedInto are all contacts that were merged into one, also by way of others.
@@ -94,9 +107,10 @@ func MergedInto(c db.Conn, account, survivor int64) (all []int64, err error) {
 type Undone struct {
 	Survivor ContactDocument
 	Other    ContactDocument // without an id where an undo was undone: then it is part of the survivor again
-	Left     []string        // fields that were changed since and stay as they are, and external ids that another contact has by now
-	Of       int64           // the merge
-	By       int64           // the change that undid it, 0 while it stands
+	// fields that were changed since and stay as they are, and external ids that another contact has by now
+	Left []string
+	Of   int64 // the merge
+	By   int64 // the change that undid it, 0 while it stands
 }
 
 // ID is the id of the undo, by which it can be undone itself.

@@ -22,10 +22,12 @@ const (
 
 	// The name of an older picture, or of one that came with an account from another server, does not tell whose it is.
 	sqlPictureOwner = `SELECT account_id FROM picture WHERE name = $1 ORDER BY account_id LIMIT 1`
-	sqlPicturePart  = `SELECT substr(body, CAST($3 AS INTEGER), CAST($4 AS INTEGER)) FROM picture WHERE account_id = $1 AND name = $2`
+	sqlPicturePart  = `SELECT substr(body, CAST($3 AS INTEGER), CAST($4 AS INTEGER)) FROM picture WHERE account_id = $1
+		AND name = $2`
 )
 
-// NoCampaign is what the pictures of a new campaign belong to until it has an id, and OrganizationPictures what the logo of the organization does.
+// NoCampaign is what the pictures of a new campaign belong to until it has an id, and OrganizationPictures what the
+// logo of the organization does.
 const (
 	NoCampaign           = -1
 	OrganizationPictures = 0
@@ -34,9 +36,12 @@ const (
 // drawTime is how long a picture may be drawn: some seconds are usual for the largest.
 const drawTime = 20 * time.Second
 
-// MakePicture draws a file that was uploaded, when it is the account's turn. One large picture is drawn at a time, because each may take much memory and some
-// seconds, and a small one beside it, so that no logo waits for the photos of others.
-func (s *Store) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind, field string) (made picture.Picture, err error) {
+// MakePicture draws a file that was uploaded, when it is the account's turn. One large picture is drawn at a time,
+// because each may take much memory and some seconds, and a small one beside it, so that no logo waits for the photos
+// of others.
+func (s *Store) MakePicture(ctx context.Context, account int64, data []byte, kind picture.Kind,
+	field string,
+) (made picture.Picture, err error) {
 	source, err := picture.Open(data, field)
 	if err != nil {
 		return made, err
@@ -58,9 +63,11 @@ func (s *Store) MakePicture(ctx context.Context, account int64, data []byte, kin
 	return made, err
 }
 
-// NewFiles are the files that a campaign needs for the picture at an address, where it does not have them: those that were uploaded with the change, or a copy
-// of another picture, which has an address of its own.
-func NewFiles(c db.Conn, account, campaign int64, field string, address *string, uploaded []picture.Picture) ([]picture.File, error) {
+// NewFiles are the files that a campaign needs for the picture at an address, where it does not have them: those that
+// were uploaded with the change, or a copy of another picture, which has an address of its own.
+func NewFiles(c db.Conn, account, campaign int64, field string, address *string,
+	uploaded []picture.Picture,
+) ([]picture.File, error) {
 	for _, p := range uploaded {
 		if p.Address == *address {
 			return p.Files, nil
@@ -102,7 +109,8 @@ func IntactPicture(name string, is, should int64) error {
 	return &Damaged{Table: PictureTable.Name, Name: name}
 }
 
-// SavePictures writes new files of a campaign, and removes those of the pictures that it had at some addresses and has no longer.
+// SavePictures writes new files of a campaign, and removes those of the pictures that it had at some addresses and has
+// no longer.
 func SavePictures(t *Tx, account, campaign int64, files []picture.File, was, is []string) {
 	kept := picture.Names(is...)
 	for _, name := range picture.Names(was...) {
@@ -162,7 +170,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func (p Picture) WriteTo(ctx context.Context, w io.Writer) error {
 	sum := uint32(0)
 	for from := int64(0); from < p.Size; from += picturePart {
-		part, err := Find(ctx, p.store, crm.ErrNotFound, func(r db.Row) []byte { return slices.Clone(r.Bytes(0)) }, sqlPicturePart, p.Account, p.name, from+1, int64(picturePart))
+		part, err := Find(ctx, p.store, crm.ErrNotFound, func(r db.Row) []byte { return slices.Clone(r.Bytes(0)) },
+			sqlPicturePart, p.Account, p.name, from+1, int64(picturePart))
 		if err != nil {
 			return err
 		}

@@ -10,15 +10,17 @@ import (
 	"donorbook/internal/db"
 )
 
-// A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed on
-// before the next is read, and a client that reads slowly holds no connection to the database. Which elements are on a page is
-// decided with its first piece. An element of a later piece is shown as it is when its turn comes, or left out where it was deleted.
+// A page may be far larger than an ordinary one: a hundred contacts of 128 KiB. So it is read in pieces, each is handed
+// on before the next is read, and a client that reads slowly holds no connection to the database. Which elements are on
+// a page is decided with its first piece. An element of a later piece is shown as it is when its turn comes, or left
+// out where it was deleted.
 
-// PieceSize is how long a piece gets before it is handed on. The element that fills it is still in it, so that a piece may be
-// longer by one element. Ordinary pages are one piece.
+// PieceSize is how long a piece gets before it is handed on. The element that fills it is still in it, so that a piece
+// may be longer by one element. Ordinary pages are one piece.
 const PieceSize = 256 << 10
 
-// Flush takes over what was appended so far, and returns where to append what follows. found is known before anything is sent.
+// Flush takes over what was appended so far, and returns where to append what follows. found is known before anything
+// is sent.
 type Flush func(dst []byte, found ListResult) ([]byte, error)
 
 // element appends one row of a list.
@@ -104,8 +106,8 @@ func (p *Pieces) separate() {
 
 func (p *Pieces) Full() bool { return p.flush != nil && len(p.Dst)-p.begin >= PieceSize }
 
-// ReadInOrder is read for elements in another order than that of the statement, whose last argument is their ids. Those of the beginning that
-// have come before the piece was full are appended. Where there is none, fewer are asked for.
+// ReadInOrder is read for elements in another order than that of the statement, whose last argument is their ids. Those
+// of the beginning that have come before the piece was full are appended. Where there is none, fewer are asked for.
 func (p *Pieces) ReadInOrder(c db.Conn, element element, ids []int64, sql string, args ...any) error {
 	for all := ids; ; ids = ids[:(len(ids)+1)/2] {
 		found, err := p.collect(c, element, sql, append(slices.Clone(args), ids)...)
@@ -160,9 +162,12 @@ func (p *Pieces) mustRepeat(c db.Conn, err *error) (again bool) {
 	return again
 }
 
-// Rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is asked for about as
-// many as will fit: a database elsewhere would send all the others in vain. Each piece waits for its turn.
-func (p *Pieces) Rest(ctx context.Context, s *Store, account int64, ids []int64, ask func(c db.Conn, ids []int64) error) (err error) {
+// Rest reads the elements that the first statement has left. ask reads those with the given ids, in their order. It is
+// asked for about as many as will fit: a database elsewhere would send all the others in vain. Each piece waits for its
+// turn.
+func (p *Pieces) Rest(ctx context.Context, s *Store, account int64, ids []int64,
+	ask func(c db.Conn, ids []int64) error,
+) (err error) {
 	for ids = ids[slices.Index(ids, p.last)+1:]; len(ids) > 0; {
 		some := ids[:min(len(ids), max(1, 2*p.N))]
 		if err := p.next(); err != nil {
@@ -178,7 +183,8 @@ func (p *Pieces) Rest(ctx context.Context, s *Store, account int64, ids []int64,
 			some = some[:slices.Index(some, p.last)+1]
 		}
 		if p.N < len(some) && !p.Lossy {
-			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.N, len(some), some[0])
+			return fmt.Errorf("%d of %d elements of a list cannot be found, from %d on", len(some)-p.N, len(some),
+				some[0])
 		}
 		ids = ids[len(some):]
 	}
@@ -227,10 +233,11 @@ type Contents struct {
 	Contacts int64 // archived ones too
 }
 
-// ContentsOf reads all of a database file that is not in use, and tells what is in it. It refuses a schema that is not ours before anything in it can run. It
-// changes nothing.
+// ContentsOf reads all of a database file that is not in use, and tells what is in it. It refuses a schema that is not
+// ours before anything in it can run. It changes nothing.
 func ContentsOf(ctx context.Context, file string) (found Contents, err error) {
-	found.Schema, err = db.CheckFile(ctx, file, &Schema, func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
+	found.Schema, err = db.CheckFile(ctx, file, &Schema,
+		func(r db.Row) { found.Accounts, found.Contacts = r.Int(0), r.Int(1) },
 		`SELECT COUNT(*), COALESCE(SUM(contact_seq), 0) FROM account_tally`)
 	return found, Translate(err)
 }

@@ -10,7 +10,9 @@ import (
 )
 
 // Find reads the row of one statement; missing is the error where there is none.
-func Find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string, args ...any) (T, error) {
+func Find[T any](ctx context.Context, s *Store, missing error, scan func(db.Row) T, sql string,
+	args ...any,
+) (T, error) {
 	return Lend(ctx, s.Read, func(c db.Conn) (T, error) { return FindIn(c, missing, scan, sql, args...) })
 }
 
@@ -21,8 +23,9 @@ func List[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql string,
 
 const sqlAccountNumbers = `SELECT account_id FROM account ORDER BY account_id`
 
-// ListAll reads rows of all accounts with one statement. Where accounts are on several machines and one of these is away, that fails: then each account is asked
-// by itself, with a statement that has it before the other arguments, and those that cannot answer now are left out.
+// ListAll reads rows of all accounts with one statement. Where accounts are on several machines and one of these is
+// away, that fails: then each account is asked by itself, with a statement that has it before the other arguments, and
+// those that cannot answer now are left out.
 func ListAll[T any](ctx context.Context, s *Store, scan func(db.Row) T, sql, ofOne string, args ...any) ([]T, error) {
 	all, err := List(ctx, s, scan, sql, args...)
 	if err == nil || !errors.Is(err, db.ErrUnavailable) {
@@ -50,7 +53,9 @@ func Snapshot[T any](ctx context.Context, s *Store, fn func(db.Conn) (T, error))
 }
 
 // Admitted is snapshot for a read that may have to wait for its turn.
-func Admitted[T any](ctx context.Context, s *Store, account int64, fn func(db.Conn, Admit) (T, error)) (found T, err error) {
+func Admitted[T any](ctx context.Context, s *Store, account int64,
+	fn func(db.Conn, Admit) (T, error),
+) (found T, err error) {
 	err = s.InTurn(ctx, account, func(w Admit) error {
 		found, err = Snapshot(ctx, s, func(c db.Conn) (T, error) { return fn(c, w) })
 		return err
@@ -59,7 +64,9 @@ func Admitted[T any](ctx context.Context, s *Store, account int64, fn func(db.Co
 }
 
 // Lend gives fn a connection and returns what it has found, and nothing where it fails.
-func Lend[T any](ctx context.Context, run func(context.Context, func(db.Conn) error) error, fn func(db.Conn) (T, error)) (T, error) {
+func Lend[T any](ctx context.Context, run func(context.Context, func(db.Conn) error) error,
+	fn func(db.Conn) (T, error),
+) (T, error) {
 	var found, nothing T
 	err := run(ctx, func(c db.Conn) (err error) {
 		found, err = fn(c)
@@ -100,13 +107,14 @@ func Keyed[K comparable, T any](elements []T, key func(T) K) map[K]T {
 	return found
 }
 
-// SortRows sorts what was read. All kinds of rows share one sort: that of the package slices takes 16 KB of the program for each.
+// SortRows sorts what was read. All kinds of rows share one sort: that of the package slices takes 16 KB of the program
+// for each.
 func SortRows[T any](rows []T, compare func(a, b *T) int) {
 	sort.SliceStable(rows, func(i, j int) bool { return compare(&rows[i], &rows[j]) < 0 })
 }
 
-// Cache holds in memory what was read, up to a limit for each cache. Where a value would be too much, the others are dropped: they are quickly
-// read again. The caller knows whether a value is still true.
+// Cache holds in memory what was read, up to a limit for each cache. Where a value would be too much, the others are
+// dropped: they are quickly read again. The caller knows whether a value is still true.
 type Cache[K comparable, V any] struct {
 	mu   sync.RWMutex
 	held map[K]cached[V]

@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// Attempt is a request that the client may send again. Its effect and its answer are one transaction, so that the second one
-// finds both or neither.
+// Attempt is a request that the client may send again. Its effect and its answer are one transaction, so that the
+// second one finds both or neither.
 type Attempt struct {
 	Key         string
 	Fingerprint []byte              // of all that was sent, to tell the request from another one with the same key
@@ -47,8 +47,9 @@ type Answer struct {
 	document string // that the body shows, for readAgain and erasures; "" where it shows none
 }
 
-// Answers are kept whole, as long as the large ones of an account do not come to more than this. Then a large one is kept as the document that it
-// shows: who sends the request again is shown that document as it is by then. Otherwise the answers of a day could fill any disk.
+// Answers are kept whole, as long as the large ones of an account do not come to more than this. Then a large one is
+// kept as the document that it shows: who sends the request again is shown that document as it is by then. Otherwise
+// the answers of a day could fill any disk.
 const LargeAnswer = 2 << 10
 
 var KeptAnswers = int64(64 << 20) // tests have less
@@ -85,9 +86,12 @@ func BaseURLOf(ctx context.Context) string {
 	return ""
 }
 
-// Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with the change, and
-// an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes its one change through it. The account is locked.
-func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, change func(Unit) (T, error)) (made T, err error) {
+// Answered is update for a change that the API offers: in the context of an attempt it commits the answer together with
+// the change, and an attempt that was answered before is *Replayed. A function that a POST, PATCH or PUT calls makes
+// its one change through it. The account is locked.
+func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs,
+	change func(Unit) (T, error),
+) (made T, err error) {
 	attempt := attemptOf(ctx)
 	if attempt == nil {
 		err = s.Update(ctx, account, n, func(t *Tx) error {
@@ -111,7 +115,8 @@ func Answered[T Result](ctx context.Context, s *Store, account int64, n Needs, c
 	return made, err
 }
 
-// KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it is *Replayed.
+// KeepAnswer keeps the answer to an attempt that was refused and changed nothing. Where another attempt was faster, it
+// is *Replayed.
 func (s *Store) KeepAnswer(ctx context.Context, account int64, answer Answer) error {
 	return s.once(ctx, account, Needs{}, attemptOf(ctx), func(Unit) (Answer, error) { return answer, nil })
 }
@@ -121,14 +126,16 @@ func (s *Store) AnswerBefore(ctx context.Context, account int64, key string) (fi
 	return first, s.Read(ctx, func(c db.Conn) error {
 		first = nil
 		return c.Scan(func(r db.Row) {
-			if answer := readAnswer(r); answer.createdAt > Seconds(s.Now().Add(-crm.RetryWindow)) && answer.Status != ErasedAnswer {
+			if answer := readAnswer(r); answer.createdAt > Seconds(s.Now().Add(-crm.RetryWindow)) &&
+				answer.Status != ErasedAnswer {
 				first = &Replayed{answer.Answer}
 			}
 		}, sqlAnswers, account, []string{key})
 	})
 }
 
-// UpdateOnce is UpdateAccount for a change whose answer shows nothing of it, which is made once in the context of an attempt.
+// UpdateOnce is UpdateAccount for a change whose answer shows nothing of it, which is made once in the context of an
+// attempt.
 func (s *Store) UpdateOnce(ctx context.Context, account int64, fn func(*Tx) error) error {
 	_, err := Answered(ctx, s, account, Needs{}, func(u Unit) (unshown, error) { return unshown{}, fn(u.Tx) })
 	return err
@@ -139,9 +146,11 @@ type unshown struct{}
 func (unshown) Append(dst []byte) []byte { return dst }
 func (unshown) Outcome() Outcome         { return Outcome{Created: true} }
 
-// once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a change that
-// only one of the database's servers has.
-func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attempt, change func(Unit) (Answer, error)) error {
+// once makes a change and keeps its answer, unless the key has one. A replay commits as well: it must not tell of a
+// change that only one of the database's servers has.
+func (s *Store) once(ctx context.Context, account int64, n Needs, attempt *Attempt,
+	change func(Unit) (Answer, error),
+) error {
 	now := s.Now()
 	n.retry = retryNeeds{attempt.Key, Seconds(now.Add(-crm.RetryWindow))}
 	var first *keptAnswer
@@ -189,7 +198,8 @@ func (u Unit) replay(first *keptAnswer, attempt *Attempt) (Answer, error) {
 		return Answer{}, err
 	}
 	now := attempt.Answer(made)
-	return Answer{Status: -first.Status, Header: first.Header + "\n" + now.Header, Body: now.Body}, nil // of two lines with one name, the last counts
+	// of two lines with one name, the last counts
+	return Answer{Status: -first.Status, Header: first.Header + "\n" + now.Header, Body: now.Body}, nil
 }
 
 // keptAnswer is an answer as it is stored.
@@ -200,7 +210,8 @@ type keptAnswer struct {
 }
 
 func readAnswer(r db.Row) *keptAnswer {
-	return &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3), Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
+	return &keptAnswer{slices.Clone(r.Bytes(1)), Answer{Status: int(r.Int(2)), Header: r.Text(3),
+		Body: slices.Clone(r.Bytes(4))}, r.Int(5)}
 }
 
 // attemptUnit is what a batch knows of the attempts of an account.
@@ -216,12 +227,14 @@ type retryNeeds struct {
 }
 
 const (
-	sqlAnswers        = `SELECT key, fingerprint, status, header, body, created_at FROM request_answer WHERE account_id = $1 AND key = ANY($2)`
-	sqlExpiredAnswers = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND created_at <= $2 ORDER BY created_at LIMIT $3`
+	sqlAnswers = `SELECT key, fingerprint, status, header, body, created_at FROM request_answer
+		WHERE account_id = $1 AND key = ANY($2)`
+	sqlExpiredAnswers = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND created_at <= $2
+		ORDER BY created_at LIMIT $3`
 )
 
-// lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be added, so that
-// they are removed faster than they are added.
+// lookUpAnswers looks up what is kept for the keys of attempts, and answers that have expired: two for each that may be
+// added, so that they are removed faster than they are added.
 func (u Unit) lookUpAnswers(all []*Needs) error {
 	var attempts []retryNeeds
 	for _, n := range all {
@@ -248,8 +261,8 @@ func (u Unit) lookUpAnswers(all []*Needs) error {
 	}, sqlExpiredAnswers, u.Number, attempts[0].expired, int64(2*len(attempts)))
 }
 
-// keepAnswer writes an answer, and notes it for the changes that come after. The first one of a batch removes those that have expired,
-// before any of their keys is used again.
+// keepAnswer writes an answer, and notes it for the changes that come after. The first one of a batch removes those
+// that have expired, before any of their keys is used again.
 func (u Unit) keepAnswer(key string, k *keptAnswer) {
 	for old, length := range u.expired {
 		u.Delete(answerTable, u.Number, old)
@@ -277,11 +290,14 @@ func (u Unit) keepAnswer(key string, k *keptAnswer) {
 const unnamedDocument = "?"
 
 const (
-	sqlShownIn      = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND document = ANY($2) AND document <> ''`
-	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3, document = '' WHERE account_id = $1 AND key = ANY($4)`
+	sqlShownIn = `SELECT key, length(body) FROM request_answer WHERE account_id = $1 AND document = ANY($2)
+		AND document <> ''`
+	sqlEmptyAnswers = `UPDATE request_answer SET status = $2, header = '', body = $3, document = ''
+		WHERE account_id = $1 AND key = ANY($4)`
 )
 
-// EmptyAnswers takes out what answers say that show some documents. Their keys stay: a client that sends such a request again must not bring a person back who was erased.
+// EmptyAnswers takes out what answers say that show some documents. Their keys stay: a client that sends such a request
+// again must not bring a person back who was erased.
 func (u Unit) EmptyAnswers(documents []string) error {
 	if len(documents) == 0 {
 		return nil
@@ -312,7 +328,8 @@ func (u Unit) CountAnswer(length int, sign int64) {
 	}
 }
 
-// Resource is a document that an answer shows, by which an erasure finds the answer, and as it is named in place of a large one.
+// Resource is a document that an answer shows, by which an erasure finds the answer, and as it is named in place of a
+// large one.
 type Resource struct {
 	Kind string
 	ID   int64

@@ -1,5 +1,6 @@
-// Package store has what one unit of work touches: accounts, contacts, campaigns, gifts with their plans, what is derived from them,
-// the history, the outbox of emails, and answers that are kept for retries. The packages below it do what takes more than one.
+// Package store has what one unit of work touches: accounts, contacts, campaigns, gifts with their plans, what is
+// derived from them, the history, the outbox of emails, and answers that are kept for retries. The packages below it do
+// what takes more than one.
 package store
 
 import (
@@ -54,9 +55,11 @@ type Store struct {
 	gone   func(ctx context.Context, account int64, address string) error
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one. derive works out anew what is derived from documents.
+// Open opens the database, creates it if it does not exist, and upgrades an older one. derive works out anew what is
+// derived from documents.
 func Open(ctx context.Context, o Options, derive func(t *db.Tx, progress db.Progress) error) (*Store, error) {
-	s := &Store{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1), Costs: UsualCosts, queued: make(chan struct{}, 1)}
+	s := &Store{Now: o.Now, Light: LightRows, Drawing: NewGate(1), Sketching: NewGate(1), Costs: UsualCosts,
+		queued: make(chan struct{}, 1)}
 	if s.Now == nil {
 		s.Now = time.Now
 	}
@@ -114,8 +117,8 @@ var ErrUnavailable = db.ErrUnavailable
 // errAgain: a change must begin again with what it has learned.
 var ErrAgain = errors.New("the change must begin again")
 
-// Repeat runs a change again while a random number, an id or a slug that it chose belongs to another one. That is rare, and does not
-// happen often in a row.
+// Repeat runs a change again while a random number, an id or a slug that it chose belongs to another one. That is rare,
+// and does not happen often in a row.
 func Repeat(change func() error) (err error) {
 	for range 20 {
 		if err = change(); !errors.Is(err, db.ErrTaken) && !errors.Is(err, ErrAgain) {
@@ -154,16 +157,16 @@ func (s *Store) View(ctx context.Context, fn func(db.Conn) error) error {
 	return Translate(s.Db.View(ctx, fn))
 }
 
-// Update runs a change of an account, whose row it locks before anything else. It is queued, commits together with the others that
-// wait, and returns when it is on disk. fn may run again; it must decide before it writes, so that a refused change has written
-// nothing.
+// Update runs a change of an account, whose row it locks before anything else. It is queued, commits together with the
+// others that wait, and returns when it is on disk. fn may run again; it must decide before it writes, so that a
+// refused change has written nothing.
 func (s *Store) Update(ctx context.Context, account int64, n Needs, fn func(*Tx) error) error {
 	n.account = account
 	return s.queue(ctx, account, &n, fn)
 }
 
-// Consider is update for a change that is decided and not made: it reads a snapshot, is not queued, and what it writes is dropped. Of what it has written, only what the unit of work
-// knows is seen by what comes after.
+// Consider is update for a change that is decided and not made: it reads a snapshot, is not queued, and what it writes
+// is dropped. Of what it has written, only what the unit of work knows is seen by what comes after.
 func (s *Store) Consider(ctx context.Context, account int64, n Needs, fn func(Unit) error) error {
 	return Translate(s.Db.Consider(ctx, func(b db.Batch) error {
 		t := b.(*Tx)
@@ -188,7 +191,8 @@ func (s *Store) UpdateAccount(ctx context.Context, account int64, fn func(*Tx) e
 	})
 }
 
-// UpdateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each other.
+// UpdateShared is update for what belongs to no account, such as a user. Changes with the same number wait for each
+// other.
 func (s *Store) UpdateShared(ctx context.Context, number int64, fn func(*Tx) error) error {
 	return s.queue(ctx, number, nil, fn)
 }
@@ -215,8 +219,8 @@ func (s *Store) queue(ctx context.Context, number int64, n *Needs, fn func(*Tx) 
 // touchInterval is how often the time of last use is written at most.
 const touchInterval = time.Minute
 
-// NoteUse writes the time of last use, beside the request and not as part of it. A note that cannot be written is tried again with the
-// next request; no client waits for it.
+// NoteUse writes the time of last use, beside the request and not as part of it. A note that cannot be written is tried
+// again with the next request; no client waits for it.
 func (s *Store) NoteUse(last, now time.Time, write func(context.Context) error) {
 	if now.Sub(last) >= touchInterval {
 		s.Touching.Go(func() { _ = guard.Do(func() error { return write(context.Background()) }) })

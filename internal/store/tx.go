@@ -12,8 +12,8 @@ import (
 	"donorbook/internal/db"
 )
 
-// Tx is a unit of work: the changes of a batch, with what they know of their accounts. Each account's row is locked, so that only the
-// batch itself can make that out of date: what a change writes is noted here, too.
+// Tx is a unit of work: the changes of a batch, with what they know of their accounts. Each account's row is locked, so
+// that only the batch itself can make that out of date: what a change writes is noted here, too.
 type Tx struct {
 	*db.Tx
 	Accounts map[int64]*Account
@@ -25,7 +25,8 @@ type Tx struct {
 // Then does something when the change that runs is on disk, such as to wake a worker that looks for what was written.
 func (t *Tx) Then(do func()) { t.then = append(t.then, do) }
 
-// Account is what a batch knows of one account: its row, what attempts were answered, and what of its nouns was looked up.
+// Account is what a batch knows of one account: its row, what attempts were answered, and what of its nouns was looked
+// up.
 type Account struct {
 	Tally
 	found bool // its row was read
@@ -65,8 +66,8 @@ type Needs struct {
 	More []Needs // of a change that records several gifts
 }
 
-// Prepare locks accounts in ascending order and looks up what the changes need, in one round trip, and then the contacts that were
-// found by their keys.
+// Prepare locks accounts in ascending order and looks up what the changes need, in one round trip, and then the
+// contacts that were found by their keys.
 func (t *Tx) Prepare(changes []*db.Change) error {
 	var all []*Needs
 	for _, change := range changes {
@@ -105,7 +106,8 @@ func (t *Tx) lookUp(all []*Needs) error {
 	numbers := slices.Sorted(maps.Keys(byAccount)) // in one order, so that no two batches wait for each other
 	for _, number := range numbers {
 		u := t.Account(number)
-		if err := db.First(func() error { return u.prefetchLock() }, func() error { return u.lookUpAnswers(byAccount[number]) }); err != nil {
+		if err := db.First(func() error { return u.prefetchLock() },
+			func() error { return u.lookUpAnswers(byAccount[number]) }); err != nil {
 			return err
 		}
 		if err := u.lookUp(byAccount[number]); err != nil {
@@ -152,9 +154,10 @@ func (t *Tx) Account(number int64) Unit {
 		a = &Account{
 			Tally:       Tally{Number: number},
 			derivedUnit: newDerivedUnit(),
-			contactUnit: contactUnit{Contacts: make(map[int64]*StoredContact), crowds: make(map[string]*crowd), Merges: NewLookup(sqlMerges, scanMerge)},
-			giftUnit:    giftUnit{Gifts: NewLookup(sqlLoadGifts, ScanGift), Plans: NewLookup(SQLLoadPlans, ScanPlan)},
-			Campaigns:   NewLookup(SQLOwnCampaigns, scanOwnCampaign),
+			contactUnit: contactUnit{Contacts: make(map[int64]*StoredContact), crowds: make(map[string]*crowd),
+				Merges: NewLookup(sqlMerges, scanMerge)},
+			giftUnit:  giftUnit{Gifts: NewLookup(sqlLoadGifts, ScanGift), Plans: NewLookup(SQLLoadPlans, ScanPlan)},
+			Campaigns: NewLookup(SQLOwnCampaigns, scanOwnCampaign),
 		}
 		t.Accounts[number] = a
 	}
@@ -174,8 +177,8 @@ func (a *Account) read(r db.Row) error {
 	return nil
 }
 
-// LockAccount locks the account's row for the rest of the transaction, for a change of the account. One that is being imported takes none but those of
-// the import itself.
+// LockAccount locks the account's row for the rest of the transaction, for a change of the account. One that is being
+// imported takes none but those of the import itself.
 func (t *Tx) LockAccount(account int64) (Unit, error) {
 	u, err := t.Hold(account)
 	if err == nil && u.Importing != 0 && u.Importing != t.Author.Job {
@@ -206,10 +209,12 @@ func (t *Tx) see(account int64) (Unit, error) {
 	return u, err
 }
 
-// consideredSeq is the sequence number before those of what a unit of work makes that is only considered. No account has as many.
+// consideredSeq is the sequence number before those of what a unit of work makes that is only considered. No account
+// has as many.
 const consideredSeq = doc.MaxSeq / 2
 
-// Pretend numbers what is made next by the line of a file, which makes two of a kind at most, where that is only considered: no one else makes anything under such a number meanwhile.
+// Pretend numbers what is made next by the line of a file, which makes two of a kind at most, where that is only
+// considered: no one else makes anything under such a number meanwhile.
 func (a *Account) Pretend(line int64) {
 	before := consideredSeq + 2*line - 1
 	a.ContactSeq, a.GiftSeq, a.PlanSeq = before, before, before
@@ -268,9 +273,11 @@ const (
 
 // ScanTally reads all columns of the table.
 func ScanTally(r db.Row) Tally {
-	return Tally{Number: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3), CampaignRevision: r.Int(4),
-		GiftSeq: r.Int(5), PlanSeq: r.Int(6), Currency: r.Text(7), CampaignSeq: r.Int(8), SetRevision: r.Int(9),
-		Revision: r.Int(10), Oldest: r.Int(11), JobSeq: r.Int(12), FieldSeq: r.Int(13), SegmentSeq: r.Int(14),
+	return Tally{Number: r.Int(0), ContactSeq: r.Int(1), ContactActive: r.Int(2), KeySeq: r.Int(3),
+		CampaignRevision: r.Int(4),
+		GiftSeq:          r.Int(5), PlanSeq: r.Int(6), Currency: r.Text(7), CampaignSeq: r.Int(8),
+		SetRevision: r.Int(9),
+		Revision:    r.Int(10), Oldest: r.Int(11), JobSeq: r.Int(12), FieldSeq: r.Int(13), SegmentSeq: r.Int(14),
 		Timezone: r.Text(15), Importing: r.Int(16), AnswerBytes: r.Int(17), LastCreated: r.Int(18)}
 }
 
@@ -284,7 +291,8 @@ func ReadTally(c db.Conn, account int64) (row Tally, err error) {
 
 // Values are the columns of the row.
 func (row *Tally) Values() []any {
-	return []any{row.Number, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq, row.PlanSeq, row.Currency, row.CampaignSeq,
+	return []any{row.Number, row.ContactSeq, row.ContactActive, row.KeySeq, row.CampaignRevision, row.GiftSeq,
+		row.PlanSeq, row.Currency, row.CampaignSeq,
 		row.SetRevision, row.Revision, row.Oldest, row.JobSeq, row.FieldSeq, row.SegmentSeq,
 		row.Timezone, row.Importing, row.AnswerBytes, row.LastCreated}
 }
@@ -329,8 +337,9 @@ func (t *Tx) Finish() error {
 	return nil
 }
 
-// Lookup is what a batch knows of the rows of one kind in an account: those that changes said they need are read together before any
-// of them decides, the others when they are asked for. The account is locked, so nothing but the batch itself can change them.
+// Lookup is what a batch knows of the rows of one kind in an account: those that changes said they need are read
+// together before any of them decides, the others when they are asked for. The account is locked, so nothing but the
+// batch itself can change them.
 type Lookup[K interface{ int64 | string }, V any] struct {
 	sql  string // with the account and a list of keys
 	scan func(db.Row) (K, V)

@@ -68,7 +68,8 @@ func bombOf(t testing.TB, name, start, again string, size int64, declared uint64
 	return file.String()
 }
 
-// heaped is how much more memory is in use at most while a file is read, and with what the reading ends. A row that is wrong is no end.
+// heaped is how much more memory is in use at most while a file is read, and with what the reading ends. A row that is
+// wrong is no end.
 func heaped(r io.ReaderAt, size int64) (most uint64, firstFault string, err error) {
 	var before, now runtime.MemStats
 	runtime.GC()
@@ -95,8 +96,8 @@ func heaped(r io.ReaderAt, size int64) (most uint64, firstFault string, err erro
 	return most, firstFault, err
 }
 
-// A bad file is refused in words that tell what to do, or its wrong rows are named, in little memory. The test does not run beside
-// others, because it measures memory.
+// A bad file is refused in words that tell what to do, or its wrong rows are named, in little memory. The test does not
+// run beside others, because it measures memory.
 func TestBadFiles(t *testing.T) {
 	// What is left of millions of rows must not count because a busy machine collects it late.
 	defer debug.SetGCPercent(debug.SetGCPercent(50))
@@ -133,25 +134,31 @@ func TestBadFiles(t *testing.T) {
 			"The header in line 1 has a name of more than 1000 bytes. The first row must name the columns.", ""},
 		"a cell of 2 MB": {of("a,b\n" + strings.Repeat("x", 2*mega) + ",y\n"),
 			"", "Line 2: The cell in column 1 (a) is longer than 1 MiB."},
-		"a line of 100 MB":  {pattern{"name,city\n", many("x"), 100 * mega}, "", long},
-		"a line in UTF-16":  {pattern{"\xff\xfea\x00\n\x00", many("x\x00"), 2 * large}, "", long},
-		"a header of 6 MB":  {pattern{"", many("x"), large}, "The header in line 1 cannot be read. The row is longer than 4 MiB.", ""},
+		"a line of 100 MB": {pattern{"name,city\n", many("x"), 100 * mega}, "", long},
+		"a line in UTF-16": {pattern{"\xff\xfea\x00\n\x00", many("x\x00"), 2 * large}, "", long},
+		"a header of 6 MB": {pattern{"", many("x"), large},
+			"The header in line 1 cannot be read. The row is longer than 4 MiB.", ""},
 		"a JSON line":       {pattern{"{\"a\":1}\n{\"a\":\"", many("x"), large}, "", long},
 		"an unclosed quote": {pattern{"a,b\nx,\"y\n", many("Ana,Rome\n"), large}, "", unclosed},
-		"no quote is closed": {pattern{"a,b\n", many("\"\"\"\"x\n"), 2 * large}, fmt.Sprintf("Too many rows up to line %d have "+
-			"a quote that is not closed. Save the table as .xlsx, and use that file.", 16/table.Scale+2), unclosed},
-		"no workbook":                     {of("PK\x05\x06" + strings.Repeat("\x00", 18)), noWorkbook, ""},
-		"a document of a word processor":  {part("workbook.xml", ""), noWorkbook, ""},
-		"a workbook that is cut":          {of(small[:len(small)-40]), damaged, ""},
-		"a workbook that is cut early":    {of(small[:200]), damaged, ""},
-		"a workbook with a broken part":   {part("worksheets/sheet1.xml", "<worksheet><sheetData><row><c><v>1</c></row"), damaged, ""},
-		"a workbook without rows":         {part("worksheets/sheet1.xml", sheetOf("")), "The workbook has no sheet with rows in it.", ""},
+		"no quote is closed": {pattern{"a,b\n", many("\"\"\"\"x\n"), 2 * large},
+			fmt.Sprintf("Too many rows up to line %d have "+
+				"a quote that is not closed. Save the table as .xlsx, and use that file.", 16/table.Scale+2), unclosed},
+		"no workbook":                    {of("PK\x05\x06" + strings.Repeat("\x00", 18)), noWorkbook, ""},
+		"a document of a word processor": {part("workbook.xml", ""), noWorkbook, ""},
+		"a workbook that is cut":         {of(small[:len(small)-40]), damaged, ""},
+		"a workbook that is cut early":   {of(small[:200]), damaged, ""},
+		"a workbook with a broken part": {part("worksheets/sheet1.xml",
+			"<worksheet><sheetData><row><c><v>1</c></row"), damaged, ""},
+		"a workbook without rows": {part("worksheets/sheet1.xml", sheetOf("")),
+			"The workbook has no sheet with rows in it.", ""},
 		"a workbook with a list of parts": {of(longDirectory(t)), noWorkbook, ""},
 		"one whose list stands elsewhere": {of(hiddenDirectory()), noWorkbook, ""},
 		"a workbook without sheets": {part("workbook.xml", "<workbook><sheets/></workbook>"),
-			"The workbook has no sheet that can be seen. Show the sheet with the table, and save the workbook again.", ""},
+			"The workbook has no sheet that can be seen. Show the sheet with the table, and save the workbook again.",
+			""},
 		"a bomb": {of(bombOf(t, "xl/worksheets/sheet1.xml", "<worksheet>", many(" "), bombSize, 0)), bomb, ""},
-		"a bomb that calls itself small": {of(bombOf(t, "xl/worksheets/sheet1.xml", "<worksheet>", many("<x/>"), bombSize, 10)),
+		"a bomb that calls itself small": {of(bombOf(t, "xl/worksheets/sheet1.xml", "<worksheet>", many("<x/>"),
+			bombSize, 10)),
 			damaged, ""},
 		"a bomb of one text": {of(bombOf(t, "xl/sharedStrings.xml", "<sst><si><t>", many("x"), large, 0)),
 			"The workbook has a cell of more than 4 MiB. Shorten it, or delete it.", ""},
@@ -206,8 +213,8 @@ func longDirectory(t testing.TB) string {
 	return file.String()
 }
 
-// hiddenDirectory is an archive whose last record says that another one, which has room for larger numbers, knows where the list of parts
-// is.
+// hiddenDirectory is an archive whose last record says that another one, which has room for larger numbers, knows where
+// the list of parts is.
 func hiddenDirectory() string {
 	const parts = 200_000
 	start := "PK\x03\x04" + strings.Repeat("\x00", 40)
@@ -228,8 +235,8 @@ func hiddenDirectory() string {
 	return start + list + string(large) + string(where) + string(end)
 }
 
-// A file of less than a megabyte must not take a processor for minutes, by the cells that its rows leave out or by rows and columns that
-// no spreadsheet program has.
+// A file of less than a megabyte must not take a processor for minutes, by the cells that its rows leave out or by rows
+// and columns that no spreadsheet program has.
 func TestSmallFilesNameFewCells(t *testing.T) {
 	t.Parallel()
 	rows, most := 100_000/table.Scale, 70_000/table.Scale
@@ -241,11 +248,13 @@ func TestSmallFilesNameFewCells(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ file, want string }{
 		"short rows of a wide table": {sheet(wide + strings.Repeat(`<row><c><v>1</v></c></row>`, rows)), cells},
-		"wrong cells of wide rows": {sheet(wide + strings.Repeat(`<row><c t="e"><v>x</v></c><c r="ALL1"><v>1</v></c></row>`, rows)),
+		"wrong cells of wide rows": {sheet(wide +
+			strings.Repeat(`<row><c t="e"><v>x</v></c><c r="ALL1"><v>1</v></c></row>`, rows)),
 			cells},
 		"cells beyond all columns": {sheet(narrow + `<row><c r="XFE2"/></row>`), outside},
-		"rows beyond all rows":     {sheet(narrow + strings.Repeat("<row/>", 1<<20) + `<row><c><v>1</v></c></row>`), outside},
-		"short lines":              {strings.Repeat("a,", 999) + "a\n" + strings.Repeat("1\n", rows), cells},
+		"rows beyond all rows": {sheet(narrow + strings.Repeat("<row/>", 1<<20) + `<row><c><v>1</v></c></row>`),
+			outside},
+		"short lines": {strings.Repeat("a,", 999) + "a\n" + strings.Repeat("1\n", rows), cells},
 	} {
 		if n, err := countRows(c.file); err == nil || !strings.Contains(err.Error(), c.want) || n > most {
 			t.Errorf("%s: %d rows were read, %v", name, n, err)

@@ -15,7 +15,8 @@ import (
 	"donorbook/internal/rig/drill"
 )
 
-// Scale is how much smaller than the program's the limits are of which files are tried that exceed them: make test has no time for more.
+// Scale is how much smaller than the program's the limits are of which files are tried that exceed them: make test has
+// no time for more.
 var Scale = 8
 
 func TestMain(m *testing.M) {
@@ -48,7 +49,8 @@ func TestTextsOfAWorkbookAreBounded(t *testing.T) {
 			size += len(text)
 		}
 	}
-	want := fmt.Sprintf(": The workbook has more than %d MiB of text. Save the table as CSV, and use that file.", maxTexts>>20)
+	want := fmt.Sprintf(": The workbook has more than %d MiB of text. Save the table as CSV, and use that file.",
+		maxTexts>>20)
 	if size < maxTexts*3/4 || size > maxTexts || err.Error() != want {
 		t.Errorf("%d bytes, %v", size, err)
 	}

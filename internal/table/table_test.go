@@ -79,12 +79,16 @@ func TestTablesOfText(t *testing.T) {
 		{"UTF-8", french, "prénom|nom", "2 Zoé|Müller"},
 		{"UTF-16, little end first", utf16Text("\ufeff"+french, binary.LittleEndian), "prénom|nom", "2 Zoé|Müller"},
 		{"UTF-16, big end first", utf16Text("\ufeff"+french, binary.BigEndian), "prénom|nom", "2 Zoé|Müller"},
-		{"UTF-16, little end first, without a mark", utf16Text(french, binary.LittleEndian), "prénom|nom", "2 Zoé|Müller"},
+		{"UTF-16, little end first, without a mark", utf16Text(french, binary.LittleEndian), "prénom|nom",
+			"2 Zoé|Müller"},
 		{"UTF-16, big end first, without a mark", utf16Text(french, binary.BigEndian), "prénom|nom", "2 Zoé|Müller"},
 		{"Windows-1252 far behind", "name\n" + strings.Repeat("Ana\n", 100_000) + "Zo\xe9\n", "name", "100002 Zoé"},
-		{"a quote that is not closed costs its line alone", "name,city\nAna,\"Rome\nJo,\"Paris\"\nEva,Wien\n", "name|city", "2! " + unclosed + "\n3 Jo|Paris\n4 Eva|Wien"},
-		{"a quote that is never closed", "name,city\n\"Ana,Rome\nJo,Paris\n", "name|city", "2! " + unclosed + "\n3 Jo|Paris"},
-		{"a NUL far behind", "name,city\n" + strings.Repeat("Ana,Rome\n", 10_000) + "A\x00a,Rome\n", "name|city", "10002! The cell in column 1 (name) contains a NUL character, which is not text."},
+		{"a quote that is not closed costs its line alone", "name,city\nAna,\"Rome\nJo,\"Paris\"\nEva,Wien\n",
+			"name|city", "2! " + unclosed + "\n3 Jo|Paris\n4 Eva|Wien"},
+		{"a quote that is never closed", "name,city\n\"Ana,Rome\nJo,Paris\n", "name|city",
+			"2! " + unclosed + "\n3 Jo|Paris"},
+		{"a NUL far behind", "name,city\n" + strings.Repeat("Ana,Rome\n", 10_000) + "A\x00a,Rome\n", "name|city",
+			"10002! The cell in column 1 (name) contains a NUL character, which is not text."},
 	}...) {
 		header, lines, err := read(c.File)
 		if len(lines) > 1000 { // a file that is large alone has its point at the end
@@ -151,8 +155,8 @@ func TestWhatIsWrittenIsReadAgain(t *testing.T) {
 	}
 }
 
-// asASpreadsheetReads finds the cells of a text as Excel and LibreOffice do: a quote means something at the beginning of a cell alone, and what follows
-// its end belongs to the cell up to the next separator.
+// asASpreadsheetReads finds the cells of a text as Excel and LibreOffice do: a quote means something at the beginning
+// of a cell alone, and what follows its end belongs to the cell up to the next separator.
 func asASpreadsheetReads(text, separators string) (cells []string) {
 	var cell strings.Builder
 	for i, quoted, begun := 0, false, false; i < len(text); i++ {
@@ -212,7 +216,8 @@ func (f failing) ReadAt(p []byte, at int64) (int, error) {
 // TestAFailingDiskIsNoBadFile: the error is that of the disk, and blames no one who made the file.
 func TestAFailingDiskIsNoBadFile(t *testing.T) {
 	t.Parallel()
-	for _, start := range []string{"name,city\n" + strings.Repeat("Ana,Rome\n", 20_000), "PK\x03\x04" + strings.Repeat("x", 100_000), "{\"a\":1}\n" + strings.Repeat("{\"a\":1}\n", 20_000)} {
+	for _, start := range []string{"name,city\n" + strings.Repeat("Ana,Rome\n", 20_000),
+		"PK\x03\x04" + strings.Repeat("x", 100_000), "{\"a\":1}\n" + strings.Repeat("{\"a\":1}\n", 20_000)} {
 		r, err := table.Open(failing{start}, int64(len(start))+1<<20, "x")
 		for err == nil {
 			_, _, err = r.Next()
@@ -224,7 +229,8 @@ func TestAFailingDiskIsNoBadFile(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, seed := range []string{"", "a,b\n1,2\n", "a;b\n\"1\n\";2", "{\"a\":[1,{\"b\":null}]}\n", "\xff\xfea\x00", "sep=,\na,b", "a\n\"b", "PK\x03\x04", "\"a\"\"\r\n"} {
+	for _, seed := range []string{"", "a,b\n1,2\n", "a;b\n\"1\n\";2", "{\"a\":[1,{\"b\":null}]}\n", "\xff\xfea\x00",
+		"sep=,\na,b", "a\n\"b", "PK\x03\x04", "\"a\"\"\r\n"} {
 		f.Add([]byte(seed))
 	}
 	f.Add(workbook(f, map[string]string{}))

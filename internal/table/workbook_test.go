@@ -87,7 +87,8 @@ func TestCellsOfAWorkbook(t *testing.T) {
 		<c t="s"><v>9</v></c>                                         ! Cell B2 refers to a text that the workbook does not have. Open it in a spreadsheet program, and save it again.
 	`) {
 		sheet := `<row r="1"><c r="A1" t="str"><v>a</v></c><c r="B1" t="str"><v>b</v></c></row>` +
-			`<row r="2"><c r="A2"><v>1</v></c>` + strings.Replace(cell, "<c", `<c r="B2"`, 1) + `</row><row r="3"><c r="A3"><v>1</v></c></row>`
+			`<row r="2"><c r="A2"><v>1</v></c>` + strings.Replace(cell, "<c", `<c r="B2"`, 1) +
+			`</row><row r="3"><c r="A3"><v>1</v></c></row>`
 		_, got, err := read(string(workbook(t, map[string]string{"xl/worksheets/sheet1.xml": sheetOf(sheet)})))
 		line := "2 1|" + want
 		if strings.HasPrefix(want, "!") {
@@ -109,23 +110,35 @@ func TestSheetsOfAWorkbook(t *testing.T) {
 		want  string
 	}{
 		{"a small one", nil, "name|city: 2 Ana|"},
-		{"skipped cells, rows and columns", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row r="3">` + name + `<c r="C3" t="str"><v>city</v></c></row><row r="7"><c r="C7" t="str"><v>Rome</v></c><c r="XFD7" s="1"/></row><row r="8"><c r="A8" s="1"/></row>`)},
+		{"skipped cells, rows and columns", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row r="3">` + name +
+			`<c r="C3" t="str"><v>city</v></c></row><row r="7"><c r="C7" t="str"><v>Rome</v></c><c r="XFD7" s="1"/></row><row r="8"><c r="A8" s="1"/></row>`)},
 			"name||city: 7 ||Rome"},
 		{"a sheet that is hidden comes first", map[string]string{
 			"xl/workbook.xml":          `<workbook xmlns:r="r"><sheets><sheet name="Old" state="hidden" r:id="s1"/><sheet name="New" r:id="s2"/></sheets></workbook>`,
-			"xl/worksheets/sheet2.xml": sheetOf(`<row>` + name + `</row><row><c t="str"><v>Jo</v></c></row>`)}, "name: 2 Jo"},
+			"xl/worksheets/sheet2.xml": sheetOf(`<row>` + name + `</row><row><c t="str"><v>Jo</v></c></row>`)},
+			"name: 2 Jo"},
 		{"a sheet that is empty comes first", map[string]string{
 			"xl/workbook.xml":          `<workbook xmlns:r="r"><sheets><sheet name="Empty" r:id="s1"/><sheet name="Full" r:id="s2"/></sheets></workbook>`,
-			"xl/worksheets/sheet1.xml": empty, "xl/worksheets/sheet2.xml": sheetOf(`<row>` + name + `</row><row><c t="str"><v>Jo</v></c></row>`)}, "name: 2 Jo"},
-		{"days from 1904 on", map[string]string{"xl/workbook.xml": `<workbook xmlns:r="r"><workbookPr date1904="1"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
-			"xl/worksheets/sheet1.xml": sheetOf(`<row>` + name + `</row><row><c s="1"><v>44591</v></c></row>`)}, "name: 2 2026-01-31"},
-		{"prefixes of names, no styles, no shared texts", map[string]string{"xl/_rels/workbook.xml.rels": strings.ReplaceAll(related, "x/s", "x/no"),
-			"xl/styles.xml": "", "xl/sharedStrings.xml": "",
-			"xl/worksheets/sheet1.xml": `<x:worksheet><x:sheetData><x:row><x:c t="str"><x:v>name</x:v></x:c></x:row><x:row><x:c><x:v>5</x:v></x:c></x:row></x:sheetData></x:worksheet>`}, "name: 2 5"},
-		{"rows whose numbers do not ascend", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row r="1">` + name + `</row><row r="5"><c><v>1</v></c></row><row r="5"><c><v>2</v></c></row><row r="2"><c><v>3</v></c></row>` +
-			`<row r="9223372036854775807"><c><v>4</v></c></row><row><c><v>5</v></c></row>`)}, "name: 5 1; 6 2; 7 3; 8 4; 9 5"},
-		{"an archive of a program that writes paths with backslashes", map[string]string{"xl/worksheets/sheet1.xml": "", `xl\worksheets\sheet1.xml`: sheetOf(`<row>` + name + `</row><row><c><v>5</v></c></row>`)}, "name: 2 5"},
-		{"a value beyond the last column", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row>` + name + `</row><row><c r="A2"><v>1</v></c><c r="XFD2"><v>1</v></c></row>`)},
+			"xl/worksheets/sheet1.xml": empty, "xl/worksheets/sheet2.xml": sheetOf(`<row>` + name +
+				`</row><row><c t="str"><v>Jo</v></c></row>`)}, "name: 2 Jo"},
+		{"days from 1904 on",
+			map[string]string{"xl/workbook.xml": `<workbook xmlns:r="r"><workbookPr date1904="1"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
+				"xl/worksheets/sheet1.xml": sheetOf(`<row>` + name + `</row><row><c s="1"><v>44591</v></c></row>`)},
+			"name: 2 2026-01-31"},
+		{"prefixes of names, no styles, no shared texts",
+			map[string]string{"xl/_rels/workbook.xml.rels": strings.ReplaceAll(related, "x/s", "x/no"),
+				"xl/styles.xml": "", "xl/sharedStrings.xml": "",
+				"xl/worksheets/sheet1.xml": `<x:worksheet><x:sheetData><x:row><x:c t="str"><x:v>name</x:v></x:c></x:row><x:row><x:c><x:v>5</x:v></x:c></x:row></x:sheetData></x:worksheet>`}, "name: 2 5"},
+		{"rows whose numbers do not ascend", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row r="1">` +
+			name +
+			`</row><row r="5"><c><v>1</v></c></row><row r="5"><c><v>2</v></c></row><row r="2"><c><v>3</v></c></row>` +
+			`<row r="9223372036854775807"><c><v>4</v></c></row><row><c><v>5</v></c></row>`)},
+			"name: 5 1; 6 2; 7 3; 8 4; 9 5"},
+		{"an archive of a program that writes paths with backslashes",
+			map[string]string{"xl/worksheets/sheet1.xml": "", `xl\worksheets\sheet1.xml`: sheetOf(`<row>` + name +
+				`</row><row><c><v>5</v></c></row>`)}, "name: 2 5"},
+		{"a value beyond the last column", map[string]string{"xl/worksheets/sheet1.xml": sheetOf(`<row>` + name +
+			`</row><row><c r="A2"><v>1</v></c><c r="XFD2"><v>1</v></c></row>`)},
 			"name: 2! Cell XFD2 is beyond column 1000. Delete the columns that you do not need."},
 	} {
 		header, rows, err := read(string(workbook(t, c.parts)))
@@ -142,13 +155,16 @@ func TestOtherSheetsAreNamed(t *testing.T) {
 	sheets := `<workbook xmlns:r="r"><sheets>`
 	parts := map[string]string{}
 	row := sheetOf(`<row><c t="str"><v>name</v></c></row>`)
-	for i, c := range []struct{ name, state, content string }{{"Empty", "", sheetOf("")}, {"2024", "", row}, {"2025", "", sheetOf(`<row><c s="1"/></row><row><c t="e"><v>#N/A</v></c></row>`)}, {"Blank", "visible", sheetOf(`<row><c s="1"/></row>`)},
+	for i, c := range []struct{ name, state, content string }{{"Empty", "", sheetOf("")}, {"2024", "", row},
+		{"2025", "", sheetOf(`<row><c s="1"/></row><row><c t="e"><v>#N/A</v></c></row>`)},
+		{"Blank", "visible", sheetOf(`<row><c s="1"/></row>`)},
 		{"Old", "hidden", row}, {"Broken", "", "<"}, {strings.Repeat("é", 100), "", row}} {
 		list += fmt.Sprintf(`<Relationship Id="s%d" Type="x/worksheet" Target="worksheets/s%d.xml"/>`, i, i)
 		sheets += fmt.Sprintf(`<sheet name="%s" state="%s" r:id="s%d"/>`, c.name, c.state, i)
 		parts[fmt.Sprintf("xl/worksheets/s%d.xml", i)] = c.content
 	}
-	parts["xl/_rels/workbook.xml.rels"], parts["xl/workbook.xml"] = list+`</Relationships>`, sheets+`</sheets></workbook>`
+	parts["xl/_rels/workbook.xml.rels"], parts["xl/workbook.xml"] = list+`</Relationships>`,
+		sheets+`</sheets></workbook>`
 	file := workbook(t, parts)
 	r := must(table.Open(bytes.NewReader(file), int64(len(file)), "x"))(t)
 	equal(t, strings.Join(r.OtherSheets, "|"), "2025|"+strings.Repeat("é", 50), "the other sheets")
@@ -158,7 +174,8 @@ func TestOtherSheetsAreNamed(t *testing.T) {
 func TestTypedCells(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 1, 31, 9, 8, 7, 0, time.UTC)
-	cells := []any{nil, true, int64(-7), int64(1234567890123456789), table.Number("12.50"), table.Number("=1"), table.Day(day), day, table.Day(time.Date(1066, 10, 14, 0, 0, 0, 0, time.UTC)),
+	cells := []any{nil, true, int64(-7), int64(1234567890123456789), table.Number("12.50"), table.Number("=1"),
+		table.Day(day), day, table.Day(time.Date(1066, 10, 14, 0, 0, 0, 0, time.UTC)),
 		table.Day(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC))}
 	names := []string{"nil", "bool", "int", "long", "number", "wrong", "day", "time", "old", "never"}
 	for format, want := range map[string]string{
@@ -182,7 +199,8 @@ func TestTypedCells(t *testing.T) {
 	}
 }
 
-// TestTimesOfAWorkbook: less than a day is a time of day, whichever day a workbook counts from, and hours that are counted beyond a day are no date.
+// TestTimesOfAWorkbook: less than a day is a time of day, whichever day a workbook counts from, and hours that are
+// counted beyond a day are no date.
 func TestTimesOfAWorkbook(t *testing.T) {
 	t.Parallel()
 	const styles = `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[h]:mm"/><numFmt numFmtId="171" formatCode="[$-409]h:mm"/><numFmt numFmtId="172" formatCode="[Red]d.m.yyyy"/></numFmts>` +
@@ -204,8 +222,9 @@ func TestTimesOfAWorkbook(t *testing.T) {
 	`) {
 		for first, want := range map[string]string{"0": c.From1900, "1": c.From1904} {
 			file := workbook(t, map[string]string{
-				"xl/styles.xml":            styles,
-				"xl/workbook.xml":          `<workbook xmlns:r="r"><workbookPr date1904="` + first + `"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
+				"xl/styles.xml": styles,
+				"xl/workbook.xml": `<workbook xmlns:r="r"><workbookPr date1904="` + first +
+					`"/><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
 				"xl/worksheets/sheet1.xml": sheetOf(`<row><c t="str"><v>a</v></c></row><row>` + c.Cell + `</row>`),
 			})
 			if _, got, err := read(string(file)); err != nil || len(got) != 1 || got[0] != "2 "+want {

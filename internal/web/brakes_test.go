@@ -52,8 +52,10 @@ func TestALinkIsReadForAWhileByWhoHasTheKey(t *testing.T) {
 	}
 	end, rest, _ := strings.Cut(link, ".")
 	for name, forged := range map[string]string{
-		"a later end": "9" + end + "." + rest, "nothing": "", "a number": "17", "another text": p.Seal("other", brakesNow)[:20] + link[20:],
-		"another key": NewPuzzles([]byte("other")).Seal("what was typed", brakesNow), "a puzzle": p.New("what was typed", brakesNow),
+		"a later end": "9" + end + "." + rest, "nothing": "", "a number": "17",
+		"another text": p.Seal("other", brakesNow)[:20] + link[20:],
+		"another key":  NewPuzzles([]byte("other")).Seal("what was typed", brakesNow),
+		"a puzzle":     p.New("what was typed", brakesNow),
 	} {
 		if _, ok := p.Open(forged, brakesNow); ok {
 			t.Error(name)
@@ -66,7 +68,8 @@ func TestALinkIsReadForAWhileByWhoHasTheKey(t *testing.T) {
 
 // formFrom is a form that someone sends for a check, with or without a solved puzzle.
 func formFrom(address netip.Addr, thing int, solved bool) Start {
-	return Start{Client: address, Page: 1, Account: 1, Thing: strconv.Itoa(thing), Recipient: "ana@example.org", Tried: solved,
+	return Start{Client: address, Page: 1, Account: 1, Thing: strconv.Itoa(thing), Recipient: "ana@example.org",
+		Tried:  solved,
 		Solved: func(int) bool { return solved }}
 }
 
@@ -121,7 +124,8 @@ func TestBrakesCountByAddress(t *testing.T) {
 	equal(t, tried("192.0.2.3", true, brakesNow, 1)[AskNothing], 1, "someone else is asked for more")
 }
 
-// The three attacks on the form, as they were seen: whatever strangers send without a proof, everybody who solves the puzzle gives.
+// The three attacks on the form, as they were seen: whatever strangers send without a proof, everybody who solves the
+// puzzle gives.
 func TestStrangersCloseTheFormForNobodyWhoSolvesThePuzzle(t *testing.T) {
 	t.Run("a /48 sends 50,010 forms", func(t *testing.T) {
 		b := NewBrakes()
@@ -190,7 +194,8 @@ func TestACrowdHasHarderPuzzlesAndAFormAFewUses(t *testing.T) {
 	b := NewBrakes()
 	for i := range crowdOfPage {
 		equal(t, b.Zeros(1, 1, brakesNow), usualPuzzle, "after %d the puzzle is hard", i)
-		if ask, proven, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), i, true), brakesNow); ask != AskNothing || proven {
+		if ask, proven, _ := b.Begin(formFrom(netip.AddrFrom4([4]byte{10, 0, 1, byte(i)}), i, true),
+			brakesNow); ask != AskNothing || proven {
 			t.Error(ask, proven)
 		}
 	}
@@ -227,8 +232,8 @@ func TestDeclinesAreToldOnce(t *testing.T) {
 	}
 }
 
-// Strangers who solve no puzzle use up the links of an organization. Who solves it while cards are declined gets one all the same: its
-// forms for cards are closed for nobody.
+// Strangers who solve no puzzle use up the links of an organization. Who solves it while cards are declined gets one
+// all the same: its forms for cards are closed for nobody.
 func TestLinksAreLeftForWhoSolvesThePuzzle(t *testing.T) {
 	b := NewBrakes()
 	for range 100 {

@@ -27,7 +27,8 @@ func TestErrorAnswers(t *testing.T) {
 		body   string
 		header [2]string
 	}{
-		{"unauthenticated", crm.ErrUnauthenticated, 401, `{"message":"Unauthenticated."}`, [2]string{"WWW-Authenticate", "Bearer"}},
+		{"unauthenticated", crm.ErrUnauthenticated, 401, `{"message":"Unauthenticated."}`,
+			[2]string{"WWW-Authenticate", "Bearer"}},
 		{"forbidden", fmt.Errorf("contact 7: %w", crm.ErrForbidden), 403,
 			`{"message":"This action is unauthorized."}`, [2]string{}},
 		{"archived", fmt.Errorf("contact 7: %w", crm.ErrArchived), 403,
@@ -44,9 +45,11 @@ func TestErrorAnswers(t *testing.T) {
 			`{"message":"The tags field must have at least one tag. (and 2 more errors)","errors":{` +
 				`"tags":["The tags field must have at least one tag.","The tags field must be a list."],` +
 				`"emails.0.value":["The email \"<a&b>\" is not an address."]}}`, [2]string{}},
-		{"no file descriptor left for a socket", fmt.Errorf("dial: %w", &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}), 503,
+		{"no file descriptor left for a socket", fmt.Errorf("dial: %w",
+			&net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}), 503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
-		{"no file descriptor left on the machine", &os.PathError{Op: "open", Path: "cert.pem", Err: syscall.ENFILE}, 503,
+		{"no file descriptor left on the machine", &os.PathError{Op: "open", Path: "cert.pem", Err: syscall.ENFILE},
+			503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"too large", bodyTooLarge(MaxBody), 413,
 			`{"message":"The request body must not be larger than 1 MiB."}`, [2]string{}},
@@ -55,13 +58,16 @@ func TestErrorAnswers(t *testing.T) {
 		{"too many", TooManyRequests(1500 * time.Millisecond), 429,
 			`{"message":"Too many requests."}`, [2]string{"Retry-After", "2"}},
 		{"too many large lists of an account", crm.ErrTooMany, 429,
-			`{"message":"Too many large requests at once. Wait until some of them are complete, then try again."}`, [2]string{"Retry-After", "5"}},
+			`{"message":"Too many large requests at once. Wait until some of them are complete, then try again."}`,
+			[2]string{"Retry-After", "5"}},
 		{"too many large lists of all accounts", crm.ErrCrowded, 503,
-			`{"message":"Too many large lists and files are being read at once. Please try again in a few seconds."}`, [2]string{"Retry-After", "5"}},
+			`{"message":"Too many large lists and files are being read at once. Please try again in a few seconds."}`,
+			[2]string{"Retry-After", "5"}},
 		{"unavailable", fmt.Errorf("commit: %w", crm.ErrUnavailable), 503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"importing", fmt.Errorf("contact 7: %w", crm.ErrImporting), 503,
-			`{"message":"This organization is being imported. It can be changed once that is done."}`, [2]string{"Retry-After", "1"}},
+			`{"message":"This organization is being imported. It can be changed once that is done."}`,
+			[2]string{"Retry-After", "1"}},
 		{"deadline", context.DeadlineExceeded, 503,
 			`{"message":"The service is temporarily unavailable. Please try again."}`, [2]string{"Retry-After", "1"}},
 		{"client left", context.Canceled, 503,

@@ -24,7 +24,8 @@ func TestFilesAreCompressedForWhoeverTakesThemSo(t *testing.T) {
 func checkFile(t *testing.T, f File, text string) {
 	t.Helper()
 	for accepted, want := range map[string]bool{
-		"": false, "identity": false, "gzip": true, "br, GZIP;q=0.5": true, "deflate, gzip ; q=1.0": true, "gzip;q=0": false, "gzip; q=0.000": false, "x-gzip": false,
+		"": false, "identity": false, "gzip": true, "br, GZIP;q=0.5": true, "deflate, gzip ; q=1.0": true,
+		"gzip;q=0": false, "gzip; q=0.000": false, "x-gzip": false,
 	} {
 		r := httptest.NewRequest("GET", "/file", nil)
 		r.Header.Set("Accept-Encoding", accepted)
@@ -32,7 +33,8 @@ func checkFile(t *testing.T, f File, text string) {
 		succeed(t, f.Serve(w, r))
 		body := io.Reader(w.Body)
 		zipped := w.Header().Get("Content-Encoding") == "gzip"
-		if zipped != want || w.Header().Get("Vary") != "Accept-Encoding" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
+		if zipped != want || w.Header().Get("Vary") != "Accept-Encoding" ||
+			w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%q: %v", accepted, w.Header())
 		}
 		if zipped {

@@ -59,7 +59,8 @@ func TestLimiterHeaders(t *testing.T) {
 	}
 }
 
-// A flood of callers is counted in bounded memory. The callers that were not seen for longest are forgotten, and nobody shares a window with them.
+// A flood of callers is counted in bounded memory. The callers that were not seen for longest are forgotten, and nobody
+// shares a window with them.
 func TestLimiterForgetsWhoWasNotSeenForLongest(t *testing.T) {
 	l, now := NewLimiter[int64](2), time.Now()
 	often, flood := int64(-1), int64(0)
@@ -85,7 +86,8 @@ func TestLimiterForgetsWhoWasNotSeenForLongest(t *testing.T) {
 	}
 }
 
-// A share counts for the /64, the /56 and the /48 of an address, and what one of these has used up is there for its neighbors.
+// A share counts for the /64, the /56 and the /48 of an address, and what one of these has used up is there for its
+// neighbors.
 func TestNetworksHaveLargerShares(t *testing.T) {
 	n, now := NewNetworks(5, time.Minute), time.Now()
 	through := func(prefix string, count int) (ok int) {

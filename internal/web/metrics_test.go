@@ -66,7 +66,8 @@ func TestMetrics(t *testing.T) {
 // The golden file was written by the Prometheus library: dashboards and alerts use these names and labels.
 func TestMetricsAreThoseThatDashboardsKnow(t *testing.T) {
 	m := NewMetrics("dev")
-	m.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new", "merged")
+	m.Counters("donorbook_contacts_created_total", "Contacts created, by what became of them.", "outcome", "new",
+		"merged")
 	m.begin()
 	m.end("GET", "GET /healthz", 200, 49*time.Microsecond)
 	want := must(os.ReadFile("testdata/metrics.golden"))(t)
@@ -104,7 +105,10 @@ func TestLabelsAreEscaped(t *testing.T) {
 
 func TestInFlightIsCountedDownAfterAPanic(t *testing.T) {
 	m := NewMetrics("x")
-	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(func(http.ResponseWriter, *http.Request) error { panic("x") })
+	handler := (&Plumbing{Log: discard(), Metrics: m}).Wrap(func(http.ResponseWriter,
+		*http.Request) error {
+		panic("x")
+	})
 	try(handler, httptest.NewRequest("GET", "/", nil))
 	contains(t, scrape(t, m), "donorbook_http_requests_in_flight 0", "a panic stays in flight for ever")
 }
@@ -160,8 +164,10 @@ func TestProbes(t *testing.T) {
 			{"/healthz", broken, 200, `{"status":"ok"}`},
 			{"/readyz", nil, 200, `{"status":"ready"}`},
 			{"/readyz", broken, 503, `{"message":"The service is not ready."}`},
-			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.ENOSPC), 503, `{"message":"The service is not ready: there is no space left on the disk."}`},
-			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.EROFS), 503, `{"message":"The service is not ready: the disk is read-only."}`},
+			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.ENOSPC), 503,
+				`{"message":"The service is not ready: there is no space left on the disk."}`},
+			{"/readyz", fmt.Errorf("%w: %w", broken, syscall.EROFS), 503,
+				`{"message":"The service is not ready: the disk is read-only."}`},
 			{"/nothing", nil, 404, `{"message":"Not found."}`},
 		} {
 			ready = test.ready

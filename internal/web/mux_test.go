@@ -28,7 +28,8 @@ func TestMuxAnswersInJSON(t *testing.T) {
 	outer := NewMux()
 	outer.Handle("/v1/{rest...}", inner.Serve)
 	outer.Handle("/static/{file...}", answerOK)
-	bodies := map[string]string{"none": `{"message":"Not found."}`, "wrong": `{"message":"This method is not allowed here."}`}
+	bodies := map[string]string{"none": `{"message":"Not found."}`,
+		"wrong": `{"message":"This method is not allowed here."}`}
 	for _, test := range rows.Of[struct {
 		Method, Path string
 		Status       int
@@ -59,7 +60,8 @@ func TestMuxAnswersInJSON(t *testing.T) {
 		r.URL = &url.URL{Path: u.Path, RawQuery: u.RawQuery}
 		rec := try(quietPlumbing().Wrap(outer.Serve), r)
 		equal(t, fmt.Sprint(rec.Code, " ", rec.Body, " ", rec.Header().Get("Allow")),
-			fmt.Sprint(test.Status, " ", cmp.Or(bodies[test.Body], test.Body), " ", test.Allow), "%s %s", test.Method, test.Path)
+			fmt.Sprint(test.Status, " ", cmp.Or(bodies[test.Body], test.Body), " ", test.Allow), "%s %s", test.Method,
+			test.Path)
 		if rec.Header().Get("Content-Type") != "application/json" || rec.Header().Get("Location") != "" {
 			t.Errorf("%s %s: headers %v", test.Method, test.Path, rec.Header())
 		}

@@ -103,10 +103,11 @@ func TestLogLineNamesRouteAndCallerButNoPersonalData(t *testing.T) {
 func TestLogLineNamesTheClientAndTheUser(t *testing.T) {
 	lines := new(logLines)
 	proxies := mustProxies(t, []string{"10.0.0.0/8"}, "")
-	handler := (&Plumbing{Log: lines.log(), Proxies: proxies}).Wrap(one("GET /console", func(w http.ResponseWriter, r *http.Request) error {
-		NoteUser(w, 31)
-		return answerOK(w, r)
-	}))
+	handler := (&Plumbing{Log: lines.log(), Proxies: proxies}).Wrap(one("GET /console",
+		func(w http.ResponseWriter, r *http.Request) error {
+			NoteUser(w, 31)
+			return answerOK(w, r)
+		}))
 	for _, test := range []struct{ peer, forwarded, want string }{
 		{"203.0.113.9:999", "", "203.0.113.9"},
 		{"203.0.113.9:999", "198.51.100.7", "203.0.113.9"},
@@ -172,21 +173,24 @@ func TestRequestIDComesOnlyFromATrustedProxy(t *testing.T) {
 
 func TestPanicIs500InJSON(t *testing.T) {
 	lines := new(logLines)
-	server := httptest.NewServer(lines.plumbing().Wrap(one("GET /boom", func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Cache-Control", "public")
-		w.Header().Set("ETag", `"1"`)
-		panic("the inside")
-	})))
+	server := httptest.NewServer(lines.plumbing().Wrap(one("GET /boom",
+		func(w http.ResponseWriter, _ *http.Request) error {
+			w.Header().Set("Cache-Control", "public")
+			w.Header().Set("ETag", `"1"`)
+			panic("the inside")
+		})))
 	defer server.Close()
 	resp, body := get(t, http.DefaultClient, server.URL+"/boom")
 	equal(t, resp.StatusCode, 500)
 	equal(t, body, `{"message":"Something went wrong on our side. Please try again later."}`)
-	if resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("ETag") != "" {
+	if resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("Cache-Control") != "no-store" ||
+		resp.Header.Get("ETag") != "" {
 		t.Errorf("headers %v", resp.Header)
 	}
 	line := lines.last(t)
 	said, _ := line["error"].(string)
-	if line["status"] != 500.0 || !strings.Contains(said, "panic: a value of type string") || strings.Contains(said, "the inside") || !strings.Contains(said, "plumbing_test.go") {
+	if line["status"] != 500.0 || !strings.Contains(said, "panic: a value of type string") ||
+		strings.Contains(said, "the inside") || !strings.Contains(said, "plumbing_test.go") {
 		t.Errorf("log line %v", line)
 	}
 }
@@ -199,11 +203,12 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 		"panic": func() error { panic(late) },
 		"abort": func() error { panic(http.ErrAbortHandler) },
 	} {
-		server := httptest.NewServer(lines.plumbing().Wrap(one("GET /long", func(w http.ResponseWriter, _ *http.Request) error {
-			w.Write([]byte(`{"data":[`))
-			succeed(t, http.NewResponseController(w).Flush())
-			return end()
-		})))
+		server := httptest.NewServer(lines.plumbing().Wrap(one("GET /long",
+			func(w http.ResponseWriter, _ *http.Request) error {
+				w.Write([]byte(`{"data":[`))
+				succeed(t, http.NewResponseController(w).Flush())
+				return end()
+			})))
 		resp := must(http.Get(server.URL + "/long"))(t)
 		_, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -213,19 +218,21 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 		}
 		line := lines.last(t)
 		told := map[string]string{"error": late.Error(), "panic": "panic: a value of type *errors.errorString"}[name]
-		if said, _ := line["error"].(string); name != "abort" && (line["status"] != 500.0 || !strings.Contains(said, told)) {
+		if said, _ := line["error"].(string); name != "abort" &&
+			(line["status"] != 500.0 || !strings.Contains(said, told)) {
 			t.Errorf("%s: log line %v", name, line)
 		}
 	}
 }
 
 func TestHandlersReachTheConnection(t *testing.T) {
-	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /stream", func(w http.ResponseWriter, _ *http.Request) error {
-		succeed(t, http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)))
-		w.(http.Flusher).Flush()
-		_, err := io.WriteString(w, "late")
-		return err
-	})))
+	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /stream",
+		func(w http.ResponseWriter, _ *http.Request) error {
+			succeed(t, http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)))
+			w.(http.Flusher).Flush()
+			_, err := io.WriteString(w, "late")
+			return err
+		})))
 	defer server.Close()
 	if resp, body := get(t, http.DefaultClient, server.URL+"/stream"); resp.StatusCode != 200 || body != "late" {
 		t.Errorf("%d %s", resp.StatusCode, body)
@@ -266,10 +273,11 @@ func TestCanceledIs499OnlyWhenTheClientLeft(t *testing.T) {
 }
 
 func TestConcurrentRequestsKeepTheirOwnAnswers(t *testing.T) {
-	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /{id}", func(w http.ResponseWriter, r *http.Request) error {
-		NewLimiter[int64](100).SetHeaders(w, len(r.PathValue("id")))
-		return WriteJSON(w, http.StatusOK, []byte(RequestID(w)+" "+r.PathValue("id")))
-	})))
+	server := httptest.NewServer(quietPlumbing().Wrap(one("GET /{id}",
+		func(w http.ResponseWriter, r *http.Request) error {
+			NewLimiter[int64](100).SetHeaders(w, len(r.PathValue("id")))
+			return WriteJSON(w, http.StatusOK, []byte(RequestID(w)+" "+r.PathValue("id")))
+		})))
 	defer server.Close()
 	var group sync.WaitGroup
 	for i := range 8 {

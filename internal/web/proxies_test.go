@@ -39,7 +39,8 @@ func requestTo(host, peer, headers string) *http.Request {
 
 func TestClientAddress(t *testing.T) {
 	proxies := map[string]*Proxies{
-		"wide": mustProxies(t, []string{"10.0.0.0/8", "127.0.0.1", "fd00::/8"}, ""), "none": mustProxies(t, []string{"none"}, ""),
+		"wide": mustProxies(t, []string{"10.0.0.0/8", "127.0.0.1", "fd00::/8"}, ""),
+		"none": mustProxies(t, []string{"none"}, ""),
 	}
 	for _, test := range rows.Of[struct{ Name, Trusted, Peer, Headers, Want string }](`
 		direct                  wide     203.0.113.9:1        ""                                                         203.0.113.9
@@ -100,7 +101,8 @@ func TestPlainHTTPIsRefused(t *testing.T) {
 		false  no proxy of ours                  donors.example.org  10.0.0.2:1     X-Forwarded-Proto: https
 	`) {
 		rec := try(handler, requestTo(test.Host, test.Peer, test.Headers))
-		want := map[bool]string{true: "200 {}", false: `400 {"message":"This service only answers over HTTPS."}`}[test.OK]
+		want := map[bool]string{true: "200 {}",
+			false: `400 {"message":"This service only answers over HTTPS."}`}[test.OK]
 		equal(t, fmt.Sprint(rec.Code, " ", rec.Body), want, "%s", test.Name)
 	}
 	for _, probe := range []string{"/healthz", "/readyz"} {
@@ -136,7 +138,8 @@ func TestWrongProxySettings(t *testing.T) {
 			t.Errorf("%q: %v", trusted, err)
 		}
 	}
-	for _, base := range []string{"donors.example.org", "ftp://x", "https://", "https://a b/", "https://x/?q=1", "https://u:p@x"} {
+	for _, base := range []string{"donors.example.org", "ftp://x", "https://", "https://a b/", "https://x/?q=1",
+		"https://u:p@x"} {
 		if _, err := NewProxies(nil, base); err == nil {
 			t.Errorf("%q is accepted", base)
 		}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// A hundred reads of one key are made four at a time, in the order in which they came; another key does not wait for them.
+// A hundred reads of one key are made four at a time, in the order in which they came; another key does not wait for
+// them.
 func TestOneCallerReadsAFewThingsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()
@@ -52,7 +53,8 @@ func TestOneCallerReadsAFewThingsAtOnce(t *testing.T) {
 	})
 }
 
-// Who waited for half a minute is told so, and who went away gives up their place in the line: both leave nothing behind.
+// Who waited for half a minute is told so, and who went away gives up their place in the line: both leave nothing
+// behind.
 func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()
@@ -69,7 +71,8 @@ func TestWhoGivesUpLeavesTheLine(t *testing.T) {
 		}
 		begun := time.Now()
 		var limited *Error
-		if err := turns.enter(t.Context(), greedy); !errors.As(err, &limited) || limited.Status != http.StatusTooManyRequests || time.Since(begun) != turnPatience {
+		if err := turns.enter(t.Context(), greedy); !errors.As(err, &limited) ||
+			limited.Status != http.StatusTooManyRequests || time.Since(begun) != turnPatience {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		for range readsOfCaller {

@@ -20,14 +20,16 @@ func TestTheGeneratedClientWorks(t *testing.T) {
 	ctx := t.Context()
 
 	first, last := "Grace", "Hopper" // pointers, because a company has neither
-	created, err := client.CreateContactWithResponse(ctx, nil, ContactInput{FirstName: &first, LastName: &last, Tags: &[]string{"navy"}})
+	created, err := client.CreateContactWithResponse(ctx, nil,
+		ContactInput{FirstName: &first, LastName: &last, Tags: &[]string{"navy"}})
 	if err != nil || created.JSON201 == nil {
 		t.Fatalf("create: %v %s", err, created.Body)
 	}
 	id := created.JSON201.Id
 
 	const amount float64 = 1_234_567.89 // a float32 does not hold the cents
-	gift, err := client.CreateTransactionWithResponse(ctx, nil, TransactionInput{Amount: amount, Method: "check", TransactedAt: "2026-01-31", ContactId: &id})
+	gift, err := client.CreateTransactionWithResponse(ctx, nil,
+		TransactionInput{Amount: amount, Method: "check", TransactedAt: "2026-01-31", ContactId: &id})
 	if err != nil || gift.JSON201 == nil || gift.JSON201.Donated != amount {
 		t.Fatalf("gift: %v %s", err, gift.Body)
 	}

@@ -14,7 +14,8 @@ func TestWhatFailedIsShown(t *testing.T) {
 {"Action":"output","Package":"p","Test":"TestC","Output":"no browser\n"}
 {"Action":"skip","Package":"p","Test":"TestC"}
 `))
-	if log := o.log.String(); o.failed != 2 || o.Passed != 1 || !strings.Contains(log, "why") || strings.Contains(log, "fine") ||
+	if log := o.log.String(); o.failed != 2 || o.Passed != 1 || !strings.Contains(log, "why") ||
+		strings.Contains(log, "fine") ||
 		!strings.Contains(log, "p TestC was not tried:\nno browser") {
 		t.Errorf("%d failed, %d passed:\n%s", o.failed, o.Passed, log)
 	}

@@ -34,7 +34,8 @@ func TestPagesOfStrangersAreMadeAFewAtATime(t *testing.T) {
 	}
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	if err := look(left, 200, func() { t.Error("a page is made beside the share") }); !errors.Is(err, context.Canceled) {
+	if err := look(left, 200, func() { t.Error("a page is made beside the share") }); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	close(done)

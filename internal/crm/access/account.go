@@ -1,5 +1,5 @@
-// Package access has the organizations, and what lets people and programs in: users, roles, passwords, sessions, invitations and API keys. It knows nothing of
-// what they work with: no contact, campaign or gift.
+// Package access has the organizations, and what lets people and programs in: users, roles, passwords, sessions,
+// invitations and API keys. It knows nothing of what they work with: no contact, campaign or gift.
 package access
 
 import (
@@ -23,8 +23,8 @@ type Account struct {
 // maxAccountNumber is the largest number of an account whose ids JavaScript holds exactly.
 const maxAccountNumber = 9_007_198
 
-// NextAccount is the number of a new account after the last one that was given out by counting, 0 for none. When all of those are in use,
-// it is a random one, which may be taken.
+// NextAccount is the number of a new account after the last one that was given out by counting, 0 for none. When all of
+// those are in use, it is a random one, which may be taken.
 func NextAccount(last int64) int64 {
 	if last < doc.LastCounted {
 		return last + 1

@@ -11,7 +11,8 @@ import (
 	"donorbook/internal/crm/thanks"
 )
 
-// AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving statements show.
+// AccountSettings is what an organization says once about itself: the currency of its sums, and what its giving
+// statements show.
 type AccountSettings struct {
 	Currency string // ISO 4217
 	Timezone string // in which its days begin, such as America/New_York
@@ -129,7 +130,8 @@ func (in *AccountSettingsInput) validatePublic(v *doc.Invalid) {
 	if in.Website != nil && *in.Website != "" && (len(*in.Website) > text.MaxURL || !text.IsWebURL(*in.Website)) {
 		v.Add("website", doc.WebURL)
 	}
-	if in.PublicDonors != nil && !slices.Contains([]PublicDonors{NoDonors, DonorNames, DonorAmounts}, PublicDonors(*in.PublicDonors)) {
+	if in.PublicDonors != nil && !slices.Contains([]PublicDonors{NoDonors, DonorNames, DonorAmounts},
+		PublicDonors(*in.PublicDonors)) {
 		v.Add("public_donors", "must be names, amounts or nothing")
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// A device token proves that a browser has signed in as a user before: a random id and its MAC under the stored hash of the
-// user's password. Every node can check it, nothing more is stored, and a new password ends it. The hash holds 128 random
-// bits of salt, so the token gives away nothing about the password.
+// A device token proves that a browser has signed in as a user before: a random id and its MAC under the stored hash of
+// the user's password. Every node can check it, nothing more is stored, and a new password ends it. The hash holds 128
+// random bits of salt, so the token gives away nothing about the password.
 const (
 	deviceIDBytes  = 16
 	maxDeviceUsers = 5 // users that one browser remembers
@@ -69,8 +69,10 @@ type sign struct{ part, name string }
 
 // The first sign that fits says what a browser, or the machine below it, is called: most pretend to be others as well.
 var (
-	browserSigns = []sign{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"}, {"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
-	machineSigns = []sign{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"}, {"CrOS", "ChromeOS"}, {"Mac OS X", "Mac"}, {"Linux", "Linux"}}
+	browserSigns = []sign{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
+	machineSigns = []sign{{"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Windows", "Windows"},
+		{"CrOS", "ChromeOS"}, {"Mac OS X", "Mac"}, {"Linux", "Linux"}}
 )
 
 const maxBrowserName = 80 // characters

@@ -26,11 +26,13 @@ const (
 	TransactionsWrite
 	CampaignsWrite // last, because keys are stored with their bits
 
-	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead | TransactionsRead | TransactionsWrite | CampaignsWrite
+	AllPermissions = ContactsRead | ContactsWrite | CampaignsRead | CampaignsWrite |
+		TransactionsRead | TransactionsWrite
 )
 
 // permissionNames are in the order of the bits.
-var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read", "transactions:write", "campaigns:write"}
+var permissionNames = []string{"contacts:read", "contacts:write", "campaigns:read", "transactions:read",
+	"transactions:write", "campaigns:write"}
 
 // Names are the permissions as people write them.
 func (p Permission) Names() []string {
@@ -52,7 +54,8 @@ func ParsePermissions(names []string) (Permission, error) {
 		case name == "all":
 			p = AllPermissions
 		case i < 0:
-			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s, or all.", name, strings.Join(permissionNames, ", "))
+			return 0, doc.NewInvalid("permission", "The permission %q does not exist: use %s, or all.", name,
+				strings.Join(permissionNames, ", "))
 		default:
 			p |= 1 << i
 		}
@@ -194,7 +197,9 @@ func ParseExpiry(text string, now time.Time) (time.Time, error) {
 	expiry = expiry.UTC().Truncate(time.Second)
 	switch {
 	case expiry.IsZero():
-		return expiry, doc.NewInvalid("expires", "The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
+		return expiry,
+			doc.NewInvalid("expires",
+				"The expiry %q is not understood: give a date (2027-12-31), a time (2027-12-31T18:00:00Z) or a time from now (90d, 12h).", text)
 	case !expiry.After(now):
 		return expiry, doc.NewInvalid("expires", "The expiry %q must be in the future.", text)
 	}

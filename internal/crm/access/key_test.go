@@ -42,7 +42,8 @@ func TestSecretsHaveOneForm(t *testing.T) {
 	assert.Equal(t, other[12:55] == secret[12:55], false, "two secrets have the same random part")
 	// The hint shows which key it is, with only four characters of the checksum.
 	assert.Equal(t, key.Hint, secret[:12]+"..."+secret[57:], "the hint")
-	assert.Equal(t, strings.Contains(string(assert.Must(json.Marshal(key))(t)), secret[12:]), false, "the key shows its secret")
+	assert.Equal(t, strings.Contains(string(assert.Must(json.Marshal(key))(t)), secret[12:]), false,
+		"the key shows its secret")
 	assert.Tells(t, HoldsSecret, []string{"key=" + secret + "&x"}, []string{"https://example.org/?page=2"})
 	hash := HashSecret(secret)
 	assert.Tells(t, func(of string) bool {
@@ -195,7 +196,8 @@ func TestParseExpiry(t *testing.T) {
 
 func FuzzParseSecret(f *testing.F) {
 	_, secret := newSecret(f, 7_654_321, 42)
-	for _, text := range []string{secret, "", "dbk_", secret[:60], strings.Repeat("0", 61), "dbk_+000" + strings.Repeat("0", 53)} {
+	for _, text := range []string{secret, "", "dbk_", secret[:60], strings.Repeat("0", 61),
+		"dbk_+000" + strings.Repeat("0", 53)} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -204,7 +206,8 @@ func FuzzParseSecret(f *testing.F) {
 			assert.Equal(t, id, 0, "%q is refused and has the id", text)
 			return
 		}
-		if !HoldsSecret(text) || len(text) != secretLength || id <= 0 || doc.IDSeq(id) > maxKeySeq || doc.IDAccount(id) > maxKeySeq {
+		if !HoldsSecret(text) || len(text) != secretLength || id <= 0 || doc.IDSeq(id) > maxKeySeq ||
+			doc.IDAccount(id) > maxKeySeq {
 			t.Fatalf("%q is taken for key %d", text, id)
 		}
 	})

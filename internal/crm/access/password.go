@@ -52,25 +52,36 @@ func firstRune(text string) string {
 
 // commonPasswords are the well-known ones that are long enough.
 var commonPasswords = []string{
-	"0123456789", "0987654321", "1029384756", "1111122222", "111222333444", "1122334455", "112233445566", "121212121212",
-	"123123123123", "1234512345", "1234554321", "123456123456", "1234567890", "12345678900", "1234567891", "12345678910",
+	"0123456789", "0987654321", "1029384756", "1111122222", "111222333444", "1122334455", "112233445566",
+	"121212121212",
+	"123123123123", "1234512345", "1234554321", "123456123456", "1234567890", "12345678900", "1234567891",
+	"12345678910",
 	"123456789a", "123456789q", "1234qwerasdf", "12qwaszx34", "147258369a", "1a2b3c4d5e", "1q2w3e4r5t", "1q2w3e4r5t6y",
-	"1qaz2wsx3edc", "1qazxsw23edc", "1qazxsw23edcvfr4", "9876543210", "a123456789", "a1b2c3d4e5", "abc123abc123", "abcd123456",
-	"abcd1234abcd", "abcdefghij", "abcdefghijk", "abcdefghijkl", "admin12345", "admin123456", "administrator", "adminadmin",
-	"asdfghjkl123", "asdfghjkl1", "baseball123", "basketball", "changeit123", "changeme123", "changemenow", "charlie123",
-	"computer123", "correct horse battery staple", "correcthorsebatterystaple", "donorbook1", "donorbook123", "dragon12345",
+	"1qaz2wsx3edc", "1qazxsw23edc", "1qazxsw23edcvfr4", "9876543210", "a123456789", "a1b2c3d4e5", "abc123abc123",
+	"abcd123456",
+	"abcd1234abcd", "abcdefghij", "abcdefghijk", "abcdefghijkl", "admin12345", "admin123456", "administrator",
+	"adminadmin",
+	"asdfghjkl123", "asdfghjkl1", "baseball123", "basketball", "changeit123", "changeme123", "changemenow",
+	"charlie123",
+	"computer123", "correct horse battery staple", "correcthorsebatterystaple", "donorbook1", "donorbook123",
+	"dragon12345",
 	"football123", "fundraising", "hello12345", "helloworld", "iloveyou12", "iloveyou123", "jennifer123", "letmein123",
-	"letmein1234", "letmeinplease", "liverpool123", "manchester", "michael123", "monkey12345", "mypassword", "newpassword",
+	"letmein1234", "letmeinplease", "liverpool123", "manchester", "michael123", "monkey12345", "mypassword",
+	"newpassword",
 	"p@ssw0rd123", "p@ssword123", "passpasspass", "passw0rd123", "password00", "password01", "password10", "password11",
-	"password12", "password123", "password1234", "password12345", "password123!", "password2024", "password2025", "password2026",
-	"passwordpassword", "princess123", "q1w2e3r4t5", "q1w2e3r4t5y6", "qazwsxedc123", "qazwsxedcrfv", "qwer1234qwer", "qwerty12345",
-	"qwerty123456", "qwertyqwerty", "qwertyuiop", "qwertyuiop123", "qwertyuiop[]", "secret12345", "starwars123", "sunshine123",
-	"superman123", "testtesttest", "thisisapassword", "trustno1trustno1", "welcome123", "welcome1234", "welcome12345", "zaq12wsxcde3",
+	"password12", "password123", "password1234", "password12345", "password123!", "password2024", "password2025",
+	"password2026",
+	"passwordpassword", "princess123", "q1w2e3r4t5", "q1w2e3r4t5y6", "qazwsxedc123", "qazwsxedcrfv", "qwer1234qwer",
+	"qwerty12345",
+	"qwerty123456", "qwertyqwerty", "qwertyuiop", "qwertyuiop123", "qwertyuiop[]", "secret12345", "starwars123",
+	"sunshine123",
+	"superman123", "testtesttest", "thisisapassword", "trustno1trustno1", "welcome123", "welcome1234", "welcome12345",
+	"zaq12wsxcde3",
 	"zxcvbnm123", "zxcvbnmasdfghjkl",
 }
 
-// passwordCost is how dear it is to try a password with argon2id. It is written beside every hash, so that it can become
-// dearer without making old hashes useless.
+// passwordCost is how dear it is to try a password with argon2id. It is written beside every hash, so that it can
+// become dearer without making old hashes useless.
 type passwordCost struct {
 	memory  uint32 // KiB
 	time    uint32
@@ -91,7 +102,8 @@ func HashPassword(password string) string {
 	return thisCost.text(salt, thisCost.hash(password, salt, passwordHash))
 }
 
-// NobodysPassword is a hash that no password has. It is tried for an unknown email, so that the answer takes as long as for a known one.
+// NobodysPassword is a hash that no password has. It is tried for an unknown email, so that the answer takes as long as
+// for a known one.
 var NobodysPassword = thisCost.text(make([]byte, passwordSalt), make([]byte, passwordHash))
 
 // VerifyPassword tells whether a password is the one that was hashed.
@@ -102,7 +114,8 @@ func VerifyPassword(hash, password string) bool {
 
 // hash takes one password for the same however a keyboard composes its letters.
 func (c passwordCost) hash(password string, salt []byte, length int) []byte {
-	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, c.time, c.memory, c.threads, uint32(length)) //nolint:gosec // short
+	//nolint:gosec // short
+	return argon2.IDKey([]byte(norm.NFKC.String(password)), salt, c.time, c.memory, c.threads, uint32(length))
 }
 
 const phcForm = "$argon2id$v=%d$m=%d,t=%d,p=%d$"

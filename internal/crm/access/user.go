@@ -57,7 +57,8 @@ const maxUserID = 1<<53 - 1 // JavaScript holds it exactly
 
 // NewUser makes a user of an input that was validated; the store tries again with another one where the id is taken.
 func NewUser(in UserInput, now time.Time) User {
-	return User{ID: 1 + text.RandomBelow(maxUserID), Email: in.Email, Name: in.Name, CreatedAt: now.UTC().Truncate(time.Second)}
+	return User{ID: 1 + text.RandomBelow(maxUserID), Email: in.Email, Name: in.Name,
+		CreatedAt: now.UTC().Truncate(time.Second)}
 }
 
 // UserName checks the new name of a user.
@@ -173,7 +174,8 @@ type Session struct {
 func NewSession(device Device, now time.Time) (session Session, token string) {
 	token, hash := NewToken()
 	now = now.UTC().Truncate(time.Second)
-	return Session{ID: hash, Device: device.clean(), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionTime)}, token
+	return Session{ID: hash, Device: device.clean(), CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(sessionTime)},
+		token
 }
 
 // Valid tells whether the session may be used at that time.
@@ -196,7 +198,9 @@ type Invitation struct {
 }
 
 // NewInvitation makes an invitation and its token.
-func NewInvitation(account Account, by User, role Role, email string, now time.Time) (invitation Invitation, token string, err error) {
+func NewInvitation(account Account, by User, role Role, email string,
+	now time.Time,
+) (invitation Invitation, token string, err error) {
 	if err := role.Check(); err != nil {
 		return Invitation{}, "", err
 	}

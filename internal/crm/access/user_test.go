@@ -47,7 +47,8 @@ func TestTheFirstUserNamesAnOrganizationOrTakesOne(t *testing.T) {
 
 func TestASessionEndsThirtyDaysAfterItBeganAndSevenAfterItsLastUse(t *testing.T) {
 	t.Parallel()
-	session, token := NewSession(Device{Address: "192.0.2.1", Agent: "Browser\x00\x1b[31m \xff" + strings.Repeat("é", 300)}, noon)
+	session, token := NewSession(Device{Address: "192.0.2.1",
+		Agent: "Browser\x00\x1b[31m \xff" + strings.Repeat("é", 300)}, noon)
 	assert.Equal(t, session.ID, HashToken(token))
 	assert.Equal(t, strings.Contains(session.ID, token), false, "the id is %s", session.ID)
 	assert.Equal(t, session.Device.Agent, "Browser[31m "+strings.Repeat("é", 243), "the browser is called")

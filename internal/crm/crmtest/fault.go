@@ -1,5 +1,5 @@
-// Package crmtest is what the tests of several packages of rules need: faults to compare, random bodies, and a measure of how work grows. It is for tests
-// alone, and knows no noun, so that the tests of every noun can use it.
+// Package crmtest is what the tests of several packages of rules need: faults to compare, random bodies, and a measure
+// of how work grows. It is for tests alone, and knows no noun, so that the tests of every noun can use it.
 package crmtest
 
 import (
@@ -34,7 +34,8 @@ func FaultsOf(t testing.TB, err error) []Said {
 	return SaidOf(v.Faults)
 }
 
-// WantFaults fails where an error says something else than what is wanted, "" for no error, or does not name the fields that are wrong.
+// WantFaults fails where an error says something else than what is wanted, "" for no error, or does not name the fields
+// that are wrong.
 func WantFaults(t testing.TB, what string, err error, want string) {
 	t.Helper()
 	got := ""

@@ -11,9 +11,10 @@ import (
 // Length is that of the lists of CheckGrowth, which also has lists that are four times as long.
 const Length = 1250
 
-// CheckGrowth does each work for a list, and for one that is four times as long. That may cost four times as much; if the elements were
-// compared with each other, it would cost sixteen times as much. What is counted is what the work allocates, which is the same on
-// each machine; the drill measures the time of the processor. Other work can only make that larger, so one good measurement is enough.
+// CheckGrowth does each work for a list, and for one that is four times as long. That may cost four times as much; if
+// the elements were compared with each other, it would cost sixteen times as much. What is counted is what the work
+// allocates, which is the same on each machine; the drill measures the time of the processor. Other work can only make
+// that larger, so one good measurement is enough.
 func CheckGrowth(t *testing.T, works map[string]func(n int)) {
 	cost, attempts := func(work func()) float64 { return testing.AllocsPerRun(1, work) }, 1
 	if drill.On {

@@ -15,8 +15,9 @@ const HouseholdColumns = "rec_id,cluster_id,first_name,middle_name,last_name,ema
 // HouseholdRow is a row of Households. Two rows are about one person exactly when their second cells are equal.
 type HouseholdRow [14]string
 
-// Households are made-up contacts of so many people who live together: spouses, children, some of them with the name of a parent, with shared landlines and
-// emails. About every fourth person is there more than once, with a short form, a typing error, another address or email, or much less. The same seed makes the same people.
+// Households are made-up contacts of so many people who live together: spouses, children, some of them with the name of
+// a parent, with shared landlines and emails. About every fourth person is there more than once, with a short form, a
+// typing error, another address or email, or much less. The same seed makes the same people.
 func Households(seed uint64, people int) iter.Seq[HouseholdRow] {
 	return func(yield func(HouseholdRow) bool) {
 		r := &randomPeople{Rand: rand.New(rand.NewPCG(seed, 33))}
@@ -99,7 +100,9 @@ func (r *randomPeople) phone() string {
 
 func (r *randomPeople) home() home {
 	city := int(math.Exp(r.Float64() * math.Log(3000)))
-	return home{fmt.Sprint(1 + r.IntN(9000)), r.pick(streetNames) + []string{"", " " + syllables(r.IntN(400))}[r.IntN(2)], r.pick(streetKinds), syllables(city), fmt.Sprintf("%05d", 10_000+city*20+r.IntN(20)), r.phone(), ""}
+	return home{fmt.Sprint(1 + r.IntN(9000)), r.pick(streetNames) + []string{"",
+		" " + syllables(r.IntN(400))}[r.IntN(2)], r.pick(streetKinds), syllables(city),
+		fmt.Sprintf("%05d", 10_000+city*20+r.IntN(20)), r.phone(), ""}
 }
 
 func (r *randomPeople) household() (all []person) {
@@ -145,7 +148,8 @@ func (r *randomPeople) given(home []person) []string {
 func (r *randomPeople) mailbox(p *person) string {
 	first, last := strings.ToLower(p.first[0]), strings.ToLower(p.last)
 	r.mailboxes++
-	local := [...]string{first + "." + last, first[:1] + last, first + last, strings.ToLower(syllables(r.IntN(8000)))}[r.IntN(4)]
+	local := [...]string{first + "." + last, first[:1] + last, first + last,
+		strings.ToLower(syllables(r.IntN(8000)))}[r.IntN(4)]
 	return fmt.Sprintf("%s%d@%s", local, r.mailboxes, r.pick(providers))
 }
 
@@ -169,7 +173,8 @@ func (r *randomPeople) row(p *person, again bool) (row HouseholdRow) {
 	row[2], row[3], row[4] = first, known(30, q.middle), strings.TrimSpace(q.last+" "+known(60, q.suffix))
 	row[5], row[6], row[12] = known(70, q.email), known(62, phone), known(40, q.dob)
 	if kinds := strings.Split(q.home.kind, "/"); r.chance(80) {
-		row[7], row[8], row[10], row[11] = q.home.number+" "+q.home.street+" "+r.pick(kinds), q.home.city, q.home.zip, "USA"
+		row[7], row[8], row[10], row[11] = q.home.number+" "+q.home.street+" "+r.pick(kinds), q.home.city, q.home.zip,
+			"USA"
 	}
 	return row
 }

@@ -13,7 +13,8 @@ import (
 // The values for random inputs: few enough to occur again, in several spellings.
 var (
 	Emails = []string{"a@x.org", "A@x.org", "a@X.ORG", "b@x.org", "c.d+e@y.example", "ü@y.example", "Ü@y.example"}
-	Phones = []string{"212-555-0100", "+1 (212) 555-0100", "2125550101", "+442079460958", "+44 20 7946 0958", "1 212 555 0102", "555-0100", "5550100"}
+	Phones = []string{"212-555-0100", "+1 (212) 555-0100", "2125550101", "+442079460958", "+44 20 7946 0958",
+		"1 212 555 0102", "555-0100", "5550100"}
 	Tags   = []string{"a", "A", "b", "major donor", "日本", "t:x"}
 	Cities = []string{"", "New York", "NEW YORK", "newyork", "Paris", "Łódź"}
 )
@@ -27,12 +28,13 @@ func SomeText(max int) *rapid.Generator[string] {
 
 // SomeName is a name: never empty, and sometimes one that occurs again.
 func SomeName() *rapid.Generator[string] {
-	return rapid.OneOf(rapid.SampledFrom([]string{"Ana", "ANA", "Łucja", "O'Brien"}), rapid.Map(SomeText(20), func(s string) string {
-		if s == "" {
-			return "x"
-		}
-		return s
-	}))
+	return rapid.OneOf(rapid.SampledFrom([]string{"Ana", "ANA", "Łucja", "O'Brien"}),
+		rapid.Map(SomeText(20), func(s string) string {
+			if s == "" {
+				return "x"
+			}
+			return s
+		}))
 }
 
 // SomeBody is a body that is accepted. If whole is set, it has every field.
@@ -57,7 +59,8 @@ func SomeBody(t *rapid.T, whole bool) string {
 	}
 	typed := func(kinds, values []string) func() string {
 		return list(func() string {
-			kind, value := Quoted(rapid.SampledFrom(kinds).Draw(t, "type")), Quoted(rapid.SampledFrom(values).Draw(t, "value"))
+			kind, value := Quoted(rapid.SampledFrom(kinds).Draw(t, "type")),
+				Quoted(rapid.SampledFrom(values).Draw(t, "value"))
 			if kind == `""` && rapid.Bool().Draw(t, "text") {
 				return value
 			}
@@ -77,8 +80,10 @@ func SomeBody(t *rapid.T, whole bool) string {
 	add("emails", typed([]string{"", "personal", "work"}, Emails))
 	add("phones", typed([]string{"", "work", "home", "cell"}, Phones))
 	add("addresses", list(func() string {
-		return fmt.Sprintf(`{"address_1":%s,"city":%s,"state":%s,"country":%s}`, Quoted(rapid.SampledFrom(Cities).Draw(t, "street")),
-			Quoted(rapid.SampledFrom(Cities).Draw(t, "city")), Quoted(rapid.SampledFrom([]string{"", "NY", "ny"}).Draw(t, "state")),
+		return fmt.Sprintf(`{"address_1":%s,"city":%s,"state":%s,"country":%s}`,
+			Quoted(rapid.SampledFrom(Cities).Draw(t, "street")),
+			Quoted(rapid.SampledFrom(Cities).Draw(t, "city")),
+			Quoted(rapid.SampledFrom([]string{"", "NY", "ny"}).Draw(t, "state")),
 			Quoted(rapid.SampledFrom([]string{"", "USA"}).Draw(t, "country")))
 	}))
 	add("tags", list(func() string {
@@ -86,7 +91,8 @@ func SomeBody(t *rapid.T, whole bool) string {
 	}))
 	add("prefix", text(SomeText(20)))
 	add("external_ids", list(func() string {
-		return fmt.Sprintf(`{"source":%s,"value":%s}`, Quoted(rapid.SampledFrom([]string{"", "Bloomerang", "bloomerang", "crm"}).Draw(t, "source")),
+		return fmt.Sprintf(`{"source":%s,"value":%s}`, Quoted(rapid.SampledFrom([]string{"", "Bloomerang", "bloomerang",
+			"crm"}).Draw(t, "source")),
 			Quoted(rapid.SampledFrom([]string{"7", "A-7", "a-7"}).Draw(t, "value")))
 	}))
 	add("do_not_mail", func() string { return rapid.SampledFrom([]string{"true", "false", "null"}).Draw(t, "mark") })

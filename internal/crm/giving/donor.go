@@ -2,13 +2,14 @@ package giving
 
 import "time"
 
-// Who a donor is, wherever donors are counted or listed: a contact of whose gifts something is left, in whatever currency it gave. An archived donor
-// still is one, as the money is still there; a contact that was merged into another has no gifts of its own any more. Money is summed up currency by
-// currency.
+// Who a donor is, wherever donors are counted or listed: a contact of whose gifts something is left, in whatever
+// currency it gave. An archived donor still is one, as the money is still there; a contact that was merged into another
+// has no gifts of its own any more. Money is summed up currency by currency.
 
 // DonorFilter is which donors a list shows: those of a year, or of a campaign at any time.
 type DonorFilter struct {
-	Campaign int64 // 0 is all; a campaign has no year. Its donors are those of what it has raised, which is in its currency
+	// 0 is all; a campaign has no year. Its donors are those of what it has raised, which is in its currency
+	Campaign int64
 	Year     int64
 	Kind     DonorKind // of a year's
 }
@@ -57,5 +58,6 @@ func (f DonorFilter) Also() (from, to time.Time, gave bool) {
 
 func yearBegin(year int64) time.Time { return time.Date(int(year), 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// IsMoney tells whether a gift was made in money. What a thing or a share is worth is for the giver to say, not for a receipt.
+// IsMoney tells whether a gift was made in money. What a thing or a share is worth is for the giver to say, not for a
+// receipt.
 func (g *Gift) IsMoney() bool { return g.Method != InKind && g.Method != "stock" }

@@ -14,8 +14,8 @@ type Form interface {
 	Sends(field string) bool
 }
 
-// ReadGiftForm makes an input of a form, and validates it. Amounts are in a currency that was found before. old is the gift that the form was filled
-// from, nil for a new one: money that differs from it is a correction.
+// ReadGiftForm makes an input of a form, and validates it. Amounts are in a currency that was found before. old is the
+// gift that the form was filled from, nil for a new one: money that differs from it is a correction.
 func ReadGiftForm(form Form, currency string, old *Gift, region string, today time.Time) (in GiftInput, err error) {
 	f := &sentForm{Form: form, currency: currency}
 	if old != nil {
@@ -88,7 +88,8 @@ func (f *sentForm) id(name string) int64 {
 	return id
 }
 
-// sentTime is a date or a time that is sent as a text. A form has its day; while it still says the day that it was filled with, the time of that day stays.
+// sentTime is a date or a time that is sent as a text. A form has its day; while it still says the day that it was
+// filled with, the time of that day stays.
 func sentTime[D, I any](name, label string, in func(D) *time.Time, of func(I) **string) doc.Field[D, I] {
 	f := doc.Kept[D, I](name, crm.ContactTime, in)
 	f.Label = label

@@ -1,5 +1,6 @@
-// Package giving has gifts and plans: what was given, its ledger, what may be said about it, which gifts a list shows, and how gifts are summed up. It knows
-// contacts, because a gift keeps what its giver was called, and campaigns by their ids alone.
+// Package giving has gifts and plans: what was given, its ledger, what may be said about it, which gifts a list shows,
+// and how gifts are summed up. It knows contacts, because a gift keeps what its giver was called, and campaigns by
+// their ids alone.
 package giving
 
 import (
@@ -16,21 +17,22 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Gift is money, or a thing, that one contact gave on one day, for one campaign or for none. The API calls it a transaction. It is
-// appended; its money is never edited, but refunded, or corrected by further entries.
+// Gift is money, or a thing, that one contact gave on one day, for one campaign or for none. The API calls it a
+// transaction. It is appended; its money is never edited, but refunded, or corrected by further entries.
 type Gift struct {
-	ID         int64  // the account's number and a sequence number
-	Code       string // public id
-	Campaign   int64  // 0 is none
-	PlanCode   string // public id of its plan; "" is none
-	Contact    int64
-	Giver      Giver
-	Status     GiftStatus
-	Method     string
-	Currency   string
-	Entries    []Entry // the payment, then each refund and correction
-	At         time.Time
-	Local      time.Time // At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
+	ID       int64  // the account's number and a sequence number
+	Code     string // public id
+	Campaign int64  // 0 is none
+	PlanCode string // public id of its plan; "" is none
+	Contact  int64
+	Giver    Giver
+	Status   GiftStatus
+	Method   string
+	Currency string
+	Entries  []Entry // the payment, then each refund and correction
+	At       time.Time
+	// At by the organization's clock (GiftClock): its day, month and year are the gift's. It stands beside the document
+	Local      time.Time
 	CreatedAt  time.Time
 	Dedication *Dedication      // nil where there is none
 	OptIn      bool             // to hear from the organization
@@ -56,11 +58,14 @@ const (
 	Cancelled GiftStatus = "cancelled"
 )
 
-// GiftStatuses and NumberedMethods are in the order in which the database numbers them; Methods are in the order in which people choose.
+// GiftStatuses and NumberedMethods are in the order in which the database numbers them; Methods are in the order in
+// which people choose.
 var (
 	GiftStatuses    = []GiftStatus{Succeeded, Pending, Failed, Cancelled, Voided}
-	NumberedMethods = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "stock", "in_kind", "other", "donor_advised_fund"}
-	Methods         = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo", "donor_advised_fund", "stock", "in_kind", "other"}
+	NumberedMethods = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo",
+		"stock", "in_kind", "other", "donor_advised_fund"}
+	Methods = []string{"card", "ach", "direct_debit", "bank_transfer", "check", "cash", "paypal", "venmo",
+		"donor_advised_fund", "stock", "in_kind", "other"}
 )
 
 // InKind is the method of things. One whose value no one knows has an amount of 0.
@@ -98,7 +103,8 @@ type Dedication struct {
 	Name, RecipientName, RecipientEmail string
 }
 
-// Entry is one movement of money. The numbers of a refund, and of what takes a wrong payment back, are negative. Amounts are in the smallest unit of the gift's currency.
+// Entry is one movement of money. The numbers of a refund, and of what takes a wrong payment back, are negative.
+// Amounts are in the smallest unit of the gift's currency.
 type Entry struct {
 	ID         string
 	Amount     int64 // what was paid
@@ -157,46 +163,68 @@ func codeID(account int64, code string) int64 {
 	return 0
 }
 
-// GiftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read. Its tail is of fields that most gifts do not have: where a gift has none of them, its stored document ends before them.
+// GiftTable is a gift, field by field, from plan_id on: what comes before is written when a gift is read. Its tail is
+// of fields that most gifts do not have: where a gift has none of them, its stored document ends before them.
 var GiftTable = slices.Concat(giftHead, giftTail)
 
 var giftHead = doc.Table[*Gift, *GiftInput]{
-	giftText("plan_id", "Plan", doc.String(doc.MaxText), func(g *Gift) *string { return &g.PlanCode }, func(in *GiftInput) **string { return &in.Plan }),
+	giftText("plan_id", "Plan", doc.String(doc.MaxText), func(g *Gift) *string { return &g.PlanCode },
+		func(in *GiftInput) **string { return &in.Plan }),
 	unset[*Gift, *GiftInput]("team_id"), unset[*Gift, *GiftInput]("member_id"), unset[*Gift, *GiftInput]("fund_id"),
 	unset[*Gift, *GiftInput]("fund_code"), unset[*Gift, *GiftInput]("giving_space"),
-	numberField("contact_id", "Contact", func(g *Gift) *int64 { return &g.Contact }, func(in *GiftInput) **int64 { return &in.Contact }),
-	giverText("first_name", "First name", func(g *Gift) *string { return &g.Giver.FirstName }, func(in *GiftInput) **string { return &in.Giver.FirstName }),
-	giverText("last_name", "Last name", func(g *Gift) *string { return &g.Giver.LastName }, func(in *GiftInput) **string { return &in.Giver.LastName }),
-	giverText("company", "Company", func(g *Gift) *string { return &g.Giver.Company }, func(in *GiftInput) **string { return &in.Giver.Company }),
-	giverText("email", "Email", func(g *Gift) *string { return &g.Giver.Email }, func(in *GiftInput) **string { return &in.Email }),
-	giverText("phone", "Phone", func(g *Gift) *string { return &g.Giver.Phone }, func(in *GiftInput) **string { return &in.Phone }),
+	numberField("contact_id", "Contact", func(g *Gift) *int64 { return &g.Contact },
+		func(in *GiftInput) **int64 { return &in.Contact }),
+	giverText("first_name", "First name", func(g *Gift) *string { return &g.Giver.FirstName },
+		func(in *GiftInput) **string { return &in.Giver.FirstName }),
+	giverText("last_name", "Last name", func(g *Gift) *string { return &g.Giver.LastName },
+		func(in *GiftInput) **string { return &in.Giver.LastName }),
+	giverText("company", "Company", func(g *Gift) *string { return &g.Giver.Company },
+		func(in *GiftInput) **string { return &in.Giver.Company }),
+	giverText("email", "Email", func(g *Gift) *string { return &g.Giver.Email },
+		func(in *GiftInput) **string { return &in.Email }),
+	giverText("phone", "Phone", func(g *Gift) *string { return &g.Giver.Phone },
+		func(in *GiftInput) **string { return &in.Phone }),
 	giverAddress(),
-	giftText("status", "Status", doc.Among(text.Strings(SentStatuses)...), func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
-	giftText("method", "Method", doc.Among(Methods...), func(g *Gift) *string { return &g.Method }, func(in *GiftInput) **string { return &in.Method }),
+	giftText("status", "Status", doc.Among(text.Strings(SentStatuses)...),
+		func(g *Gift) *string { return (*string)(&g.Status) }, func(in *GiftInput) **string { return &in.Status }),
+	giftText("method", "Method", doc.Among(Methods...), func(g *Gift) *string { return &g.Method },
+		func(in *GiftInput) **string { return &in.Method }),
 	paymentMethod(),
 	giftMoney("amount", "Amount", doc.MoneyRange, (*Gift).amount, func(in *GiftInput) **int64 { return &in.Amount }),
 	giftMoney("fee", "Fee", doc.FeeRange, (*Gift).fee, func(in *GiftInput) **int64 { return &in.Fee }),
-	giftMoney("fee_covered", "Fee covered by the donor", doc.FeeRange, (*Gift).feeCovered, func(in *GiftInput) **int64 { return &in.FeeCovered }),
+	giftMoney("fee_covered", "Fee covered by the donor", doc.FeeRange, (*Gift).feeCovered,
+		func(in *GiftInput) **int64 { return &in.FeeCovered }),
 	giftMoney("donated", "", "", (*Gift).Donated, nil),
 	giftMoney("payout", "", "", (*Gift).payout, nil),
-	giftText("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency), func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
+	giftText("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency),
+		func(g *Gift) *string { return &g.Currency }, func(in *GiftInput) **string { return &in.Currency }),
 	givenAt(),
 	doc.Kept[*Gift, *GiftInput]("created_at", crm.ContactTime, func(g *Gift) *time.Time { return &g.CreatedAt }),
-	doc.Sent("dedication", "Dedication", dedicationKind(), func(g *Gift) **Dedication { return &g.Dedication }, func(in *GiftInput) ***Dedication { return &in.Dedication }),
+	doc.Sent("dedication", "Dedication", dedicationKind(), func(g *Gift) **Dedication { return &g.Dedication },
+		func(in *GiftInput) ***Dedication { return &in.Dedication }),
 	entriesField(),
-	doc.Derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte { return g.Payment().appendItems(dst, g.Currency) }),
+	doc.Derived[*Gift, *GiftInput]("line_items", func(dst []byte, g *Gift) []byte {
+		return g.Payment().appendItems(dst,
+			g.Currency)
+	}),
 	doc.Derived[*Gift, *GiftInput]("custom_fields", func(dst []byte, _ *Gift) []byte { return append(dst, `[]`...) }),
-	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"), unset[*Gift, *GiftInput]("session_id"),
-	doc.Sent("communication_opt_in", "Wants to hear from us", doc.YesNo, func(g *Gift) *bool { return &g.OptIn }, func(in *GiftInput) **bool { return &in.OptIn }),
-	giftText("external_id", "External ID", referenceKind(), func(g *Gift) *string { return &g.ExternalID }, func(in *GiftInput) **string { return &in.ExternalID }),
-	giftText("check_number", "Check number", doc.String(doc.MaxText), func(g *Gift) *string { return &g.Check }, func(in *GiftInput) **string { return &in.Check }),
+	unset[*Gift, *GiftInput]("utm_parameters"), unset[*Gift, *GiftInput]("attribution_data"),
+	unset[*Gift, *GiftInput]("session_id"),
+	doc.Sent("communication_opt_in", "Wants to hear from us", doc.YesNo, func(g *Gift) *bool { return &g.OptIn },
+		func(in *GiftInput) **bool { return &in.OptIn }),
+	giftText("external_id", "External ID", referenceKind(), func(g *Gift) *string { return &g.ExternalID },
+		func(in *GiftInput) **string { return &in.ExternalID }),
+	giftText("check_number", "Check number", doc.String(doc.MaxText), func(g *Gift) *string { return &g.Check },
+		func(in *GiftInput) **string { return &in.Check }),
 	depositedAt(),
-	giftText("note", "Note", doc.String(crm.MaxNote), func(g *Gift) *string { return &g.Note }, func(in *GiftInput) **string { return &in.Note }),
+	giftText("note", "Note", doc.String(crm.MaxNote), func(g *Gift) *string { return &g.Note },
+		func(in *GiftInput) **string { return &in.Note }),
 	livemode(),
 }
 
 // giftCampaign comes before the fields of the table.
-var giftCampaign = numberField("campaign_id", "Campaign", func(g *Gift) *int64 { return &g.Campaign }, func(in *GiftInput) **int64 { return &in.Campaign })
+var giftCampaign = numberField("campaign_id", "Campaign", func(g *Gift) *int64 { return &g.Campaign },
+	func(in *GiftInput) **int64 { return &in.Campaign })
 
 var giftFields = append([]string{"campaign_id", "campaign_code"}, GiftTable.Paths()...)
 
@@ -246,8 +274,10 @@ func DedicatedTo(words string) (kind, name string) {
 var dedicationTable = doc.Table[*Dedication, *Dedication]{
 	doc.Part("type", "type", doc.Among(DedicationTypes...).Needed(), func(d *Dedication) *string { return &d.Type }),
 	doc.Part("name", "name", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.Name }),
-	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText), func(d *Dedication) *string { return &d.RecipientName }),
-	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail), func(d *Dedication) *string { return &d.RecipientEmail }),
+	doc.Part("recipient_name", "recipient", doc.String(doc.MaxText),
+		func(d *Dedication) *string { return &d.RecipientName }),
+	doc.Part("recipient_email", "recipient's email", doc.Choice(doc.MaxText, doc.EmailForm, isEmail),
+		func(d *Dedication) *string { return &d.RecipientEmail }),
 }
 
 func isEmail(value string) bool {
@@ -266,7 +296,9 @@ func (g *Gift) Donated() int64 { return g.Payment().Donated() }
 // giftText is a text of a gift that is sent and stored; rules about its change are in Gift.Change.
 //
 //go:noinline
-func giftText(name, label string, k doc.Kind[string], in func(*Gift) *string, of func(*GiftInput) **string) doc.Field[*Gift, *GiftInput] {
+func giftText(name, label string, k doc.Kind[string], in func(*Gift) *string,
+	of func(*GiftInput) **string,
+) doc.Field[*Gift, *GiftInput] {
 	return doc.Sent(name, label, k, in, of)
 }
 
@@ -284,7 +316,8 @@ func giverText(name, label string, in func(*Gift) *string, of func(*GiftInput) *
 
 func giverAddress() doc.Field[*Gift, *GiftInput] {
 	k := doc.Nested(crm.AddressTable)
-	f := doc.Sent("address", "Address", k, func(g *Gift) **crm.Address { return &g.Giver.Address }, func(in *GiftInput) ***crm.Address { return &in.Address })
+	f := doc.Sent("address", "Address", k, func(g *Gift) **crm.Address { return &g.Giver.Address },
+		func(in *GiftInput) ***crm.Address { return &in.Address })
 	f.Check, f.Merge, f.Patch = nil, nil, nil
 	f.Same = func(a, b *Gift) bool {
 		return string(k.Append(nil, a.Giver.Address)) == string(k.Append(nil, b.Giver.Address))
@@ -294,7 +327,8 @@ func giverAddress() doc.Field[*Gift, *GiftInput] {
 
 // paymentMethod repeats the method, and may be sent instead of it.
 func paymentMethod() doc.Field[*Gift, *GiftInput] {
-	f := doc.Derived[*Gift, *GiftInput]("payment_method", func(dst []byte, g *Gift) []byte { return doc.AppendText(dst, g.Method) })
+	f := doc.Derived[*Gift, *GiftInput]("payment_method",
+		func(dst []byte, g *Gift) []byte { return doc.AppendText(dst, g.Method) })
 	f.Read = func(r *doc.Reader, in *GiftInput) {
 		if value := r.Text(); in.Method == nil || *in.Method == "" {
 			in.Method = &value
@@ -322,12 +356,16 @@ var idKind = doc.Kind[int64]{
 }
 
 // giftMoney is an amount of a gift, shown from its ledger.
-func giftMoney(name, label string, rule doc.Rule, of func(*Gift) int64, from func(*GiftInput) **int64) doc.Field[*Gift, *GiftInput] {
+func giftMoney(name, label string, rule doc.Rule, of func(*Gift) int64,
+	from func(*GiftInput) **int64,
+) doc.Field[*Gift, *GiftInput] {
 	return money(name, label, rule, func(g *Gift) (int64, string) { return of(g), g.Currency }, from)
 }
 
 // money is an amount. What is sent is in ten-thousandths; a form has it as people write it, and 0 as nothing.
-func money[D, I any](name, label string, rule doc.Rule, of func(D) (units int64, currency string), from func(I) **int64) doc.Field[D, I] {
+func money[D, I any](name, label string, rule doc.Rule, of func(D) (units int64, currency string),
+	from func(I) **int64,
+) doc.Field[D, I] {
 	f := doc.Derived[D, I](name, func(dst []byte, doc D) []byte {
 		units, currency := of(doc)
 		return text.AppendMinor(dst, units, currency)
@@ -356,7 +394,10 @@ func readMoney(r *doc.Reader, rule doc.Rule) *int64 {
 
 // livemode is told when a gift is recorded, and stays.
 func livemode() doc.Field[*Gift, *GiftInput] {
-	f := doc.Derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte { return strconv.AppendBool(dst, !g.Test) })
+	f := doc.Derived[*Gift, *GiftInput]("livemode", func(dst []byte, g *Gift) []byte {
+		return strconv.AppendBool(dst,
+			!g.Test)
+	})
 	f.Load = func(r *doc.Reader, g *Gift) { g.Test = !r.Boolean() }
 	f.Read = func(r *doc.Reader, in *GiftInput) {
 		isNull := r.Next() == 'n'
@@ -366,8 +407,8 @@ func livemode() doc.Field[*Gift, *GiftInput] {
 	return f
 }
 
-// AppendGift appends the wire form of a gift whose stored body is given. The slug of its campaign may change, so it is put in here, and so is
-// what follows from the body.
+// AppendGift appends the wire form of a gift whose stored body is given. The slug of its campaign may change, so it is
+// put in here, and so is what follows from the body.
 func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, body []byte) []byte {
 	dst = append(append(append(dst, `{"id":"`...), code...), `","number":"`...)
 	dst = append(append(dst, GiftNumber(id)...), `","campaign_id":`...)
@@ -377,7 +418,8 @@ func AppendGift(dst []byte, id int64, code string, campaign int64, slug string, 
 	return append(crm.ContactTime.Append(append(dst, `,"refunded_at":`...), refundedIn(id, body)), '}')
 }
 
-// refundedIn is since when nothing is left of a gift. Most have one entry, which is no refund: their documents need not be read.
+// refundedIn is since when nothing is left of a gift. Most have one entry, which is no refund: their documents need not
+// be read.
 func refundedIn(id int64, body []byte) (at time.Time) {
 	if isRefund := []byte(`"refunded":true`); bytes.Contains(body, isRefund) {
 		if g, err := ParseGift(id, "", 0, body); err == nil {

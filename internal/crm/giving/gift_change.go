@@ -18,7 +18,8 @@ type sentMoney struct {
 }
 
 func moneyOf(in *GiftInput, e *Entry) []sentMoney {
-	return []sentMoney{{"amount", in.Amount, &e.Amount}, {"fee", in.Fee, &e.Fee}, {"fee_covered", in.FeeCovered, &e.FeeCovered}}
+	return []sentMoney{{"amount", in.Amount, &e.Amount}, {"fee", in.Fee, &e.Fee},
+		{"fee_covered", in.FeeCovered, &e.FeeCovered}}
 }
 
 // minor is what was sent in the smallest unit of a currency.
@@ -36,8 +37,8 @@ func (m sentMoney) differs(currency string) bool {
 	return m.sent != nil && (!ok || units != *m.to)
 }
 
-// Change is the gift with what may be changed of it. Money that was sent must be what it is, unless it is corrected; a fee of 0 can be told later.
-// contact and plan are those that the input names, nil and "" where it names none.
+// Change is the gift with what may be changed of it. Money that was sent must be what it is, unless it is corrected; a
+// fee of 0 can be told later. contact and plan are those that the input names, nil and "" where it names none.
 func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, error) {
 	if in.Seen != "" && in.Seen != g.Version() {
 		return g, crm.ErrChanged
@@ -89,7 +90,8 @@ func (g Gift) Change(in *GiftInput, contact *crm.Contact, now time.Time) (Gift, 
 	return g, nil
 }
 
-// settle notes when a promise was kept, on the day that was sent, else now, or given up. Only a promise lies in the future.
+// settle notes when a promise was kept, on the day that was sent, else now, or given up. Only a promise lies in the
+// future.
 func (g *Gift) settle(in *GiftInput, now time.Time) {
 	now = now.UTC().Truncate(time.Second)
 	if g.At.After(now) { // it was due later
@@ -104,7 +106,8 @@ func (g *Gift) settle(in *GiftInput, now time.Time) {
 	}
 }
 
-// changeMoney corrects what differs where that is asked for. Else nothing may differ but a fee of 0, which is told later.
+// changeMoney corrects what differs where that is asked for. Else nothing may differ but a fee of 0, which is told
+// later.
 func (g *Gift) changeMoney(in *GiftInput, v *doc.Invalid, now time.Time) {
 	payment := g.Payment()
 	var wrong []string
@@ -196,7 +199,9 @@ func (in *GiftInput) agrees(g *Gift) bool {
 		}
 	}
 	_, isDay, _ := text.ParseMoment(*in.GivenAt)
-	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) && (in.Campaign == nil || *in.Campaign == g.Campaign) &&
-		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) && (value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
+	return (in.at.Equal(g.At) || isDay && Day(in.at) == Day(g.Local)) &&
+		(in.Campaign == nil || *in.Campaign == g.Campaign) &&
+		amount(in.Amount, g.amount()) && amount(in.FeeCovered, g.feeCovered()) &&
+		(value(in.Fee) == 0 || amount(in.Fee, g.fee())) &&
 		string(same.AppendBody(nil)) == string(g.AppendBody(nil))
 }

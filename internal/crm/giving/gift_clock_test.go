@@ -16,7 +16,8 @@ func at(t *testing.T, text string) time.Time {
 	return moment
 }
 
-// The day of a gift is that of the organization's clock. A gift of which only the day is known stays on that day everywhere.
+// The day of a gift is that of the organization's clock. A gift of which only the day is known stays on that day
+// everywhere.
 func TestTheDayOfAGift(t *testing.T) {
 	for _, c := range rows.Of[struct {
 		At, Zone string

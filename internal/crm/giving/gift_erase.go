@@ -11,8 +11,8 @@ import (
 // erasedGiver is what gifts and plans say of a giver who was erased.
 var erasedGiver = Giver{FirstName: crm.ErasedFirstName, LastName: crm.ErasedLastName}
 
-// Erase takes out of a gift all that tells who gave it. The money, the day and the campaign stay, and so does the id that another system
-// knows the gift by: a file that is imported again must not bring the person back.
+// Erase takes out of a gift all that tells who gave it. The money, the day and the campaign stay, and so does the id
+// that another system knows the gift by: a file that is imported again must not bring the person back.
 func (g Gift) Erase() Gift {
 	g.Giver, g.Dedication, g.Check, g.Note = erasedGiver, nil, "", ""
 	if g.Void != nil {
@@ -22,7 +22,8 @@ func (g Gift) Erase() Gift {
 	return g
 }
 
-// PersonalPart is the part of what a gift says about the person who gave it that a field belongs to, "" for none. A part is always written as a whole.
+// PersonalPart is the part of what a gift says about the person who gave it that a field belongs to, "" for none. A
+// part is always written as a whole.
 func PersonalPart(field string) string {
 	switch field {
 	case "first_name", "last_name", "company", "email", "phone", "address":
@@ -36,7 +37,8 @@ func PersonalPart(field string) string {
 // PersonalParts are all of them.
 var PersonalParts = []string{"giver", "dedication", "check_number", "note", "void_reason"}
 
-// EraseParts is Erase for some parts of a gift that has become another contact's: they are from the time when it was the person's.
+// EraseParts is Erase for some parts of a gift that has become another contact's: they are from the time when it was
+// the person's.
 func (g Gift) EraseParts(parts []string) Gift {
 	erased := g.Erase()
 	for _, part := range parts {
@@ -56,13 +58,15 @@ func (g Gift) EraseParts(parts []string) Gift {
 	return g
 }
 
-// Without is a giver without what a person has brought to the contact while both were one: there it says what the contact says now.
+// Without is a giver without what a person has brought to the contact while both were one: there it says what the
+// contact says now.
 func (g Giver) Without(person *crm.Identity, contact *crm.Contact) Giver {
 	own, now := contact.Identity(), GiverOf(contact)
 	for _, one := range []struct {
 		detail *string
 		now    string
-	}{{&g.FirstName, now.FirstName}, {&g.LastName, now.LastName}, {&g.Company, now.Company}, {&g.Email, now.Email}, {&g.Phone, now.Phone}} {
+	}{{&g.FirstName, now.FirstName}, {&g.LastName, now.LastName}, {&g.Company, now.Company}, {&g.Email, now.Email},
+		{&g.Phone, now.Phone}} {
 		if person.Has(*one.detail) && !own.Has(*one.detail) {
 			*one.detail = one.now
 		}
@@ -73,8 +77,11 @@ func (g Giver) Without(person *crm.Identity, contact *crm.Contact) Giver {
 	return g
 }
 
-// ChangeWithout is Giver.Without for a change of a gift: if it tells of the person, it says nothing of the giver any more.
-func ChangeWithout(change doc.Differences, person *crm.Identity, contact *crm.Contact) (left doc.Differences, told bool) {
+// ChangeWithout is Giver.Without for a change of a gift: if it tells of the person, it says nothing of the giver any
+// more.
+func ChangeWithout(change doc.Differences, person *crm.Identity,
+	contact *crm.Contact,
+) (left doc.Differences, told bool) {
 	own := contact.Identity()
 	for _, d := range change {
 		if PersonalPart(d.Field) != "giver" {

@@ -15,34 +15,43 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Filed is what a row of a file says about a gift and a client cannot: other systems have told before what became of it.
+// Filed is what a row of a file says about a gift and a client cannot: other systems have told before what became of
+// it.
 type Filed struct {
-	Back     *GivenBack       // nil where all of it stayed
-	Won      bool             // a dispute about it was won
-	Plan     string           // what its plan is called elsewhere; one that is not known is made. "" is none
-	Every    string           // how often the gifts of that plan come; "" is not known
-	Pledge   string           // the external id of the pledge that it pays for; "" is none
-	Pays     bool             // it pays for a pledge, whichever that is
-	WriteOff bool             // the row is no gift, but gives that pledge up
-	RefundOf string           // of a row that is a refund: the external id of the gift; "" is not told
-	IsRefund bool             // the row is no gift, but gives one back
-	Mentions []string         // of a refund that names no gift: words of its texts that may be an external id
-	Key      string           // of a refund: all that its row says, in short
-	Earlier  string           // of a row without an id: the external id that an earlier version has made from all it says
-	IDs      []crm.ExternalID // all that the row calls the gift, by the headings of the columns
+	Back     *GivenBack // nil where all of it stayed
+	Won      bool       // a dispute about it was won
+	Plan     string     // what its plan is called elsewhere; one that is not known is made. "" is none
+	Every    string     // how often the gifts of that plan come; "" is not known
+	Pledge   string     // the external id of the pledge that it pays for; "" is none
+	Pays     bool       // it pays for a pledge, whichever that is
+	WriteOff bool       // the row is no gift, but gives that pledge up
+	RefundOf string     // of a row that is a refund: the external id of the gift; "" is not told
+	IsRefund bool       // the row is no gift, but gives one back
+	Mentions []string   // of a refund that names no gift: words of its texts that may be an external id
+	Key      string     // of a refund: all that its row says, in short
+	// of a row without an id: the external id that an earlier version has made from all it says
+	Earlier string
+	IDs     []crm.ExternalID // all that the row calls the gift, by the headings of the columns
 
-	Same      int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
-	Neighbors int64 // the giver may be a contact with the same name and address, made up to this number; 0 is that none may
+	Same int64 // the contact of rows before that name the same giver, and no email, phone or id; 0 is none
+	// the giver may be a contact with the same name and address, made up to this number; 0 is that none may
+	Neighbors int64
 
-	Thank     bool           // a new gift waits for thanks as one that was typed does
-	OtherName crm.CreateMode // of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own, Dedupe one of that contact, Skip none
+	Thank bool // a new gift waits for thanks as one that was typed does
+	// of a row with the id, email or phone of a contact of another name: Force is a gift of a contact of its own,
+	// Dedupe one of that contact, Skip none
+	OtherName crm.CreateMode
 }
 
 // cleanIDs are ids that a gift can have, each once, in the order of their sources.
 func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 	for _, id := range ids {
-		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= 64 && !strings.Contains(id.Source, ":") && len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
-		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool { return other.Source == id.Source && (!isWaiting(id) || other == id) }) {
+		isFit := id.Source != "" && id.Value != "" && len(id.Source) <= 64 && !strings.Contains(id.Source, ":") &&
+			len(id.Value) <= maxReference && doc.TextRule(id.Source) == "" && doc.TextRule(id.Value) == ""
+		if isFit && !slices.ContainsFunc(clean, func(other crm.ExternalID) bool {
+			return other.Source == id.Source &&
+				(!isWaiting(id) || other == id)
+		}) {
 			clean = append(clean, id)
 		}
 	}
@@ -55,7 +64,8 @@ func cleanIDs(ids []crm.ExternalID) (clean []crm.ExternalID) {
 // shortestTelling is how long an id is, at least, that no other table has by chance.
 const shortestTelling = 8
 
-// TellsAlone tells whether an id names one gift in whatever column it stands: it is long, and has letters and digits, such as ch_3PAAA1.
+// TellsAlone tells whether an id names one gift in whatever column it stands: it is long, and has letters and digits,
+// such as ch_3PAAA1.
 func TellsAlone(id crm.ExternalID) bool {
 	return len(id.Value) >= shortestTelling && !isWaiting(id) && id.Source != PledgeSource &&
 		strings.ContainsAny(id.Value, "0123456789") && strings.ContainsFunc(id.Value, unicode.IsLetter)
@@ -84,7 +94,8 @@ func (g *Gift) Learned(before *Gift) (ids []string) {
 	return ids
 }
 
-// Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that has no other id has that of the gift.
+// Original is the external id of the gift that a refund gives back, and what the refund itself is known by. A row that
+// has no other id has that of the gift.
 func (f *Filed) Original(external string) (gift, refund string) {
 	switch f.RefundOf {
 	case "", external:
@@ -93,7 +104,8 @@ func (f *Filed) Original(external string) (gift, refund string) {
 	return f.RefundOf, external
 }
 
-// PlanOf is the contact whose plan a row of a file names by what it is called elsewhere, 0 where there is none. plan is the one that is known.
+// PlanOf is the contact whose plan a row of a file names by what it is called elsewhere, 0 where there is none. plan is
+// the one that is known.
 func (in *GiftInput) PlanOf(plan *Plan) int64 {
 	if plan == nil || in.Filed == nil || in.Filed.Plan == "" || value(in.Plan) != "" {
 		return 0
@@ -158,8 +170,8 @@ func (g Gift) takeBack(in *GiftInput) (Gift, error) {
 	return g.refund(in.Filed.Back.entry(&g), in.Filed.Back.Amount, in.Filed.Back.when(&g))
 }
 
-// entry is the id of the entry for money that went back. That of a dispute is made from what the gift is called elsewhere, so that it is known when the
-// dispute is won.
+// entry is the id of the entry for money that went back. That of a dispute is made from what the gift is called
+// elsewhere, so that it is known when the dispute is won.
 func (b *GivenBack) entry(g *Gift) string {
 	if b == nil || !b.Disputed {
 		return text.Random62(codeLength)
@@ -176,8 +188,8 @@ func (g *Gift) disputeIDs() (last, next string) {
 	return last, next
 }
 
-// winDispute takes back the refund of a dispute that a file says was won, but for what the file says was refunded all the same. The refund stays if anything
-// was done about the money since.
+// winDispute takes back the refund of a dispute that a file says was won, but for what the file says was refunded all
+// the same. The refund stays if anything was done about the money since.
 func (g Gift) winDispute(in *GiftInput, told int64, now time.Time) (after Gift, isWon bool) {
 	last := &g.Entries[g.lastTold()]
 	id, _ := g.disputeIDs()
@@ -202,15 +214,17 @@ const sameWithin = 7 * 24 * time.Hour
 const (
 	otherMoney doc.Rule = "belongs to %v, which has a different amount or date"
 	otherDonor doc.Rule = "belongs to %v, which is from a different donor"
-	OtherGift  doc.Rule = "belongs to %v, which has a different amount or date and another donor" // two systems count from 1
+	// two systems count from 1
+	OtherGift doc.Rule = "belongs to %v, which has a different amount or date and another donor"
 )
 
-// otherPayment is why a gift is not the payment that a row of a file with the same external id describes, "" where it is. What else the row says is another
-// description.
+// otherPayment is why a gift is not the payment that a row of a file with the same external id describes, "" where it
+// is. What else the row says is another description.
 func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	units, ok := text.MinorUnits(value(in.Amount), g.Currency)
 	currency := value(in.Currency)
-	isSame := ok && (units == g.amount() || units == g.Entries[0].Amount) && (currency == "" || currency == g.Currency) &&
+	isSame := ok && (units == g.amount() || units == g.Entries[0].Amount) &&
+		(currency == "" || currency == g.Currency) &&
 		(g.Status == Pending || in.at.Sub(g.At).Abs() <= sameWithin)
 	switch isOther := in.otherGiver(&g.Giver, g.Contact); {
 	case !isSame && isOther:
@@ -223,14 +237,17 @@ func (in *GiftInput) otherPayment(g *Gift) doc.Rule {
 	return ""
 }
 
-// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name: people change either. A row that names no one contradicts no one.
+// otherGiver tells whether a row of a file is not about the giver of a gift. One email is enough, and so is one name:
+// people change either. A row that names no one contradicts no one.
 func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
-	email, name, is := value(in.Email), in.Giver.PersonName(), crm.PersonName{First: g.FirstName, Last: g.LastName, Company: g.Company}
+	email, name, is := value(in.Email), in.Giver.PersonName(),
+		crm.PersonName{First: g.FirstName, Last: g.LastName, Company: g.Company}
 	if name.First+name.Last == "" && name.Company != "" { // of a company, the gift may name a person
 		is.First, is.Last = "", ""
 	}
 	switch {
-	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" && text.FoldEmail(email) == text.FoldEmail(g.Email):
+	case in.Anonymous && in.Filed != nil, in.Contact != nil && *in.Contact == contact, email != "" &&
+		text.FoldEmail(email) == text.FoldEmail(g.Email):
 		return false
 	case name.String() == "":
 		return in.Contact != nil || email != "" && g.Email != ""
@@ -238,8 +255,8 @@ func (in *GiftInput) otherGiver(g *Giver, contact int64) bool {
 	return name.Contradicts(is)
 }
 
-// Advance is a gift that is known after a file has told what became of it since: a promise was kept or given up, money went back, or a dispute was won.
-// What people have undone since stays undone.
+// Advance is a gift that is known after a file has told what became of it since: a promise was kept or given up, money
+// went back, or a dispute was won. What people have undone since stays undone.
 func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool, err error) {
 	status := GiftStatus(value(in.Status))
 	if g.Status == Pending && status != "" && status != Pending {
@@ -266,7 +283,8 @@ func (g Gift) Advance(in *GiftInput, now time.Time) (after Gift, isChanged bool,
 	return after, isChanged || isWon, nil
 }
 
-// everRefunded is what was ever given back, whether people have undone that or not. What an import has told that was undone was never told.
+// everRefunded is what was ever given back, whether people have undone that or not. What an import has told that was
+// undone was never told.
 func (g *Gift) everRefunded() (amount int64) {
 	for i := range g.Entries {
 		if e := &g.Entries[i]; e.Amount < 0 && !e.IsReversal() && !g.isUntold(i) {
@@ -279,8 +297,9 @@ func (g *Gift) everRefunded() (amount int64) {
 // OtherCurrency is broken by a refund that is not in the currency of its gift.
 const OtherCurrency doc.Rule = "is %v, but the gift is in %v: record the refund on the page of the gift"
 
-// RefundFiled gives back what a row of a file says, in ten-thousandths. The entry has an id that is made from what the row is called elsewhere, so that the
-// same row is known when it comes again. isKnown tells that no money moves; the gift may know by which row the money went back, from now on.
+// RefundFiled gives back what a row of a file says, in ten-thousandths. The entry has an id that is made from what the
+// row is called elsewhere, so that the same row is known when it comes again. isKnown tells that no money moves; the
+// gift may know by which row the money went back, from now on.
 func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown bool, err error) {
 	switch currency := value(in.Currency); {
 	case currency != "" && currency != g.Currency:
@@ -303,8 +322,9 @@ func (g Gift) RefundFiled(reference string, in *GiftInput) (after Gift, isKnown 
 	return after, false, err
 }
 
-// TakenBack is which of the gifts of a donor a row of a file gives back that names none, -1 where none fits or several do: the one that knows the row, or else the only one of which a refund is known that
-// no row has told yet, of the whole amount, or of a larger one. It was given before.
+// TakenBack is which of the gifts of a donor a row of a file gives back that names none, -1 where none fits or several
+// do: the one that knows the row, or else the only one of which a refund is known that no row has told yet, of the
+// whole amount, or of a larger one. It was given before.
 func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int) {
 	at = -1
 	best, isMany := 0, false
@@ -332,8 +352,9 @@ func TakenBack(gifts []*Gift, reference string, in *GiftInput) (at int) {
 	return at
 }
 
-// claim is a gift whose refund, which a person or a column has told before, gets the id of the row that tells of it now. So the next row of the same amount is
-// another refund. A column may tell the sum of several refunds: the rest of it waits for other rows. A dispute keeps its id, since it may be won.
+// claim is a gift whose refund, which a person or a column has told before, gets the id of the row that tells of it
+// now. So the next row of the same amount is another refund. A column may tell the sum of several refunds: the rest of
+// it waits for other rows. A dispute keeps its id, since it may be won.
 func (g Gift) claim(id string, amount int64) (after Gift, ok bool) {
 	dispute, _ := g.disputeIDs()
 	at := -1
@@ -382,7 +403,8 @@ func (g *Gift) hasEntry(id string) bool {
 // isUntold tells whether the import that has told an entry was undone, or whether the entry undoes another one so.
 func (g *Gift) isUntold(i int) bool {
 	id := g.Entries[i].ID
-	return g.hasEntry(untoldID(id)) || slices.ContainsFunc(g.Entries[:i], func(e Entry) bool { return untoldID(e.ID) == id })
+	return g.hasEntry(untoldID(id)) || slices.ContainsFunc(g.Entries[:i],
+		func(e Entry) bool { return untoldID(e.ID) == id })
 }
 
 // lastTold is the place of the last entry that was not undone with its import.
@@ -398,7 +420,8 @@ func (g *Gift) lastTold() int {
 func (g Gift) promise(is Entry) Gift {
 	old := *g.Payment()
 	is.ID = text.Random62(codeLength)
-	return g.with(Entry{ID: text.Random62(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered}, is)
+	return g.with(Entry{ID: text.Random62(codeLength), Amount: -old.Amount, Fee: -old.Fee, FeeCovered: -old.FeeCovered},
+		is)
 }
 
 func joinNote(note, more string) string {
@@ -408,7 +431,8 @@ func joinNote(note, more string) string {
 	return note + "\n\n" + more
 }
 
-// TakeBack is the gift as it was before a change that an import has made to it, the last one that was not taken back. ok is false where that cannot be.
+// TakeBack is the gift as it was before a change that an import has made to it, the last one that was not taken back.
+// ok is false where that cannot be.
 func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok bool) {
 	g.Entries = slices.Clone(g.Entries)
 	was := *g.Payment()
@@ -436,7 +460,8 @@ func (g Gift) TakeBack(told doc.Differences, now time.Time) (before Gift, ok boo
 		case LearnedIDs:
 			var learned []string
 			ok = json.Unmarshal(d.After, &learned) == nil
-			g.IDs = slices.DeleteFunc(slices.Clone(g.IDs), func(id crm.ExternalID) bool { return slices.Contains(learned, id.Written()) })
+			g.IDs = slices.DeleteFunc(slices.Clone(g.IDs),
+				func(id crm.ExternalID) bool { return slices.Contains(learned, id.Written()) })
 		case "status":
 			ok = json.Unmarshal(d.Before, &g.Status) == nil
 		case "transacted_at":
@@ -463,7 +488,8 @@ func (g *Gift) recorded(value json.RawMessage) int64 {
 	return units
 }
 
-// untell takes back the last entries that have moved an amount: refunds, or the undoing of one. The ledger keeps them, and gets entries against them.
+// untell takes back the last entries that have moved an amount: refunds, or the undoing of one. The ledger keeps them,
+// and gets entries against them.
 func (g Gift) untell(moved int64, now time.Time) (before Gift, ok bool) {
 	now = now.UTC().Truncate(time.Second)
 	for isRefund := moved < 0; moved != 0; {
@@ -473,7 +499,8 @@ func (g Gift) untell(moved int64, now time.Time) (before Gift, ok bool) {
 			against.CapturedAt, against.RefundedAt = time.Time{}, now
 		}
 		moved -= last.Amount
-		if last.ID == g.Payment().ID || last.IsReversal() || last.Amount < 0 != isRefund || moved != 0 && moved < 0 != isRefund {
+		if last.ID == g.Payment().ID || last.IsReversal() || last.Amount < 0 != isRefund || moved != 0 &&
+			moved < 0 != isRefund {
 			return g, false
 		}
 		g = g.with(against)

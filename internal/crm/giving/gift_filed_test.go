@@ -8,7 +8,8 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// TestRowsTellThePartsOfARefund: a column has told their sum. The covered fee goes back with them, and the ledger stays one that could be imported.
+// TestRowsTellThePartsOfARefund: a column has told their sum. The covered fee goes back with them, and the ledger stays
+// one that could be imported.
 func TestRowsTellThePartsOfARefund(t *testing.T) {
 	t.Parallel()
 	now := formToday
@@ -32,7 +33,8 @@ func TestRowsTellThePartsOfARefund(t *testing.T) {
 	assert.Equal(t, err != nil, true, "more was refunded than is left")
 }
 
-// A gift of today, which has noon as its time, is in the file of an account in the morning, too; one of the day after tomorrow is a mistake.
+// A gift of today, which has noon as its time, is in the file of an account in the morning, too; one of the day after
+// tomorrow is a mistake.
 func TestAGiftOfTodayIsTakenOverInTheMorning(t *testing.T) {
 	t.Parallel()
 	morning := time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)

@@ -23,12 +23,13 @@ type GiftFilter struct {
 	ExternalID        string
 	From, To          time.Time // To is exclusive
 	Days              bool      // From and To are days of the organization; otherwise they are times, wherever one is
-	Min, Max          int64     // of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
-	Waiting           bool      // someone still has to thank for it
-	Counted           bool      // something is left of it, and it succeeded
-	Currency          string
-	Import            int64 // that has recorded it, by its number; 0 for any
-	Sort              Sort
+	// of what is left of a gift, in the smallest unit of the account's currency; 0 is no bound
+	Min, Max int64
+	Waiting  bool // someone still has to thank for it
+	Counted  bool // something is left of it, and it succeeded
+	Currency string
+	Import   int64 // that has recorded it, by its number; 0 for any
+	Sort     Sort
 }
 
 // IsEmpty tells whether every gift passes, in whatever order.
@@ -37,10 +38,12 @@ func (f GiftFilter) IsEmpty() bool {
 	return f == GiftFilter{}
 }
 
-// OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it, in whatever order.
+// OnlyMonths tells whether the filter names whole months and nothing else, so that their sums answer it, in whatever
+// order.
 func (f GiftFilter) OnlyMonths() bool {
 	f.Sort = Sort{}
-	begins := func(t time.Time) bool { return t.Day() == 1 && t.Equal(t.Truncate(24*time.Hour)) } // the zero time does as well
+	// the zero time does as well
+	begins := func(t time.Time) bool { return t.Day() == 1 && t.Equal(t.Truncate(24*time.Hour)) }
 	only := GiftFilter{From: f.From, To: f.To, Days: f.Days, Counted: f.Counted}
 	if f.Counted {
 		only.Currency = f.Currency
@@ -81,10 +84,12 @@ var giftFilters = map[string]func(f *GiftFilter, v *doc.Invalid, name, text stri
 
 // GiftParameters are the names of the query parameters by which a list of gifts is filtered.
 func GiftParameters() []string {
-	return []string{"contact_id", "email", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id", "thanks", "transacted_after", "transacted_before"}
+	return []string{"contact_id", "email", "campaign_id", "campaign_code", "plan_id", "status", "method", "external_id",
+		"thanks", "transacted_after", "transacted_before"}
 }
 
-// ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not sent.
+// ParseGiftFilter reads the query parameters of a list of gifts: value gives each by its name, "" where it was not
+// sent.
 func ParseGiftFilter(value func(name string) string) (f GiftFilter, err error) {
 	var v doc.Invalid
 	f.read(&v, value, GiftParameters())
@@ -103,12 +108,13 @@ func (f *GiftFilter) read(v *doc.Invalid, value func(name string) string, names 
 // CountedGifts is what people choose beside a status: the gifts that the sums count, in the account's currency.
 const CountedGifts = "counted"
 
-// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the account's currency,
-// status=counted, and plan=any for the gifts of all plans. Nothing that is wrong is ignored.
+// ParseGiftSearch reads what people filter a list of gifts by: days, of which to is the last one, amounts in the
+// account's currency, status=counted, and plan=any for the gifts of all plans. Nothing that is wrong is ignored.
 func ParseGiftSearch(value func(name string) string, currency string) (f GiftFilter, err error) {
 	var v doc.Invalid
 	f.Counted = value("status") == CountedGifts
-	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"}, {"status", "status"}, {"thanks", "thanks"}} {
+	for _, p := range [][2]string{{"contact", "contact_id"}, {"campaign", "campaign_id"}, {"method", "method"},
+		{"status", "status"}, {"thanks", "thanks"}} {
 		if text := value(p[0]); text != "" && (p[0] != "status" || !f.Counted) {
 			giftFilters[p[1]](&f, &v, p[0], text)
 		}
@@ -200,5 +206,6 @@ func FilterTime(v *doc.Invalid, name, sent string) time.Time {
 
 var firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// ImportParameter is what links call the import that has created contacts or gifts. The API has no imports, and does not know it.
+// ImportParameter is what links call the import that has created contacts or gifts. The API has no imports, and does
+// not know it.
 const ImportParameter = "import"

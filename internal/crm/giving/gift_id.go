@@ -8,8 +8,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found without an
-// index, and none can be guessed from another.
+// Gifts and plans are known by 16 letters and digits: ten random ones, and the sequence number in six. So one is found
+// without an index, and none can be guessed from another.
 const (
 	codeLength   = 16
 	codeRandom   = 10

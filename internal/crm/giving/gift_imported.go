@@ -9,7 +9,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// noonAhead is how far the time of a gift that was recorded with a day may be ahead: it is noon, and the day begins 14 hours sooner in the first time zone.
+// noonAhead is how far the time of a gift that was recorded with a day may be ahead: it is noon, and the day begins 14
+// hours sooner in the first time zone.
 const noonAhead = 26 * time.Hour
 
 // CheckImported refuses a gift that no one could have recorded.
@@ -23,8 +24,10 @@ func (g *Gift) CheckImported(now time.Time) error {
 		status = string(Pending)
 	}
 	in := GiftInput{
-		Plan: unlessEmpty(g.PlanCode), Status: &status, Method: &g.Method, Currency: &g.Currency, GivenAt: importedTime(g.At), Dedication: &dedication,
-		ExternalID: &g.ExternalID, Check: &g.Check, DepositedAt: importedTime(g.Deposited), Note: &g.Note, Benefit: &g.Benefit.What, BenefitValue: &g.Benefit.Value,
+		Plan: unlessEmpty(g.PlanCode), Status: &status, Method: &g.Method, Currency: &g.Currency,
+		GivenAt: importedTime(g.At), Dedication: &dedication,
+		ExternalID: &g.ExternalID, Check: &g.Check, DepositedAt: importedTime(g.Deposited), Note: &g.Note,
+		Benefit: &g.Benefit.What, BenefitValue: &g.Benefit.Value,
 	}
 	check := doc.NewChecker(nil, false)
 	check.Now = now.Add(noonAhead)
@@ -100,7 +103,8 @@ func (p *Plan) CheckImported(now time.Time) error {
 
 // check finds what is wrong with what a gift or a plan says about its giver.
 func (g *Giver) check(c *doc.Checker) {
-	for name, text := range map[string]string{"first_name": g.FirstName, "last_name": g.LastName, "company": g.Company, "email": g.Email, "phone": g.Phone} {
+	for name, text := range map[string]string{"first_name": g.FirstName, "last_name": g.LastName, "company": g.Company,
+		"email": g.Email, "phone": g.Phone} {
 		c.CheckText(doc.Place{}, name, text, doc.MaxText)
 	}
 	if g.Address != nil {

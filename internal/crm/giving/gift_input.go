@@ -12,8 +12,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// GiftInput is what a client, a form or a row of a file says about a gift. A nil field was not sent; an empty one was sent to clear
-// the field. Amounts are in ten-thousandths, since the currency may not be known yet.
+// GiftInput is what a client, a form or a row of a file says about a gift. A nil field was not sent; an empty one was
+// sent to clear the field. Amounts are in ten-thousandths, since the currency may not be known yet.
 type GiftInput struct {
 	Amount, Fee, FeeCovered        *int64
 	Currency, Status, Method       *string
@@ -36,11 +36,13 @@ type GiftInput struct {
 	Seen                           string // the version of the gift that the change is about; "" for whatever is there
 	Known                          bool   // the giver, who has no name here, must be a contact already
 	Anonymous                      bool   // no one knows who gave; a giver that is named counts before it
-	OfPlan                         bool   // the contact is that of a plan whose gifts come by themselves, also while it is archived
-	FromRow                        bool   // the external id was made from all that was sent
-	Code                           string // ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
-	Correction                     bool   // money that differs was entered wrong, and is corrected
-	Filed                          *Filed // what a file says beyond that; nil where it comes from no file
+	// the contact is that of a plan whose gifts come by themselves, also while it is archived
+	OfPlan  bool
+	FromRow bool // the external id was made from all that was sent
+	// ten characters of its public id, which are random where it is empty; the demo has the ids of the documentation
+	Code       string
+	Correction bool   // money that differs was entered wrong, and is corrected
+	Filed      *Filed // what a file says beyond that; nil where it comes from no file
 
 	SentAs map[string]string // what the columns of a file are called, by the names of the wire
 	Sign   string            // of a currency, that a file has beside the amount
@@ -51,7 +53,8 @@ type GiftInput struct {
 
 // givenAt is when the gift was made. A day alone is noon of that day in UTC: GiftClock knows it by that.
 func givenAt() doc.Field[*Gift, *GiftInput] {
-	f := sentTime("transacted_at", "Date", func(g *Gift) *time.Time { return &g.At }, func(in *GiftInput) **string { return &in.GivenAt })
+	f := sentTime("transacted_at", "Date", func(g *Gift) *time.Time { return &g.At },
+		func(in *GiftInput) **string { return &in.GivenAt })
 	f.Fill = func(g *Gift, _ doc.Place, set doc.Setter) { set("transacted_at", DayInput(g.Local)) }
 	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
 		if c.HasAt(at, "transacted_at") {
@@ -66,10 +69,12 @@ func givenAt() doc.Field[*Gift, *GiftInput] {
 			return
 		}
 		latest, rule := c.Now.Add(ClockSkew), doc.NotInFuture
-		if status := value(in.Status); status == string(Pending) || !c.IsNew && status == "" { // Change knows whether it is a promise
+		// Change knows whether it is a promise
+		if status := value(in.Status); status == string(Pending) || !c.IsNew && status == "" {
 			latest, rule = c.Now.AddDate(promiseYears, 0, 0), doc.TooFarAhead
 		}
-		in.at, in.future = CheckTime(c, at, "transacted_at", *in.GivenAt, latest, rule), isAfter(*in.GivenAt, c.Now.Add(ClockSkew))
+		in.at, in.future = CheckTime(c, at, "transacted_at", *in.GivenAt, latest, rule),
+			isAfter(*in.GivenAt, c.Now.Add(ClockSkew))
 	}
 	return f
 }
@@ -78,17 +83,19 @@ func givenAt() doc.Field[*Gift, *GiftInput] {
 const promiseYears = 20
 
 func depositedAt() doc.Field[*Gift, *GiftInput] {
-	f := sentTime("check_deposited_at", "Check deposited", func(g *Gift) *time.Time { return &g.Deposited }, func(in *GiftInput) **string { return &in.DepositedAt })
+	f := sentTime("check_deposited_at", "Check deposited", func(g *Gift) *time.Time { return &g.Deposited },
+		func(in *GiftInput) **string { return &in.DepositedAt })
 	f.Check = func(c *doc.Checker, at doc.Place, in *GiftInput) {
 		if in.DepositedAt != nil && *in.DepositedAt != "" && !c.HasAt(at, "check_deposited_at") {
-			in.deposited = CheckTime(c, at, "check_deposited_at", *in.DepositedAt, c.Now.Add(ClockSkew), doc.NotInFuture)
+			in.deposited = CheckTime(c, at, "check_deposited_at", *in.DepositedAt, c.Now.Add(ClockSkew),
+				doc.NotInFuture)
 		}
 	}
 	return f
 }
 
-// CheckTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date may be that of the latest time
-// where that is: its location says so.
+// CheckTime reads a date or a time that lies between 1900 and the latest one. rule is what a later one breaks. A date
+// may be that of the latest time where that is: its location says so.
 func CheckTime(c *doc.Checker, at doc.Place, name, sent string, latest time.Time, rule doc.Rule) time.Time {
 	t, isDay, ok := text.ParseMoment(sent)
 	later := isAfter(sent, latest)
@@ -120,8 +127,8 @@ func isAfter(value string, latest time.Time) bool {
 // dayTime is when a gift was made of which only the day is known: at noon in UTC.
 const dayTime = 12 * time.Hour
 
-// GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of which only the day is known
-// stays on that day, whatever the zone is.
+// GiftClock is when a gift was made, by the clock of the organization: the day of it is the day of the gift. A gift of
+// which only the day is known stays on that day, whatever the zone is.
 func GiftClock(at time.Time, zone *time.Location) time.Time {
 	local := text.WallClock(at, zone)
 	if IsDay(at) || local.Before(firstDay) {
@@ -133,7 +140,8 @@ func GiftClock(at time.Time, zone *time.Location) time.Time {
 // IsDay tells whether only the day of a gift is known.
 func IsDay(at time.Time) bool { return at.Equal(at.Truncate(24 * time.Hour).Add(dayTime)) }
 
-// AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not ask where its client is.
+// AnywhereToday is a time in the zone where days begin first. The API takes a date that is today somewhere: it does not
+// ask where its client is.
 func AnywhereToday(now time.Time) time.Time { return now.In(firstZone) }
 
 var firstZone = time.FixedZone("", 14*60*60)
@@ -141,7 +149,8 @@ var firstZone = time.FixedZone("", 14*60*60)
 // ClockSkew is how far the clock of a client may be ahead.
 const ClockSkew = time.Minute
 
-// DecodeNewGift is DecodeGift for a create, where the parts of the donor's address may stand beside the gift, as of a contact.
+// DecodeNewGift is DecodeGift for a create, where the parts of the donor's address may stand beside the gift, as of a
+// contact.
 func DecodeNewGift(r *doc.Reader) (in GiftInput, faults *doc.Invalid, err error) {
 	var flat crm.Address
 	r.Document(func(key string) {
@@ -211,8 +220,8 @@ func DecodeRefund(r *doc.Reader) (amount *int64, err error) {
 	return amount, r.End()
 }
 
-// ParseMoney reads an amount that a person typed or a file holds into ten-thousandths: 1500, 1500.50. grouped also takes what people write
-// between thousands, and the sign of the currency.
+// ParseMoney reads an amount that a person typed or a file holds into ten-thousandths: 1500, 1500.50. grouped also
+// takes what people write between thousands, and the sign of the currency.
 func ParseMoney(v *doc.Invalid, field, value, currency string, grouped bool) *int64 {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -238,8 +247,8 @@ func ParseMoney(v *doc.Invalid, field, value, currency string, grouped bool) *in
 	return &n
 }
 
-// Validate checks everything about the input that does not depend on what is stored. A new gift needs an amount, a method, a time and a
-// giver. faults are those found while reading.
+// Validate checks everything about the input that does not depend on what is stored. A new gift needs an amount, a
+// method, a time and a giver. faults are those found while reading.
 func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, now time.Time) error {
 	c := doc.NewChecker(faults, isNew)
 	c.Region, c.Now = region, now
@@ -260,8 +269,8 @@ func (in *GiftInput) Validate(faults *doc.Invalid, isNew bool, region string, no
 	return c.Err()
 }
 
-// settleCampaign lets the id of a campaign count before its code, so that a gift that is sent back with another id means that one. For a new gift, null is no
-// id.
+// settleCampaign lets the id of a campaign count before its code, so that a gift that is sent back with another id
+// means that one. For a new gift, null is no id.
 func (in *GiftInput) settleCampaign(isNew bool) {
 	none := int64(0)
 	switch {
@@ -297,7 +306,8 @@ func (in *GiftInput) checkNew(c *doc.Checker) {
 var providers = []string{"stripe", "paypal", "venmo", "square", "braintree", "adyen", "mollie", "gocardless", "pretend"}
 
 func (in *GiftInput) checkMoney(c *doc.Checker) {
-	if in.Amount != nil && (*in.Amount < 0 || *in.Amount == 0 && value(in.Method) != InKind || *in.Amount > text.MaxSentMoney) {
+	if in.Amount != nil && (*in.Amount < 0 || *in.Amount == 0 && value(in.Method) != InKind ||
+		*in.Amount > text.MaxSentMoney) {
 		c.AddAt(doc.Place{}, "amount", doc.MoneyRange)
 	}
 	if in.Amount == nil || c.HasFault("amount") {
@@ -312,22 +322,26 @@ func (in *GiftInput) checkMoney(c *doc.Checker) {
 }
 
 // giverFaults are the names of a contact's fields, where a gift has them by another name.
-var giverFaults = strings.NewReplacer("external_ids", GiverID, "external_id", GiverID, "emails.0.value", "email", "phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
+var giverFaults = strings.NewReplacer("external_ids", GiverID, "external_id", GiverID, "emails.0.value", "email",
+	"phones.0.value", "phone", "addresses.0", "address", "emails", "email", "phones", "phone", "addresses", "address")
 
 // GiverID is what a file calls the id that another system gives to the contact.
 const GiverID = "contact_external_id"
 
-// AnonymousID is what tells the contact of an account that has all gifts of people whom no one knows. People may call it whatever they like.
+// AnonymousID is what tells the contact of an account that has all gifts of people whom no one knows. People may call
+// it whatever they like.
 var AnonymousID = crm.ExternalID{Source: "donorbook", Value: "anonymous"}
 
 // ArchivedAnonymous is broken by an anonymous gift while that contact is archived.
 const ArchivedAnonymous doc.Rule = "cannot be true while the contact for anonymous gifts is archived: restore it first"
 
 func anonymousGiver() crm.ContactInput {
-	return crm.ContactInput{FirstName: new("Anonymous"), LastName: new("Donor"), AddedIDs: []crm.ExternalID{AnonymousID}}
+	return crm.ContactInput{FirstName: new("Anonymous"), LastName: new("Donor"),
+		AddedIDs: []crm.ExternalID{AnonymousID}}
 }
 
-// Words of names that a file has because no one knows who gave: Anonymous, Unknown Donor, Loose Offering, Kollekte. Those that may be the name of a person say it together with another one.
+// Words of names that a file has because no one knows who gave: Anonymous, Unknown Donor, Loose Offering, Kollekte.
+// Those that may be the name of a person say it together with another one.
 var (
 	anonymousWords = strings.Fields("anonymous anon anonym anonyme anonymer anonimo anonima unknown unbekannt inconnu desconocido private privat kollekte klingelbeutel")
 	crowdWords     = strings.Fields("loose plate offering offerings offertory collection cash open basket")
@@ -362,7 +376,8 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 	name := strings.TrimSpace(value(in.Giver.FirstName) + " " + value(in.Giver.LastName))
 	name = cmp.Or(name, value(in.Giver.Company)) // of a person, it is the employer
 	switch isNamed := hasKey || strings.TrimSpace(name) != ""; {
-	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey && (!isNamed || in.Giver.Addresses == nil && saysAnonymous(name)):
+	case in.Anonymous && !isNamed, in.Filed != nil && !hasKey &&
+		(!isNamed || in.Giver.Addresses == nil && saysAnonymous(name)):
 		in.Anonymous, in.Giver = true, anonymousGiver()
 	case !isNamed:
 		c.AddAt(doc.Place{}, "contact_id", doc.GiverRequired)
@@ -373,7 +388,8 @@ func (in *GiftInput) checkGiver(c *doc.Checker) {
 	if in.Giver.FromRow = in.Filed != nil; in.Filed != nil && value(in.Giver.Company) == "" {
 		in.Giver.IsCompany = nil
 	}
-	if in.Filed == nil && value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey && (!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
+	if in.Filed == nil && value(in.Giver.FirstName)+value(in.Giver.LastName) == "" && hasKey &&
+		(!value(in.Giver.IsCompany) || value(in.Giver.Company) == "") {
 		in.Known, in.Giver.FirstName, in.Giver.LastName, in.Giver.IsCompany = true, nil, nil, nil
 	}
 	var faults *doc.Invalid
@@ -405,7 +421,8 @@ func (in *GiftInput) Named(err error) error {
 // NewGift is the gift that a valid input describes. The store gives it its id.
 func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now time.Time) (Gift, error) {
 	g := Gift{
-		Code: in.Code, Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded, Method: *in.Method, Currency: currency,
+		Code: in.Code, Contact: contact.ID, Giver: in.giver(GiverOf(contact)), Test: in.Test, Status: Succeeded,
+		Method: *in.Method, Currency: currency,
 		PlanCode: plan, At: in.at, CreatedAt: now.UTC().Truncate(time.Second), Deposited: in.deposited,
 	}
 	if in.Campaign != nil {
@@ -415,7 +432,9 @@ func NewGift(in *GiftInput, contact *crm.Contact, currency, plan string, now tim
 	payment := Entry{ID: text.Random62(codeLength)}
 	var v doc.Invalid
 	if !text.SignFits(in.Sign, currency) {
-		v.Add("amount", "has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.Sign, currency)
+		v.Add("amount",
+			"has the sign %v, but the gift would be in %v: add a column with the currency, such as USD or EUR", in.Sign,
+			currency)
 	}
 	for _, m := range moneyOf(in, &payment) {
 		if m.sent != nil {
@@ -448,7 +467,8 @@ func (in *GiftInput) giver(g Giver) Giver {
 	for _, f := range []struct {
 		sent *string
 		to   *string
-	}{{in.Giver.FirstName, &g.FirstName}, {in.Giver.LastName, &g.LastName}, {in.Giver.Company, &g.Company}, {in.Email, &g.Email}, {in.Phone, &g.Phone}} {
+	}{{in.Giver.FirstName, &g.FirstName}, {in.Giver.LastName, &g.LastName}, {in.Giver.Company, &g.Company},
+		{in.Email, &g.Email}, {in.Phone, &g.Phone}} {
 		if f.sent != nil && *f.sent != "" {
 			*f.to = *f.sent
 		}
@@ -459,7 +479,8 @@ func (in *GiftInput) giver(g Giver) Giver {
 	return g
 }
 
-// Differs is the rule that an external id breaks whose gift is not what the input describes, with the gift as its argument; "" where it is.
+// Differs is the rule that an external id breaks whose gift is not what the input describes, with the gift as its
+// argument; "" where it is.
 func (in *GiftInput) Differs(g *Gift) doc.Rule {
 	switch {
 	case in.FromRow: // the gift may have been changed since

@@ -11,14 +11,16 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// TestAmountsAreNeverMisread: an amount that is written in the way of one country is read as it is meant everywhere, or refused.
+// TestAmountsAreNeverMisread: an amount that is written in the way of one country is read as it is meant everywhere, or
+// refused.
 func TestAmountsAreNeverMisread(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	read := 0
 	for range 20_000 {
 		cents := random.Int64N(text.ScaleOf(1 + random.IntN(11)))
-		way := [][2]string{{",", "."}, {".", ","}, {" ", ","}, {"\u00a0", ","}, {"'", "."}, {"’", ","}, {"", "."}, {"", ","}}[random.IntN(8)]
+		way := [][2]string{{",", "."}, {".", ","}, {" ", ","}, {"\u00a0", ","}, {"'", "."}, {"’", ","}, {"", "."},
+			{"", ","}}[random.IntN(8)]
 		value := strings.ReplaceAll(text.CountText(cents/100), ",", way[0])
 		if cents%100 != 0 || random.IntN(2) == 0 {
 			value += fmt.Sprintf("%s%02d", way[1], cents%100)

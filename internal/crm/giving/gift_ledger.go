@@ -157,8 +157,8 @@ func (g Gift) giveBack(id string, amount int64, at time.Time) Gift {
 	return g
 }
 
-// UndoRefund takes back what was refunded, or a part of it in ten-thousandths: the refund was entered by mistake, or the money came back.
-// The ledger keeps the refund, and gets an entry against it.
+// UndoRefund takes back what was refunded, or a part of it in ten-thousandths: the refund was entered by mistake, or
+// the money came back. The ledger keeps the refund, and gets an entry against it.
 func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 	refunded := g.Refunded()
 	if err := g.CheckVoided(); err != nil {
@@ -176,7 +176,8 @@ func (g Gift) UndoRefund(sent *int64, now time.Time) (Gift, error) {
 
 // comeAgain is the gift with an entry for refunded money that is there again.
 func (g Gift) comeAgain(amount int64, now time.Time) Gift {
-	g = g.with(Entry{ID: text.Random62(codeLength), Amount: amount, FeeCovered: -g.coveredPart(g.Left() + amount), CapturedAt: now.UTC().Truncate(time.Second)})
+	g = g.with(Entry{ID: text.Random62(codeLength), Amount: amount, FeeCovered: -g.coveredPart(g.Left() + amount),
+		CapturedAt: now.UTC().Truncate(time.Second)})
 	g.Payment().RefundedAt = time.Time{}
 	return g
 }
@@ -207,8 +208,8 @@ func (g Gift) with(entries ...Entry) Gift {
 	return g
 }
 
-// IsReversal tells whether an entry takes back a payment that was entered wrong. It is negative, and no refund; the payment as it should have been
-// follows.
+// IsReversal tells whether an entry takes back a payment that was entered wrong. It is negative, and no refund; the
+// payment as it should have been follows.
 func (e *Entry) IsReversal() bool { return e.Amount < 0 && e.RefundedAt.IsZero() }
 
 // Movement is one movement of the money of a gift, as people read the ledger.
@@ -305,14 +306,15 @@ func (g *Gift) RefundedAt() (at time.Time) {
 	return at
 }
 
-// CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone first.
+// CanCorrect tells whether the money of the gift can be corrected: a payment provider's stays, and a refund is undone
+// first.
 func (g *Gift) CanCorrect() bool {
 	_, isProviders := providerOf(g.ExternalID)
 	return !isProviders && g.Refunded() == 0
 }
 
-// Withdraw is the gift after the import that has recorded it was undone: no money is known to have come, so it counts nowhere. Its external id is free
-// for the gift that is recorded instead.
+// Withdraw is the gift after the import that has recorded it was undone: no money is known to have come, so it counts
+// nowhere. Its external id is free for the gift that is recorded instead.
 func (g Gift) Withdraw() Gift {
 	g.Entries = slices.Clone(g.Entries)
 	g.Payment().CapturedAt = time.Time{}
@@ -320,8 +322,9 @@ func (g Gift) Withdraw() Gift {
 	return g
 }
 
-// coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee shrinks with the amount,
-// rounded down once and not at each refund, so that something is donated as long as anything is left.
+// coveredPart is the share of the covered fee in a refund after which so much of the amount is left. The covered fee
+// shrinks with the amount, rounded down once and not at each refund, so that something is donated as long as anything
+// is left.
 func (g *Gift) coveredPart(left int64) int64 {
 	return g.LeftCovered() - share(g.feeCovered(), left, g.amount())
 }

@@ -22,7 +22,8 @@ const RejectedKey = "rejected"
 // LedgerUnclear is broken by a gift of a file whose ledger does not tell what was given back.
 const LedgerUnclear doc.Rule = "does not say how much was refunded: record the gift and its refund by hand"
 
-// DecodeGiftLine reads a gift that is a JSON object in a file: it has the names of the wire, or some that people use instead.
+// DecodeGiftLine reads a gift that is a JSON object in a file: it has the names of the wire, or some that people use
+// instead.
 func DecodeGiftLine(document []byte) (g GiftLine, faults *doc.Invalid, err error) {
 	r := doc.NewReader("The row", bytes.TrimSpace(document))
 	r.Document(func(key string) {

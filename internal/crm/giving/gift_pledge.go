@@ -14,14 +14,17 @@ const paidInFull = "Paid in full. Each payment is a separate gift."
 
 // NamesPledge tells whether a row of a file gives up a pledge that it names, or is a part of one that is to come.
 func (in *GiftInput) NamesPledge() bool {
-	return in.Filed != nil && in.Filed.Pledge != "" && in.Filed.Pledge != value(in.ExternalID) && (in.Filed.WriteOff || value(in.Status) == string(Pending))
+	return in.Filed != nil && in.Filed.Pledge != "" && in.Filed.Pledge != value(in.ExternalID) &&
+		(in.Filed.WriteOff || value(in.Status) == string(Pending))
 }
 
-// PledgesPaid are the pledges among gifts that a payment may be for: open ones in its currency that are as large and were made before, and of these the ones for its campaign.
+// PledgesPaid are the pledges among gifts that a payment may be for: open ones in its currency that are as large and
+// were made before, and of these the ones for its campaign.
 func PledgesPaid(gifts []*Gift, in *GiftInput, currency string) (open []*Gift) {
 	units, _ := text.MinorUnits(value(in.Amount), currency)
 	for _, g := range gifts {
-		if g.Status == Pending && g.ExternalID != "" && g.Currency == currency && g.Payment().Amount >= units && !g.At.After(in.at.Add(24*time.Hour)) {
+		if g.Status == Pending && g.ExternalID != "" && g.Currency == currency && g.Payment().Amount >= units &&
+			!g.At.After(in.at.Add(24*time.Hour)) {
 			open = append(open, g)
 		}
 	}
@@ -51,7 +54,8 @@ func (f *Filed) ids(external string) (ids []crm.ExternalID) {
 // writtenOff is the note of a pledge that was given up.
 const writtenOff = "Written off."
 
-// WriteOff is a pledge of which a row of a file gives up so much, in ten-thousandths. isKnown tells that it was given up before. The entry has an id that is made from what the row is called elsewhere.
+// WriteOff is a pledge of which a row of a file gives up so much, in ten-thousandths. isKnown tells that it was given
+// up before. The entry has an id that is made from what the row is called elsewhere.
 func (g Gift) WriteOff(reference string, sent int64) (after Gift, isKnown bool) {
 	amount, _ := text.MinorUnits(sent, g.Currency)
 	id := entryID("write-off " + reference)

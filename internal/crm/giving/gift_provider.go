@@ -8,7 +8,8 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Settled is a gift of a payment provider with the status that its payment has, and the fee, each where it became known: "" and 0 are that they stay.
+// Settled is a gift of a payment provider with the status that its payment has, and the fee, each where it became
+// known: "" and 0 are that they stay.
 func (g Gift) Settled(status GiftStatus, fee int64, at time.Time) Gift {
 	g.Entries = slices.Clone(g.Entries)
 	if status != "" && g.Status != Succeeded {
@@ -22,8 +23,8 @@ func (g Gift) Settled(status GiftStatus, fee int64, at time.Time) Gift {
 	return g
 }
 
-// Moved is a gift with a movement of its money that a payment provider has told: a refund, a dispute, or that one of these came to nothing. The reference
-// names the movement; the second time nothing changes.
+// Moved is a gift with a movement of its money that a payment provider has told: a refund, a dispute, or that one of
+// these came to nothing. The reference names the movement; the second time nothing changes.
 func (g Gift) Moved(reference string, amount, fee int64, at time.Time) Gift {
 	id, left := entryID(reference), g.Left()
 	if g.hasEntry(id) || len(g.Entries) >= maxEntries {
@@ -52,12 +53,14 @@ func (g Gift) Moved(reference string, amount, fee int64, at time.Time) Gift {
 // HasMoved tells whether the ledger has a movement that a payment provider has told.
 func (g *Gift) HasMoved(reference string) bool { return g.hasEntry(entryID(reference)) }
 
-// Provider is the payment provider that a gift came from, and what it calls the payment; "" for one that came from elsewhere.
+// Provider is the payment provider that a gift came from, and what it calls the payment; "" for one that came from
+// elsewhere.
 func (g *Gift) Provider() (provider, payment string) {
 	return atProvider(g.ExternalID)
 }
 
-// Provider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" for one whose gifts people record.
+// Provider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" for one whose gifts
+// people record.
 func (p *Plan) Provider() (provider, plan string) {
 	return atProvider(p.ExternalID)
 }
@@ -95,7 +98,8 @@ func referenceKind() doc.Kind[string] {
 	})
 }
 
-// checkReference keeps the references by which gifts and plans are found at a payment provider: no one else gives one, or takes it away.
+// checkReference keeps the references by which gifts and plans are found at a payment provider: no one else gives one,
+// or takes it away.
 func checkReference(v *doc.Invalid, sent *string, old string) {
 	if sent == nil || *sent == old {
 		return

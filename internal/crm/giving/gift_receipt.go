@@ -27,8 +27,10 @@ func (b Benefit) Worth(currency string) int64 {
 }
 
 var giftTail = doc.Table[*Gift, *GiftInput]{
-	giftText("benefit", "Given in return", doc.String(doc.MaxText), func(g *Gift) *string { return &g.Benefit.What }, func(in *GiftInput) **string { return &in.Benefit }),
-	doc.Sent("benefit_value", "Its value", benefitValue, func(g *Gift) *int64 { return &g.Benefit.Value }, func(in *GiftInput) **int64 { return &in.BenefitValue }),
+	giftText("benefit", "Given in return", doc.String(doc.MaxText), func(g *Gift) *string { return &g.Benefit.What },
+		func(in *GiftInput) **string { return &in.Benefit }),
+	doc.Sent("benefit_value", "Its value", benefitValue, func(g *Gift) *int64 { return &g.Benefit.Value },
+		func(in *GiftInput) **int64 { return &in.BenefitValue }),
 }
 
 // benefitValue is an amount in ten-thousandths, as it was sent.
@@ -60,7 +62,8 @@ func (g *Gift) HasArrived() bool {
 
 // Receipted is what a receipt says about a gift. When it changes, the receipt is void.
 func (g *Gift) Receipted() any {
-	return [...]any{g.HasArrived(), g.Left(), g.LeftCovered(), g.Contact, g.Local.Format("2006-01-02"), g.Benefit, g.Method == "stock" || !g.IsMoney()}
+	return [...]any{g.HasArrived(), g.Left(), g.LeftCovered(), g.Contact, g.Local.Format("2006-01-02"), g.Benefit,
+		g.Method == "stock" || !g.IsMoney()}
 }
 
 func quoted(s string) string {

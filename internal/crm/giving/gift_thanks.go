@@ -8,14 +8,16 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Thanks is whether a gift still has to be thanked for, or how that was done, when and by whom. It is empty for a gift that no one was asked to thank for: one that came with a file whose gifts need no thanks, or long after it was given.
+// Thanks is whether a gift still has to be thanked for, or how that was done, when and by whom. It is empty for a gift
+// that no one was asked to thank for: one that came with a file whose gifts need no thanks, or long after it was given.
 type Thanks struct {
 	How string
 	At  time.Time
 	By  string // who, as the history names them
 }
 
-// ToThank is what a gift says that someone has to thank for. The others are how it was done; "none" is not at all, on purpose.
+// ToThank is what a gift says that someone has to thank for. The others are how it was done; "none" is not at all, on
+// purpose.
 const (
 	ToThank       = "waiting"
 	ThankedMail   = "mail"
@@ -36,12 +38,14 @@ const thanksTime = 90 * 24 * time.Hour
 // ask lets a gift wait for thanks that has just arrived.
 func (g *Gift) ask(in *GiftInput, now time.Time) {
 	isAsked := in.Filed == nil || in.Filed.Thank
-	if isAsked && !in.Anonymous && g.Thanks.How == "" && g.Status == Succeeded && !g.Test && now.Sub(g.At) < thanksTime {
+	if isAsked && !in.Anonymous && g.Thanks.How == "" && g.Status == Succeeded && !g.Test &&
+		now.Sub(g.At) < thanksTime {
 		g.Thanks = Thanks{How: ToThank}
 	}
 }
 
-// Awaits tells whether someone still has to thank for the gift. One that was given back, or has not arrived, needs no thanks.
+// Awaits tells whether someone still has to thank for the gift. One that was given back, or has not arrived, needs no
+// thanks.
 func (g *Gift) Awaits() bool { return g.Thanks.How == ToThank && g.HasArrived() }
 
 // Thanked is the gift after someone has thanked for it in a way, or wants to be asked again.

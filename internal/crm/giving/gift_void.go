@@ -9,8 +9,9 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Void is that a gift was entered by mistake: who has said so, when and why. It counts nowhere and no list has it, unless
-// someone asks for those that were voided. What was taken back together with the gift comes again when the void is undone.
+// Void is that a gift was entered by mistake: who has said so, when and why. It counts nowhere and no list has it,
+// unless someone asks for those that were voided. What was taken back together with the gift comes again when the void
+// is undone.
 type Void struct {
 	At       time.Time
 	By       string // who, as the history names them
@@ -96,8 +97,8 @@ func CheckReason(faults *doc.Invalid, sent string) (reason string, err error) {
 	return reason, c.Err()
 }
 
-// VoidedBy is the gift after someone has said that it was entered by mistake. provider is the payment provider that has its
-// money, "" for none.
+// VoidedBy is the gift after someone has said that it was entered by mistake. provider is the payment provider that has
+// its money, "" for none.
 func (g Gift) VoidedBy(v Void, provider string) (Gift, error) {
 	if theirs, is := providerOf(g.ExternalID); is {
 		provider = theirs
@@ -140,8 +141,8 @@ func (g *Gift) voidFault(rule doc.Rule) error {
 	return doc.NewInvalid("status", rule, g.Void.At.Format("January 2, 2006"))
 }
 
-// Unpaid is the plan after a gift of it was voided: where that gift has paid for the last due day, and no other one has, the
-// day is due again. others is when the last other gift of the plan was given, zero for none.
+// Unpaid is the plan after a gift of it was voided: where that gift has paid for the last due day, and no other one
+// has, the day is due again. others is when the last other gift of the plan was given, zero for none.
 func (p Plan) Unpaid(at, others time.Time) Plan {
 	if p.Status == Ended || p.NextBill.IsZero() {
 		return p

@@ -8,8 +8,9 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// A refund whose gift is not known waits for it as a gift of its amount that was given back in full: nothing counts, and nothing is forgotten. It knows what the refund calls the gift. When that comes,
-// the refund becomes an entry of its ledger, and what has waited is canceled.
+// A refund whose gift is not known waits for it as a gift of its amount that was given back in full: nothing counts,
+// and nothing is forgotten. It knows what the refund calls the gift. When that comes, the refund becomes an entry of
+// its ledger, and what has waited is canceled.
 
 // waitingSource is the source of the ids by which a refund that waits names its gift. Several may wait for one gift.
 const waitingSource = "refund of"
@@ -39,7 +40,8 @@ func (in *GiftInput) Refunds() (references []string) {
 	return references[:min(len(references), maxIDs)]
 }
 
-// Wait is a gift that a refund has given back in full before anyone knew of it. reference is what the refund is called elsewhere.
+// Wait is a gift that a refund has given back in full before anyone knew of it. reference is what the refund is called
+// elsewhere.
 func (g Gift) Wait(reference string, in *GiftInput, named []crm.ExternalID) (Gift, error) {
 	g.IDs = cleanIDs(named)
 	g, _, err := g.RefundFiled(reference, in)
@@ -48,13 +50,15 @@ func (g Gift) Wait(reference string, in *GiftInput, named []crm.ExternalID) (Gif
 
 // Waits tells whether the gift is a refund that waits for its gift.
 func (g *Gift) Waits() bool {
-	return g.Status == Succeeded && len(g.Entries) == 2 && g.Left() == 0 && g.ExternalID != "" && g.hasEntry(entryID(g.ExternalID))
+	return g.Status == Succeeded && len(g.Entries) == 2 && g.Left() == 0 && g.ExternalID != "" &&
+		g.hasEntry(entryID(g.ExternalID))
 }
 
 // giftHasCome is the note of a refund that has waited.
 const giftHasCome = "Its gift has come, and has the refund."
 
-// Take is the gift with a refund that has waited for it; ok is false where the gift has less, or is in another currency.
+// Take is the gift with a refund that has waited for it; ok is false where the gift has less, or is in another
+// currency.
 func (g Gift) Take(waiting *Gift) (after Gift, ok bool) {
 	id, amount := entryID(waiting.ExternalID), waiting.amount()
 	switch {

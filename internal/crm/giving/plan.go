@@ -60,22 +60,35 @@ var PlanTable = slices.Concat(planHead, planTail)
 var planTail = doc.Table[*Plan, *PlanInput]{planCovered()}
 
 var planHead = doc.Table[*Plan, *PlanInput]{
-	doc.Sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact }, func(in *PlanInput) **int64 { return &in.Contact }),
-	planGiver("first_name", "First name", func(p *Plan) *string { return &p.Giver.FirstName }, func(in *PlanInput) **string { return &in.Giver.FirstName }),
-	planGiver("last_name", "Last name", func(p *Plan) *string { return &p.Giver.LastName }, func(in *PlanInput) **string { return &in.Giver.LastName }),
-	planGiver("email", "Email", func(p *Plan) *string { return &p.Giver.Email }, func(in *PlanInput) **string { return &in.Email }),
-	planGiver("phone", "Phone", func(p *Plan) *string { return &p.Giver.Phone }, func(in *PlanInput) **string { return &in.Phone }),
-	doc.Sent("campaign_id", "Campaign", idKind, func(p *Plan) *int64 { return &p.Campaign }, func(in *PlanInput) **int64 { return &in.Campaign }),
-	doc.Sent("frequency", "Frequency", doc.Among(Frequencies...).Needed(), func(p *Plan) *string { return &p.Frequency }, func(in *PlanInput) **string { return &in.Frequency }),
-	doc.Sent("status", "Status", doc.Among(text.Strings(PlanStatuses)...).Staying(), func(p *Plan) *string { return (*string)(&p.Status) }, func(in *PlanInput) **string { return &in.Status }),
-	doc.Sent("method", "Method", doc.Among(Methods...).Needed(), func(p *Plan) *string { return &p.Method }, func(in *PlanInput) **string { return &in.Method }),
+	doc.Sent("contact_id", "Contact", idKind, func(p *Plan) *int64 { return &p.Contact },
+		func(in *PlanInput) **int64 { return &in.Contact }),
+	planGiver("first_name", "First name", func(p *Plan) *string { return &p.Giver.FirstName },
+		func(in *PlanInput) **string { return &in.Giver.FirstName }),
+	planGiver("last_name", "Last name", func(p *Plan) *string { return &p.Giver.LastName },
+		func(in *PlanInput) **string { return &in.Giver.LastName }),
+	planGiver("email", "Email", func(p *Plan) *string { return &p.Giver.Email },
+		func(in *PlanInput) **string { return &in.Email }),
+	planGiver("phone", "Phone", func(p *Plan) *string { return &p.Giver.Phone },
+		func(in *PlanInput) **string { return &in.Phone }),
+	doc.Sent("campaign_id", "Campaign", idKind, func(p *Plan) *int64 { return &p.Campaign },
+		func(in *PlanInput) **int64 { return &in.Campaign }),
+	doc.Sent("frequency", "Frequency", doc.Among(Frequencies...).Needed(),
+		func(p *Plan) *string { return &p.Frequency }, func(in *PlanInput) **string { return &in.Frequency }),
+	doc.Sent("status", "Status", doc.Among(text.Strings(PlanStatuses)...).Staying(),
+		func(p *Plan) *string { return (*string)(&p.Status) }, func(in *PlanInput) **string { return &in.Status }),
+	doc.Sent("method", "Method", doc.Among(Methods...).Needed(), func(p *Plan) *string { return &p.Method },
+		func(in *PlanInput) **string { return &in.Method }),
 	planAmount(),
-	doc.Sent("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency).Staying(), func(p *Plan) *string { return &p.Currency }, func(in *PlanInput) **string { return &in.Currency }),
-	planTime("start_at", "Start", func(p *Plan) *time.Time { return &p.StartAt }, func(in *PlanInput) (**string, *time.Time) { return &in.StartAt, &in.start }),
-	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill }, func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
+	doc.Sent("currency", "Currency", doc.Matching(text.IsCurrency, doc.Currency).Staying(),
+		func(p *Plan) *string { return &p.Currency }, func(in *PlanInput) **string { return &in.Currency }),
+	planTime("start_at", "Start", func(p *Plan) *time.Time { return &p.StartAt },
+		func(in *PlanInput) (**string, *time.Time) { return &in.StartAt, &in.start }),
+	planTime("next_bill_date", "Next gift", func(p *Plan) *time.Time { return &p.NextBill },
+		func(in *PlanInput) (**string, *time.Time) { return &in.NextBill, &in.next }),
 	doc.Kept[*Plan, *PlanInput]("created_at", crm.ContactTime, func(p *Plan) *time.Time { return &p.CreatedAt }),
 	doc.Kept[*Plan, *PlanInput]("canceled_at", crm.ContactTime, func(p *Plan) *time.Time { return &p.CanceledAt }),
-	doc.Sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID }, func(in *PlanInput) **string { return &in.ExternalID }),
+	doc.Sent("external_id", "External ID", referenceKind(), func(p *Plan) *string { return &p.ExternalID },
+		func(in *PlanInput) **string { return &in.ExternalID }),
 }
 
 var planFields = PlanTable.Paths()
@@ -88,19 +101,24 @@ func planGiver(name, label string, in func(*Plan) *string, of func(*PlanInput) *
 
 // planAmount is loaded in ten-thousandths, because its currency comes after it.
 func planAmount() doc.Field[*Plan, *PlanInput] {
-	f := money("amount", "Amount", doc.MoneyRange, func(p *Plan) (int64, string) { return p.Amount, p.Currency }, func(in *PlanInput) **int64 { return &in.Amount })
+	f := money("amount", "Amount", doc.MoneyRange, func(p *Plan) (int64, string) { return p.Amount, p.Currency },
+		func(in *PlanInput) **int64 { return &in.Amount })
 	f.Load = func(r *doc.Reader, p *Plan) { p.Amount = value(readMoney(r, doc.MoneyRange)) }
 	return f
 }
 
 func planCovered() doc.Field[*Plan, *PlanInput] {
-	f := money("fee_covered", "Fee covered by the donor", doc.FeeRange, func(p *Plan) (int64, string) { return p.Covered, p.Currency }, func(in *PlanInput) **int64 { return &in.FeeCovered })
+	f := money("fee_covered", "Fee covered by the donor", doc.FeeRange,
+		func(p *Plan) (int64, string) { return p.Covered, p.Currency },
+		func(in *PlanInput) **int64 { return &in.FeeCovered })
 	f.Load = func(r *doc.Reader, p *Plan) { p.Covered = value(readMoney(r, doc.FeeRange)) }
 	return f
 }
 
 // planTime is a day or a time, which may lie in the future.
-func planTime(name, label string, in func(*Plan) *time.Time, of func(*PlanInput) (**string, *time.Time)) doc.Field[*Plan, *PlanInput] {
+func planTime(name, label string, in func(*Plan) *time.Time,
+	of func(*PlanInput) (**string, *time.Time),
+) doc.Field[*Plan, *PlanInput] {
 	f := sentTime(name, label, in, func(in *PlanInput) **string { sent, _ := of(in); return sent })
 	f.Check = func(c *doc.Checker, at doc.Place, in *PlanInput) {
 		sent, to := of(in)
@@ -252,8 +270,8 @@ func (p *Plan) dueAfter(t time.Time) time.Time {
 	return p.due(n)
 }
 
-// Paid is the plan after a gift for it: the due day that is open counts as paid, and the one after it is next. A gift from more than half a period
-// before that day pays for nothing that is still open, as one that is entered late.
+// Paid is the plan after a gift for it: the due day that is open counts as paid, and the one after it is next. A gift
+// from more than half a period before that day pays for nothing that is still open, as one that is entered late.
 func (p Plan) Paid(at time.Time, now time.Time) Plan {
 	if p.Status == Ended {
 		return p
@@ -267,7 +285,8 @@ func (p Plan) Paid(at time.Time, now time.Time) Plan {
 	return p
 }
 
-// PlanClock is a day of a plan by the clock of the organization. A payment provider tells a time, which may be the day before there; a day that people have chosen is in no zone.
+// PlanClock is a day of a plan by the clock of the organization. A payment provider tells a time, which may be the day
+// before there; a day that people have chosen is in no zone.
 func PlanClock(at time.Time, zone *time.Location) time.Time {
 	if at.Equal(at.Truncate(24 * time.Hour)) {
 		return at.UTC()
@@ -277,7 +296,8 @@ func PlanClock(at time.Time, zone *time.Location) time.Time {
 
 // Overdue tells whether a gift of the plan should have come before today, where now is.
 func (p *Plan) Overdue(now time.Time) bool {
-	return (p.Status == ActivePlan || p.Status == PastDue) && p.NextBill.Before(text.WallClock(now, now.Location()).Truncate(24*time.Hour))
+	return (p.Status == ActivePlan || p.Status == PastDue) &&
+		p.NextBill.Before(text.WallClock(now, now.Location()).Truncate(24*time.Hour))
 }
 
 // Append appends the wire form.
@@ -325,18 +345,22 @@ func (p Plan) TakeBack(d doc.Differences) (before Plan, ok bool) {
 	return p, ok
 }
 
-// PlanOf is the plan that the first gift of it in a file tells of, from the day of that gift on. Where the file does not say how often its gifts come, they come monthly.
+// PlanOf is the plan that the first gift of it in a file tells of, from the day of that gift on. Where the file does
+// not say how often its gifts come, they come monthly.
 func PlanOf(g *Gift, filed *Filed, now time.Time) *Plan {
 	every := filed.Every
 	if every == "" {
 		every = "monthly"
 	}
 	day := g.Local.Truncate(24 * time.Hour)
-	return &Plan{Contact: g.Contact, Giver: g.Giver, Campaign: g.Campaign, Frequency: every, Status: ActivePlan, Method: g.Method, Amount: g.Payment().Amount,
-		Currency: g.Currency, StartAt: day, NextBill: day, CreatedAt: now.UTC().Truncate(time.Second), ExternalID: filed.Plan}
+	return &Plan{Contact: g.Contact, Giver: g.Giver, Campaign: g.Campaign, Frequency: every, Status: ActivePlan,
+		Method: g.Method, Amount: g.Payment().Amount,
+		Currency: g.Currency, StartAt: day, NextBill: day, CreatedAt: now.UTC().Truncate(time.Second),
+		ExternalID: filed.Plan}
 }
 
-// End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is free for the plan that is made instead.
+// End is a plan that no more gifts are expected of, after the import that has made it was undone. Its external id is
+// free for the plan that is made instead.
 func (p Plan) End(now time.Time) Plan {
 	p.Status, p.ExternalID, p.NextBill, p.CanceledAt = Ended, "", time.Time{}, now.UTC().Truncate(time.Second)
 	return p

@@ -25,13 +25,15 @@ var sharedFilters = []string{"contact_id", "email", "campaign_id", "campaign_cod
 // PlanParameters are the names of the query parameters by which a list of plans is filtered.
 func PlanParameters() []string { return append(slices.Clone(sharedFilters), "status", "frequency") }
 
-// ParsePlanFilter reads the query parameters of a list of plans: value gives each by its name, "" where it was not sent.
+// ParsePlanFilter reads the query parameters of a list of plans: value gives each by its name, "" where it was not
+// sent.
 func ParsePlanFilter(value func(name string) string) (PlanFilter, error) {
 	var v doc.Invalid
 	var shared GiftFilter
 	shared.read(&v, value, sharedFilters)
 	f := PlanFilter{
-		Contact: shared.Contact, Campaign: shared.Campaign, CampaignCode: shared.CampaignCode, Email: shared.Email, Method: shared.Method, ExternalID: shared.ExternalID,
+		Contact: shared.Contact, Campaign: shared.Campaign, CampaignCode: shared.CampaignCode, Email: shared.Email,
+		Method: shared.Method, ExternalID: shared.ExternalID,
 		Status: PlanStatus(value("status")), Frequency: value("frequency"),
 	}
 	if f.Status != "" && !slices.Contains(PlanStatuses, f.Status) {
@@ -52,6 +54,8 @@ func (f PlanFilter) IsEmpty() bool {
 
 // Matches tells whether a plan passes. The store has looked up the campaign and the email.
 func (f PlanFilter) Matches(p *Plan) bool {
-	return (f.Contact == 0 || f.Contact == p.Contact) && (f.Campaign == 0 || f.Campaign == p.Campaign) && (f.Status == "" || f.Status == p.Status) &&
-		(f.Method == "" || f.Method == p.Method) && (f.Frequency == "" || f.Frequency == p.Frequency) && (f.ExternalID == "" || f.ExternalID == p.ExternalID)
+	return (f.Contact == 0 || f.Contact == p.Contact) && (f.Campaign == 0 || f.Campaign == p.Campaign) &&
+		(f.Status == "" || f.Status == p.Status) &&
+		(f.Method == "" || f.Method == p.Method) && (f.Frequency == "" || f.Frequency == p.Frequency) &&
+		(f.ExternalID == "" || f.ExternalID == p.ExternalID)
 }

@@ -9,8 +9,8 @@ import (
 	"donorbook/internal/crm/text"
 )
 
-// Sort is the order of a list of gifts or plans. Those that are equal are in the order in which they were recorded; descending is the exact
-// reverse of ascending.
+// Sort is the order of a list of gifts or plans. Those that are equal are in the order in which they were recorded;
+// descending is the exact reverse of ascending.
 type Sort struct {
 	By         SortField
 	Descending bool
@@ -19,7 +19,8 @@ type Sort struct {
 // SortField is what gifts and plans are sorted by.
 type SortField string
 
-// The fields. Gifts and plans of an account are numbered as they are recorded, so that for them ByID and ByCreation are the same.
+// The fields. Gifts and plans of an account are numbered as they are recorded, so that for them ByID and ByCreation are
+// the same.
 const (
 	ByID       SortField = ""
 	ByCreation SortField = "created_at"
@@ -44,7 +45,8 @@ func parseSort(v *doc.Invalid, value func(name string) string, more ...SortField
 	return Sort{SortField(by), descending}
 }
 
-// GiftKey is what a gift is sorted by, from its stored body. What cannot be read comes first: a list shows that it is damaged where it is shown itself.
+// GiftKey is what a gift is sorted by, from its stored body. What cannot be read comes first: a list shows that it is
+// damaged where it is shown itself.
 func (s Sort) GiftKey(body []byte) int64 {
 	if s.By == ByAmount {
 		_, amount, _, _ := doc.CutField(body, "amount")

@@ -11,8 +11,10 @@ import (
 var Words = map[string]string{
 	"succeeded": "Received", "pending": "Pledged", "failed": "Failed", "cancelled": "Canceled", "voided": "Voided",
 	Refunded: "Refunded", PartlyRefunded: "Partly refunded",
-	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer", "check": "Check", "cash": "Cash",
-	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock", "in_kind": "In kind", "other": "Other",
+	"card": "Card", "ach": "ACH transfer", "direct_debit": "Direct debit", "bank_transfer": "Bank transfer",
+	"check": "Check", "cash": "Cash",
+	"paypal": "PayPal", "venmo": "Venmo", "donor_advised_fund": "Donor-advised fund", "stock": "Stock",
+	"in_kind": "In kind", "other": "Other",
 	"weekly": "Weekly", "monthly": "Monthly", "quarterly": "Quarterly", "yearly": "Yearly",
 	"active": "Active", "paused": "Paused", "past_due": "Past due", "ended": "Ended",
 	"in_honor_of": "In honor of", "in_memory_of": "In memory of",
@@ -40,8 +42,8 @@ type StatementGift struct {
 	Refunded string
 }
 
-// Add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is what left the
-// giver's account.
+// Add adds the line of a gift. A statement is about what was paid, with the part of a fee that the giver added: that is
+// what left the giver's account.
 func (s *Statement) Add(g *Gift, campaign string, event bool) {
 	line := StatementGift{At: g.Local, Method: Words[g.Method], Campaign: campaign}
 	s.event = s.event || event
@@ -56,7 +58,8 @@ func (s *Statement) Add(g *Gift, campaign string, event bool) {
 		line.Amount = text.MoneyExact(g.Left(), g.Currency)
 		if g.Refunded() != 0 {
 			s.refunds = true
-			line.Paid, line.Refunded = text.MoneyExact(g.Payment().Amount, g.Currency), text.MoneyExact(g.Refunded(), g.Currency)
+			line.Paid, line.Refunded = text.MoneyExact(g.Payment().Amount, g.Currency),
+				text.MoneyExact(g.Refunded(), g.Currency)
 		}
 	} else {
 		s.NotMoney = true
@@ -79,7 +82,8 @@ func (s *Statement) Says(organization string, noReturn bool) (lines []string) {
 		lines = append(lines, "No goods or services were provided in exchange for these gifts.")
 	}
 	if s.NotMoney {
-		lines = append(lines, "Gifts of stock and in-kind gifts are listed without an amount and aren’t part of the total: determining their value is up to the donor.")
+		lines = append(lines,
+			"Gifts of stock and in-kind gifts are listed without an amount and aren’t part of the total: determining their value is up to the donor.")
 	}
 	return append(lines, s.explained())
 }

@@ -11,7 +11,8 @@ import (
 	"donorbook/internal/crm/doc"
 )
 
-// Sums is the sums of some gifts in one currency: of a contact, of a campaign, of a contact to a campaign, or of a month.
+// Sums is the sums of some gifts in one currency: of a contact, of a campaign, of a contact to a campaign, or of a
+// month.
 type Sums struct {
 	Entries   int64 // all gifts that were not voided, whatever became of them
 	Gifts     int64 // that count: succeeded, with something left
@@ -60,7 +61,8 @@ func SumTexts(sums map[string]int64, first string, money func(int64, string) str
 	return strings.Join(texts, "")
 }
 
-// Cell names the sums of a campaign (0 is all), of a month (202611; 0 is all time) and of a contact (0 is all). Cells compare in this order.
+// Cell names the sums of a campaign (0 is all), of a month (202611; 0 is all time) and of a contact (0 is all). Cells
+// compare in this order.
 func Cell(campaign, month int64, currency string, contact int64) string {
 	cell := make([]byte, 0, 16+1+8+1+3+1+9)
 	cell = append(appendDigits(cell, campaign, 16), '/')
@@ -123,7 +125,8 @@ func ShareOf(g *Gift) Share {
 	return Share{g.Campaign, g.Contact, g.Currency, g.Local.Unix(), g.Net(), g.PlanCode != "", g.Status == Voided}
 }
 
-// Cells are the names of all sums that a gift is part of, none for one that was voided: what its contact gave in all, its month, what the contact gave to its campaign, and what everyone gave to that.
+// Cells are the names of all sums that a gift is part of, none for one that was voided: what its contact gave in all,
+// its month, what the contact gave to its campaign, and what everyone gave to that.
 func (s Share) Cells() []string {
 	month := Month(time.Unix(s.At, 0))
 	switch {
@@ -132,7 +135,8 @@ func (s Share) Cells() []string {
 	case s.Campaign == 0:
 		return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0)}
 	}
-	return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0), Cell(s.Campaign, 0, s.Currency, s.Contact), CampaignCell(s.Campaign, s.Currency)}
+	return []string{Cell(0, 0, s.Currency, s.Contact), Cell(0, month, s.Currency, 0),
+		Cell(s.Campaign, 0, s.Currency, s.Contact), CampaignCell(s.Campaign, s.Currency)}
 }
 
 // Adds is what a gift adds to each of its sums.
@@ -146,8 +150,8 @@ func (s Share) Adds() Sums {
 	return Sums{Entries: 1, Gifts: 1, Amount: s.Net}
 }
 
-// Last is when its contact gave by a gift, as it is kept of the contact: 0 where the gift does not count. A gift always has a time: 0 is the first second of 1970, as files
-// have it that know no better.
+// Last is when its contact gave by a gift, as it is kept of the contact: 0 where the gift does not count. A gift always
+// has a time: 0 is the first second of 1970, as files have it that know no better.
 func (s Share) Last() int64 {
 	if s.Net <= 0 {
 		return 0
@@ -157,5 +161,6 @@ func (s Share) Last() int64 {
 
 // Minus is what is left of sums without others.
 func (g Sums) Minus(less Sums) Sums {
-	return Sums{g.Entries - less.Entries, g.Gifts - less.Gifts, g.Amount - less.Amount, g.Recurring - less.Recurring, g.Donors - less.Donors}
+	return Sums{g.Entries - less.Entries, g.Gifts - less.Gifts, g.Amount - less.Amount, g.Recurring - less.Recurring,
+		g.Donors - less.Donors}
 }

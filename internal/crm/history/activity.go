@@ -102,7 +102,8 @@ func (in *NoteInput) Validate(faults *doc.Invalid, now time.Time) error {
 		c.CheckText(doc.Place{}, "note", *in.Note, crm.MaxNote)
 	}
 	if in.OccurredAt != nil && *in.OccurredAt != "" && !c.HasFault("occurred_at") {
-		in.at = giving.CheckTime(c, doc.Place{}, "occurred_at", *in.OccurredAt, c.Now.Add(giving.ClockSkew), doc.NotInFuture)
+		in.at = giving.CheckTime(c, doc.Place{}, "occurred_at", *in.OccurredAt, c.Now.Add(giving.ClockSkew),
+			doc.NotInFuture)
 	}
 	return c.Err()
 }
@@ -177,7 +178,8 @@ func (a *Activity) appendData(dst []byte) []byte {
 	case gift == (MentionedGift{}):
 		changes = a.Data
 	case gift.Before != "":
-		changes = doc.Differences{{Field: "amount", Before: json.RawMessage(gift.Before), After: json.RawMessage(gift.Amount), At: -1}}.Text()
+		changes = doc.Differences{{Field: "amount", Before: json.RawMessage(gift.Before),
+			After: json.RawMessage(gift.Amount), At: -1}}.Text()
 	}
 	dst = appendDifferences(append(dst, `{"changes":`...), changes)
 	dst = doc.AppendText(append(dst, `,"note":`...), a.Note())
@@ -244,7 +246,8 @@ func (a *Activity) Changes() []doc.Change {
 	}
 	var changes []doc.Change
 	for _, d := range all {
-		if before, after := plainText(d.Before), plainText(d.After); before != after { // or it says what the change is about
+		// or it says what the change is about
+		if before, after := plainText(d.Before), plainText(d.After); before != after {
 			changes = append(changes, doc.Change{Field: fieldName(d.Field), Before: before, After: after})
 		}
 	}
@@ -298,7 +301,8 @@ func tellAll(tell func([]byte) string, list []json.RawMessage) (texts []string) 
 	return texts
 }
 
-// plainText is a value as a person reads it: a text, or a list of texts. Of anything else that it is there is all that is said.
+// plainText is a value as a person reads it: a text, or a list of texts. Of anything else that it is there is all that
+// is said.
 func plainText(value json.RawMessage) string {
 	var text string
 	var list []string

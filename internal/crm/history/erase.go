@@ -8,8 +8,9 @@ import (
 	"donorbook/internal/crm/giving"
 )
 
-// WhileOf are those changes of a gift, the newest first, that happened while it was a contact's, those that gave it to them or took it away, and those that replaced what it said in that time. The one that tells of the
-// others comes last. parts are those of the gift that still say what was written in that time.
+// WhileOf are those changes of a gift, the newest first, that happened while it was a contact's, those that gave it to
+// them or took it away, and those that replaced what it said in that time. The one that tells of the others comes last.
+// parts are those of the gift that still say what was written in that time.
 func WhileOf(changes []Activity, contact int64) (theirs []int64, parts []string) {
 	id := strconv.FormatInt(contact, 10)
 	mine, ever := false, false

@@ -1,5 +1,5 @@
-// Package history has what the record of changes says: which document, what was done, by which way it came in, in words for people, and what can be taken back. It
-// knows all nouns; none of them knows it.
+// Package history has what the record of changes says: which document, what was done, by which way it came in, in words
+// for people, and what can be taken back. It knows all nouns; none of them knows it.
 package history
 
 import (
@@ -28,13 +28,16 @@ const (
 	JobNoun
 )
 
-var nounNames = []string{"", "contact", "campaign", "transaction", "plan", "tag", "key", "user", "setting", "custom_field", "segment", "job"}
+var nounNames = []string{"", "contact", "campaign", "transaction", "plan", "tag", "key", "user", "setting",
+	"custom_field", "segment", "job"}
 
 func (n Noun) String() string { return nameAt(nounNames, int64(n)) }
 
-// Nouns are those that a part of the history is about, by the name of the part. Some changes of contacts are about gifts.
+// Nouns are those that a part of the history is about, by the name of the part. Some changes of contacts are about
+// gifts.
 var Nouns = map[string][]Noun{
-	"contacts": {ContactNoun, TagNoun, SegmentNoun, JobNoun}, "gifts": {GiftNoun, PlanNoun}, "campaigns": {CampaignNoun}, "settings": {KeyNoun, SettingNoun, FieldNoun}, "people": {UserNoun},
+	"contacts": {ContactNoun, TagNoun, SegmentNoun, JobNoun}, "gifts": {GiftNoun, PlanNoun},
+	"campaigns": {CampaignNoun}, "settings": {KeyNoun, SettingNoun, FieldNoun}, "people": {UserNoun},
 }
 
 // Kind is what a change did. The numbers are stored.
@@ -63,7 +66,9 @@ const (
 	DidDismiss // a contact was called another person than a contact that looked like it, or that was taken back
 )
 
-var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased", "gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan", "merged_into", "unmerged", "distinguished"}
+var kindNames = []string{"", "created", "updated", "tagged", "untagged", "archived", "restored", "merged", "erased",
+	"gift", "refund", "note", "deleted", "lost", "exported", "imported", "plan", "merged_into", "unmerged",
+	"distinguished"}
 
 func (k Kind) String() string { return nameAt(kindNames, int64(k)) }
 
@@ -113,8 +118,9 @@ func KindOf(d doc.Differences) Kind {
 	return DidUpdate
 }
 
-// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded, and the state that it is in. The
-// amount, which is what was paid, is negative where a refund was undone. Of a plan it says what is given each time, and how often.
+// MentionedGift is what the history of a contact says about a gift of theirs: which one, what was given or refunded,
+// and the state that it is in. The amount, which is what was paid, is negative where a refund was undone. Of a plan it
+// says what is given each time, and how often.
 type MentionedGift struct {
 	Gift      string      `json:"transaction_id,omitempty"`
 	Plan      string      `json:"plan_id,omitempty"`
@@ -145,7 +151,8 @@ func GiftMention(before, after *giving.Gift) string {
 
 // PlanMention is a mentioned plan as the history keeps it.
 func PlanMention(p *giving.Plan) string {
-	return MentionedGift{Plan: p.Code, Currency: p.Currency, Status: string(p.Status), Frequency: p.Frequency}.text(p.Amount)
+	return MentionedGift{Plan: p.Code, Currency: p.Currency, Status: string(p.Status),
+		Frequency: p.Frequency}.text(p.Amount)
 }
 
 func (m MentionedGift) text(amount int64) string {

@@ -38,7 +38,8 @@ func numberOf(names []string, name string) (int, error) {
 
 // Label is what people call a field of an input by its path; ok is false where no table has it.
 func Label(path string) (label string, ok bool) {
-	for _, labelIn := range []func(string) (string, bool){crm.ContactTable.Label, campaign.Table.Label, giving.GiftTable.Label, giving.PlanTable.Label} {
+	for _, labelIn := range []func(string) (string, bool){crm.ContactTable.Label, campaign.Table.Label,
+		giving.GiftTable.Label, giving.PlanTable.Label} {
 		label, known := labelIn(path)
 		if label != "" {
 			return label, true

@@ -16,15 +16,17 @@ func (k Kind) CanUndo() bool {
 	return false
 }
 
-// NeedsActive tells whether a person restores an archived contact before such a change is taken back. The undo of work on many contacts does
-// not need that: it takes back what was done to archived ones as well.
+// NeedsActive tells whether a person restores an archived contact before such a change is taken back. The undo of work
+// on many contacts does not need that: it takes back what was done to archived ones as well.
 func (k Kind) NeedsActive() bool {
 	return k == DidUpdate || k == DidTag || k == DidUntag || k == DidMerge
 }
 
-// Undo takes a change of the contact back. What was changed since stays as it is: left names these fields. A contact that was created
-// is archived. Numbers of phones are understood as in a region, like those of a change.
-func Undo(c crm.Contact, kind Kind, d doc.Differences, region string, now time.Time) (undone crm.Contact, left []string, err error) {
+// Undo takes a change of the contact back. What was changed since stays as it is: left names these fields. A contact
+// that was created is archived. Numbers of phones are understood as in a region, like those of a change.
+func Undo(c crm.Contact, kind Kind, d doc.Differences, region string,
+	now time.Time,
+) (undone crm.Contact, left []string, err error) {
 	switch {
 	case !kind.CanUndo() || kind == DidNote: // a note is no part of the document
 		return c, nil, doc.NewInvalid("", doc.CannotUndo)

@@ -54,7 +54,8 @@ func TestUndoOfEachKindGivesBackTheDocument(t *testing.T) {
 		assert.Equal(t, KindOf(d), kind)
 		undone, left, err := Undo(is, KindOf(d), d, "US", hourLater.Add(2*time.Hour))
 		undone.UpdatedAt = was.UpdatedAt
-		if got, want := string(undone.AppendBody(nil)), string(was.AppendBody(nil)); err != nil || len(left) > 0 || got != want {
+		if got, want := string(undone.AppendBody(nil)), string(was.AppendBody(nil)); err != nil || len(left) > 0 ||
+			got != want {
 			t.Errorf("%s: %v, %v\n%s\n%s", kind, left, err, got, want)
 		}
 	}

@@ -20,7 +20,8 @@ var fieldsOfEveryType = []custom.Field{
 	{ID: 6, Title: "F", Type: custom.SelectField, Options: []string{"small", "large"}},
 }
 
-// everyTarget are the columns of files of a noun that are read, those of lists once for the first and once for the last of them.
+// everyTarget are the columns of files of a noun that are read, those of lists once for the first and once for the last
+// of them.
 func everyTarget(s *Sheet) (targets []string) {
 	for i := range s.columns {
 		switch c := &s.columns[i]; {
@@ -73,7 +74,8 @@ func readerOf(s *Sheet, target, heading, region string) func(cell string) error 
 	}
 }
 
-// Whatever a cell holds, it becomes a value, is left out, or is a fault of its row, which a person can read. The value of a benefit once ended the server.
+// Whatever a cell holds, it becomes a value, is left out, or is a fault of its row, which a person can read. The value
+// of a benefit once ended the server.
 func TestEveryColumnReadsEveryCell(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*Sheet{"contacts": Contacts, "gifts": Gifts} {

@@ -53,7 +53,8 @@ func TestOnlyYesMarksAPerson(t *testing.T) {
 	}
 }
 
-// TestDaysOfOtherColumnsDoNotCount: a column that is not imported, or has no days, does not tell how the others write them.
+// TestDaysOfOtherColumnsDoNotCount: a column that is not imported, or has no days, does not tell how the others write
+// them.
 func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 	t.Parallel()
 	days := NewDays(4)
@@ -64,7 +65,8 @@ func TestDaysOfOtherColumnsDoNotCount(t *testing.T) {
 	assert.Equal(t, *dated.Input(rows.All(`Ana Lopez  3/4/1980  1/2/2026  ""`)).DOB, "3/4/1980")
 }
 
-// TestASystemIsTheSourceOfItsIDs: the files of contacts and of gifts of a system have one source, and those of two systems have two.
+// TestASystemIsTheSourceOfItsIDs: the files of contacts and of gifts of a system have one source, and those of two
+// systems have two.
 func TestASystemIsTheSourceOfItsIDs(t *testing.T) {
 	t.Parallel()
 	recognized := func(s *Sheet, header string) Mapping { return s.Recognize(strings.Split(header, "|"), nil, nil) }

@@ -8,7 +8,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// TestNamesInTheUsualForm: names in capitals, or without any, are written as people write them where that was asked for, and else told.
+// TestNamesInTheUsualForm: names in capitals, or without any, are written as people write them where that was asked
+// for, and else told.
 func TestNamesInTheUsualForm(t *testing.T) {
 	for file, usual := range rows.Pairs(`
 		JANE,MCDONALD             Jane McDonald
@@ -26,7 +27,8 @@ func TestNamesInTheUsualForm(t *testing.T) {
 		rows := Contacts.Rows(Contacts.Recognize([]string{"First Name", "Last Name"}, nil, nil), "US")
 		cells := strings.Split(file, ",")
 		kept := rows.Input(cells)
-		if name := kept.PersonName().String(); name != strings.TrimSpace(strings.ReplaceAll(file, ",", " ")) || kept.Unusual != (name != usual) {
+		if name := kept.PersonName().String(); name != strings.TrimSpace(strings.ReplaceAll(file, ",", " ")) ||
+			kept.Unusual != (name != usual) {
 			t.Errorf("%s is %q, unusual %v", file, name, kept.Unusual)
 		}
 		changed := rows.UsualNames(true).Input(cells)
@@ -36,7 +38,8 @@ func TestNamesInTheUsualForm(t *testing.T) {
 	}
 }
 
-// TestZerosThatSpreadsheetsTake: a ZIP code of the United States gets them back where the state or the country tells that it is one.
+// TestZerosThatSpreadsheetsTake: a ZIP code of the United States gets them back where the state or the country tells
+// that it is one.
 func TestZerosThatSpreadsheetsTake(t *testing.T) {
 	for _, c := range rows.Of[struct{ Zip, State, Country, Region, Want string }](`
 		2115       MA   ""   US  02115

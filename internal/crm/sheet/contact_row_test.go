@@ -15,7 +15,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// TestEveryFieldHasAColumnOfItsOwn: a column that becomes a field fills that one and no other, and is written as it was read.
+// TestEveryFieldHasAColumnOfItsOwn: a column that becomes a field fills that one and no other, and is written as it was
+// read.
 func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 	cellOf := maps.Collect(rows.Pairs(`
 		dob           1980-01-31
@@ -59,7 +60,8 @@ func TestEveryFieldHasAColumnOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestFieldsOfOtherSystemsComeBack: opt-outs, ids and companies of another system are read, and our own file has them again.
+// TestFieldsOfOtherSystemsComeBack: opt-outs, ids and companies of another system are read, and our own file has them
+// again.
 func TestFieldsOfOtherSystemsComeBack(t *testing.T) {
 	const header = "Constituent Type|Organization|First|Last|Salesforce ID|Donor ID|Do Not Mail|No Email|Do not call|Deceased|Prefix|Title"
 	for row, body := range rows.Pairs(`

@@ -73,7 +73,8 @@ func importFile(t *testing.T, name, region string) []byte {
 
 func customFields() *custom.Fields {
 	return custom.NewFields(1, []custom.Field{
-		{ID: 3, Title: "Shirt size", Type: custom.NumberField}, {ID: 4, Title: "position", Type: custom.TextField}, {ID: 5, Title: "Company", Type: custom.TextField},
+		{ID: 3, Title: "Shirt size", Type: custom.NumberField}, {ID: 4, Title: "position", Type: custom.TextField},
+		{ID: 5, Title: "Company", Type: custom.TextField},
 		{ID: 6, Title: "Shoe size", Type: custom.TextField, EndedAt: today},
 	})
 }
@@ -118,7 +119,8 @@ func TestColumnsAreRecognized(t *testing.T) {
 // rowOf is the contact that one cell becomes, beside a name.
 func rowOf(t *testing.T, target, cell string) (crm.Contact, error) {
 	t.Helper()
-	m := Mapping{{Name: "First", Target: "first_name"}, {Name: "Last", Target: "last_name"}, {Name: "The column", Target: target}}
+	m := Mapping{{Name: "First", Target: "first_name"}, {Name: "Last", Target: "last_name"},
+		{Name: "The column", Target: target}}
 	row := []string{"Ana", "Lopez", cell}
 	if target == FullName {
 		row = []string{"", "", cell}
@@ -259,7 +261,8 @@ func TestCustomFieldsOfARow(t *testing.T) {
 	t.Parallel()
 	fields := customFields()
 	m := Contacts.Recognize([]string{"Name", "SHIRT size", "Position"}, fields, nil)
-	for cell, want := range map[string]string{" 1,044 ": `[{"field_id":3,"value":1044}]`, "": `[]`, "large": "must be a number"} {
+	for cell, want := range map[string]string{" 1,044 ": `[{"field_id":3,"value":1044}]`, "": `[]`,
+		"large": "must be a number"} {
 		in := Contacts.Rows(m, "US").Input([]string{"Ana Lopez", cell, ""})
 		assert.Succeed(t, in.Validate(nil, true, "US", today))
 		said := fmt.Sprint(in.CheckCustom(fields))
@@ -328,7 +331,8 @@ func TestMappingByHand(t *testing.T) {
 	}
 }
 
-// A million rows are read in one import, so that what one row takes counts. The names of the columns are read once, not with each row.
+// A million rows are read in one import, so that what one row takes counts. The names of the columns are read once, not
+// with each row.
 func TestARowIsReadWithFewAllocations(t *testing.T) {
 	header := strings.Fields(`first_name last_name dob emails.0.type emails.0.value phones.0.value addresses.0.address_1 addresses.0.city addresses.0.zipcode tags`)
 	row := rows.All(`

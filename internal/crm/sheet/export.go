@@ -17,8 +17,8 @@ type Decimal string
 // Date is a cell with a day.
 type Date time.Time
 
-// Table is a file of ours: a column for each field, and for lists as many as the longest one needs, so that nothing is left out. An import knows every
-// column by its name.
+// Table is a file of ours: a column for each field, and for lists as many as the longest one needs, so that nothing is
+// left out. An import knows every column by its name.
 type Table struct {
 	sheet   *Sheet
 	custom  []*custom.Field // those in use have a column each
@@ -66,10 +66,13 @@ func (t *Table) Header() (names []string) {
 	return names
 }
 
-// Contact is the row of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be left out.
+// Contact is the row of a contact. One that has outgrown the header since it was fitted is refused: a cell must not be
+// left out.
 func (t *Table) Contact(c *crm.Contact) ([]any, error) {
-	if len(c.Emails) > t.lengths["emails"] || len(c.Phones) > t.lengths["phones"] || len(c.Addresses) > t.lengths["addresses"] {
-		return nil, fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
+	if len(c.Emails) > t.lengths["emails"] || len(c.Phones) > t.lengths["phones"] ||
+		len(c.Addresses) > t.lengths["addresses"] {
+		return nil,
+			fmt.Errorf("contact %d got more emails, phones or addresses while the file was written: export again", c.ID)
 	}
 	money := func(minor int64) Decimal { return Decimal(text.MoneyInput(minor, t.currency)) }
 	return t.row(&record{contact: c, custom: t.custom, money: money}), nil
@@ -115,9 +118,12 @@ func (r Row) Cells() (cells []any) {
 // PlanRow is the row of a plan. It starts and is due on days, which are in no zone.
 func PlanRow(p *giving.Plan, company string) Row {
 	return Row{
-		{"id", p.Code}, {"contact_id", id(p.Contact)}, {"first_name", p.Giver.FirstName}, {"last_name", p.Giver.LastName}, {"email", p.Giver.Email}, {"phone", p.Giver.Phone},
-		{"campaign_id", id(p.Campaign)}, {"frequency", p.Frequency}, {"status", string(p.Status)}, {"method", p.Method}, {"amount", Decimal(text.MoneyInput(p.Amount, p.Currency))}, {"currency", p.Currency},
-		{"start_at", day(p.StartAt)}, {"next_bill_date", day(p.NextBill)}, {"created_at", moment(p.CreatedAt)}, {"canceled_at", moment(p.CanceledAt)}, {"external_id", p.ExternalID}, {"company", company},
+		{"id", p.Code}, {"contact_id", id(p.Contact)}, {"first_name", p.Giver.FirstName},
+		{"last_name", p.Giver.LastName}, {"email", p.Giver.Email}, {"phone", p.Giver.Phone},
+		{"campaign_id", id(p.Campaign)}, {"frequency", p.Frequency}, {"status", string(p.Status)}, {"method", p.Method},
+		{"amount", Decimal(text.MoneyInput(p.Amount, p.Currency))}, {"currency", p.Currency},
+		{"start_at", day(p.StartAt)}, {"next_bill_date", day(p.NextBill)}, {"created_at", moment(p.CreatedAt)},
+		{"canceled_at", moment(p.CanceledAt)}, {"external_id", p.ExternalID}, {"company", company},
 	}
 }
 
@@ -127,7 +133,9 @@ func DonorRow(when string, given giving.Given, currency string) Row {
 	for _, other := range given.Others(currency) {
 		others = append(others, text.MoneyInput(given.Sums[other], other)+" "+other)
 	}
-	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when, Decimal(text.MoneyInput(given.Sums[currency], currency))}, {"Currency", currency}, {"Given in other currencies", strings.Join(others, ", ")}}
+	return Row{{"Gifts " + when, given.Gifts}, {"Given " + when,
+		Decimal(text.MoneyInput(given.Sums[currency], currency))}, {"Currency", currency},
+		{"Given in other currencies", strings.Join(others, ", ")}}
 }
 
 func customHeading(title string) string {

@@ -117,7 +117,8 @@ func readGifts(t testing.TB, file string) string {
 func TestRowsOfAFileOfGifts(t *testing.T) {
 	t.Parallel()
 	words := strings.NewReplacer("|", "\n", "HEAD", "amount,date,method,contact_id", "LONG", strings.Repeat("x", 300),
-		"ABOVE", "The amount field must be a number above 0, at most 999999999.99, with no more decimals than its currency has.",
+		"ABOVE",
+		"The amount field must be a number above 0, at most 999999999.99, with no more decimals than its currency has.",
 		"METHODS", strings.Join(giving.Methods, ", "), "50:", "50000 cash noon")
 	for _, c := range rows.Of[struct{ What, File, Want string }](`
 		headings in other spellings, other columns, a mark, CRLF and an empty line  "\ufeffAMOUNT,Payment Method,Transacted At,Contact ID,Shoe size,campaign\r\n50,check,2026-01-31,7,44,gala\r\n\r\n 49.90 ,cash,2026-01-31 08:00:00,7,,\r\n"  2: 500000 check noon gala|4: 499000 cash 2026-01-31 08:00:00

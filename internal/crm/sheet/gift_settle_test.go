@@ -80,7 +80,8 @@ func whatIsSaid(t *testing.T, file string) string {
 	if err != nil {
 		return err.Error()
 	}
-	said := fmt.Sprintf("%s %v of %v, fee %v", g.Status, float64(g.Net())/100, float64(g.Payment().Amount)/100, float64(g.Payment().Fee)/100)
+	said := fmt.Sprintf("%s %v of %v, fee %v", g.Status, float64(g.Net())/100, float64(g.Payment().Amount)/100,
+		float64(g.Payment().Fee)/100)
 	if at := g.RefundedAt(); !at.IsZero() {
 		said += ", back " + at.Format("2006-01-02")
 	}
@@ -104,7 +105,8 @@ func TestAValueIsExplained(t *testing.T) {
 		"Paid by: how=method,Paid by: how:BEADS=other"))(t)
 	f := assert.Must(openGiftFile([]byte(file), "gifts.csv", m, "US"))(t)
 	row, err := f.next()
-	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" || value(row.Note) != "Method: Beads" {
+	if err != nil || row.Validate("US", importDay) != nil || *row.Method != "other" ||
+		value(row.Note) != "Method: Beads" {
 		t.Errorf("%v: %s, %s", err, value(row.Method), value(row.Note))
 	}
 	if _, err := Gifts.With(m, "Paid:Beads=other"); err == nil {
@@ -119,7 +121,8 @@ func TestTheWholeFileTellsTheDayOfARefund(t *testing.T) {
 	days.See(3, "28/2/2026")
 	dated := Gifts.Rows(Gifts.Recognize(header, nil, nil), "US").Days(days.String())
 	row := dated.Gift(2, rows.All(`50  1/2/2026  yes  3/2/2026  7`))
-	if err := row.Validate("US", importDay.AddDate(1, 0, 0)); err != nil || *row.GivenAt != "2026-02-01" || *row.Filed.Back.On != "2026-02-03" {
+	if err := row.Validate("US", importDay.AddDate(1, 0, 0)); err != nil || *row.GivenAt != "2026-02-01" ||
+		*row.Filed.Back.On != "2026-02-03" {
 		t.Errorf("%v: %s, %v", err, *row.GivenAt, row.Filed.Back)
 	}
 }

@@ -222,8 +222,9 @@ func TestDaysAsPeopleWriteThem(t *testing.T) {
 // TestWhatValuesAColumnOfIDsHas: texts are no ids, and ids that begin with a word which means something are ids.
 func TestWhatValuesAColumnOfIDsHas(t *testing.T) {
 	t.Parallel()
-	row := rowIn(t, "Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n"+
-		"6,2026-02-01,b@example.org,,don_2,false\n", "US")
+	row := rowIn(t,
+		"Amount,Date,Email,Gift Reference,id,Recurring\n5,2026-01-31,a@example.org,shares of ACME,don_1,true\n"+
+			"6,2026-02-01,b@example.org,,don_2,false\n", "US")
 	assert.Equal(t, fmt.Sprintf("%v%q%q", row.Filed.IDs, row.Filed.Plan, row.kind), `[{id don_1}]""""`)
 }
 
@@ -359,15 +360,23 @@ func TestRefundsAreNotLost(t *testing.T) {
 func TestExportedGiftsComeBack(t *testing.T) {
 	t.Parallel()
 	whole := giving.Gift{
-		ID: 1, Code: "AbCdEfGh00000001", Contact: 7, Campaign: 5, Status: giving.Pending, Method: "check", Currency: "USD", PlanCode: "AbCdEfGh00000002",
-		Giver: giving.Giver{FirstName: "Ana", LastName: "von der Au", Company: "Au, Ltd.", Email: "ana@example.org", Phone: "+1 212-555-0100",
-			Address: &crm.Address{Line1: "1 Square", Line2: "Rear; 2nd", City: "Albany", State: "NY", Zipcode: "01207", Country: "USA"}},
-		Entries: []giving.Entry{{ID: "entry", Amount: 123_450, Fee: 300, FeeCovered: 150}}, At: importDay.Add(-time.Hour), CreatedAt: importDay,
-		Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Charles", RecipientName: "Luigi", RecipientEmail: "luigi@example.org"},
-		OptIn:      true, ExternalID: "x-1", Check: "0118", Deposited: importDay.Add(-time.Minute), Note: "=two\nlines", Test: true,
+		ID: 1, Code: "AbCdEfGh00000001", Contact: 7, Campaign: 5, Status: giving.Pending, Method: "check",
+		Currency: "USD", PlanCode: "AbCdEfGh00000002",
+		Giver: giving.Giver{FirstName: "Ana", LastName: "von der Au", Company: "Au, Ltd.", Email: "ana@example.org",
+			Phone: "+1 212-555-0100",
+			Address: &crm.Address{Line1: "1 Square", Line2: "Rear; 2nd", City: "Albany", State: "NY", Zipcode: "01207",
+				Country: "USA"}},
+		Entries: []giving.Entry{{ID: "entry", Amount: 123_450, Fee: 300, FeeCovered: 150}},
+		At:      importDay.Add(-time.Hour), CreatedAt: importDay,
+		Dedication: &giving.Dedication{Type: "in_memory_of", Name: "Charles", RecipientName: "Luigi",
+			RecipientEmail: "luigi@example.org"},
+		OptIn: true, ExternalID: "x-1", Check: "0118", Deposited: importDay.Add(-time.Minute), Note: "=two\nlines",
+		Test: true,
 	}
-	small := giving.Gift{ID: 2, Code: "AbCdEfGh00000003", Contact: 7, Status: giving.Failed, Method: "in_kind", Currency: "KWD", Giver: giving.Giver{FirstName: "Bo", LastName: "Li"},
-		Entries: []giving.Entry{{ID: "entry", Amount: 1234}}, At: importDay.Add(-time.Hour).Truncate(24 * time.Hour), CreatedAt: importDay}
+	small := giving.Gift{ID: 2, Code: "AbCdEfGh00000003", Contact: 7, Status: giving.Failed, Method: "in_kind",
+		Currency: "KWD", Giver: giving.Giver{FirstName: "Bo", LastName: "Li"},
+		Entries: []giving.Entry{{ID: "entry", Amount: 1234}}, At: importDay.Add(-time.Hour).Truncate(24 * time.Hour),
+		CreatedAt: importDay}
 	yen := small
 	yen.Currency, yen.Entries = "JPY", []giving.Entry{{ID: "entry", Amount: 1_234_567}}
 	for _, format := range []string{"csv", "xlsx"} {
@@ -387,17 +396,20 @@ func TestExportedGiftsComeBack(t *testing.T) {
 				err = errors.Join(err, w.Row(cells))
 			}
 			assert.Succeed(t, errors.Join(err, w.Close()))
-			mapping := assert.Must(Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil), "Contact ID in Donorbook=skip"))(t)
+			mapping := assert.Must(Gifts.With(Gifts.Recognize(GiftTable().Header(), nil, nil),
+				"Contact ID in Donorbook=skip"))(t)
 			f := assert.Must(openGiftFile(file.Bytes(), "gifts."+format, mapping, region))(t)
 			for _, want := range []*giving.Gift{&whole, &small, &yen} {
 				row := assert.Must(f.next())(t)
 				if err := row.Validate(region, importDay); err != nil {
 					t.Fatalf("%s, %s: %v", format, region, err)
 				}
-				got := assert.Must(giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan), importDay))(t)
+				got := assert.Must(giving.NewGift(&row.GiftInput, &crm.Contact{ID: 7}, *row.Currency, value(row.Plan),
+					importDay))(t)
 				got.Entries[0].ID = "entry"
 				if string(got.AppendBody(nil)) != string(want.AppendBody(nil)) || row.CampaignName != "gala" {
-					t.Errorf("%s, %s: came back as\n%s\nfrom\n%s", format, region, got.AppendBody(nil), want.AppendBody(nil))
+					t.Errorf("%s, %s: came back as\n%s\nfrom\n%s", format, region, got.AppendBody(nil),
+						want.AppendBody(nil))
 				}
 			}
 		}

@@ -15,7 +15,8 @@ import (
 // peopleSaid is each row of a file of people: who, how they are reached, and how not.
 func peopleSaid(t *testing.T, file, region string) (said []string) {
 	t.Helper()
-	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "people.csv", tables.Options{Header: FindHeader}))(t)
+	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "people.csv",
+		tables.Options{Header: FindHeader}))(t)
 	m := Contacts.Recognize(r.Header(), nil, lookAt([]byte(file), "people.csv"))
 	for cells, _, err := r.Next(); err == nil; cells, _, err = r.Next() {
 		rows := Contacts.Rows(m, region)
@@ -50,7 +51,8 @@ func personSaid(c *crm.Contact) string {
 	if !c.DOB.IsZero() {
 		text += " born " + c.DOB.Format("2006-01-02")
 	}
-	return strings.Join(append([]string{text}, slices.DeleteFunc(c.Marked(), func(mark string) bool { return mark == crm.Company })...), " ")
+	return strings.Join(append([]string{text}, slices.DeleteFunc(c.Marked(),
+		func(mark string) bool { return mark == crm.Company })...), " ")
 }
 
 // TestARemarkBelowATableIsNoPerson: reports end with sums, and with who may read them.

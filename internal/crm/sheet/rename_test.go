@@ -47,7 +47,8 @@ importe,monto,cantidad
 ciudad,localidad`, "\n") {
 		var same []synonym
 		for _, word := range strings.Split(line, ",") {
-			same = append(same, synonym{word, regexp.MustCompile(`(?i)(^|[^\p{L}])` + regexp.QuoteMeta(word) + `($|[^\p{L}])`)})
+			same = append(same, synonym{word, regexp.MustCompile(`(?i)(^|[^\p{L}])` + regexp.QuoteMeta(word) +
+				`($|[^\p{L}])`)})
 		}
 		all = append(all, same)
 	}
@@ -61,7 +62,11 @@ type synonym struct {
 
 // styles are ways in which systems write the same heading.
 var styles = []func(string) string{
-	func(s string) string { return s }, strings.ToUpper, func(s string) string { return s + ":" }, func(s string) string { return s + " *" }, func(s string) string { return " " + strings.ReplaceAll(s, " ", "  ") + " " },
+	func(s string) string { return s }, strings.ToUpper, func(s string) string { return s + ":" },
+	func(s string) string { return s + " *" }, func(s string) string {
+		return " " + strings.ReplaceAll(s, " ", "  ") +
+			" "
+	},
 	func(s string) string {
 		if ownNames.MatchString(s) {
 			return s
@@ -90,13 +95,15 @@ func renamed(random *rand.Rand, heading string, taken []string) string {
 	if !camel.MatchString(other) && !strings.Contains(other, "_") {
 		other = styles[random.IntN(len(styles))](other)
 	}
-	if slices.ContainsFunc(taken, func(name string) bool { return plainName(name) == plainName(other) }) { // no one could tell them apart
+	// no one could tell them apart
+	if slices.ContainsFunc(taken, func(name string) bool { return plainName(name) == plainName(other) }) {
 		return heading
 	}
 	return other
 }
 
-// TestHeadingsMayBeCalledOtherwise: other words for the same, another order, more columns, another separator and a title above change nothing, in files of gifts and of people.
+// TestHeadingsMayBeCalledOtherwise: other words for the same, another order, more columns, another separator and a
+// title above change nothing, in files of gifts and of people.
 func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 	t.Parallel()
 	random, times := rand.New(rand.NewPCG(1, 2)), 2
@@ -110,7 +117,8 @@ func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 		for range times {
 			file := otherFile(random, header, rows)
 			if said := f.said(t, file, f.region); !slices.Equal(withoutNames(said), withoutNames(f.want)) {
-				t.Errorf("%s, as\n%s\nis\n%s\nwant\n%s", name, file, strings.Join(said, "\n"), strings.Join(f.want, "\n"))
+				t.Errorf("%s, as\n%s\nis\n%s\nwant\n%s", name, file, strings.Join(said, "\n"),
+					strings.Join(f.want, "\n"))
 				break
 			}
 		}
@@ -120,7 +128,8 @@ func TestHeadingsMayBeCalledOtherwise(t *testing.T) {
 // tableOf is what a file has: its headings, and its rows.
 func tableOf(t *testing.T, file string) (header []string, rows [][]string) {
 	t.Helper()
-	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv", tables.Options{Header: FindHeader}))(t)
+	r := assert.Must(tables.OpenWith(strings.NewReader(file), int64(len(file)), "file.csv",
+		tables.Options{Header: FindHeader}))(t)
 	for {
 		cells, _, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -151,7 +160,8 @@ func otherFile(random *rand.Rand, header []string, rows [][]string) string {
 	write(changed, "Shirt size")
 	for _, row := range rows {
 		more := "XL"
-		if filled := slices.DeleteFunc(slices.Clone(row), func(cell string) bool { return cell == "" }); len(filled) == 1 { // it names others
+		if filled := slices.DeleteFunc(slices.Clone(row),
+			func(cell string) bool { return cell == "" }); len(filled) == 1 { // it names others
 			more = ""
 		}
 		write(row, more)

@@ -1,7 +1,9 @@
-// Package sheet knows the columns of files: what the headings of a spreadsheet mean, how its cells become inputs, and how documents become cells. Each noun
-// has one table with a line for each column: contact.go, gift.go, campaign.go. Everything else is shared.
+// Package sheet knows the columns of files: what the headings of a spreadsheet mean, how its cells become inputs, and
+// how documents become cells. Each noun has one table with a line for each column: contact.go, gift.go, campaign.go.
+// Everything else is shared.
 //
-// The rules about what a cell may say are those of crm. The package must not know the store, the formats of files, or HTTP.
+// The rules about what a cell may say are those of crm. The package must not know the store, the formats of files, or
+// HTTP.
 package sheet
 
 import (
@@ -49,7 +51,8 @@ type column struct {
 	read  func(r *row, c *cell, text string) // takes a cell that is not empty
 	types map[string]string                  // of an email or a phone: what we call those that its heading may tell
 
-	heading string                      // in our own files, where that is not the target, with # for which of several, but for the first
+	// in our own files, where that is not the target, with # for which of several, but for the first
+	heading string
 	before  string                      // the heading that our files had before, with # for which of several
 	write   func(of *record, i int) any // makes a cell; nil where our files do not have it
 	list    string                      // emails, phones, addresses or custom
@@ -57,7 +60,8 @@ type column struct {
 	patterns []pattern // of means
 }
 
-// complete gives the lines of a table what the fields of the noun say, and fields that no line is about a line behind the others.
+// complete gives the lines of a table what the fields of the noun say, and fields that no line is about a line behind
+// the others.
 func complete(table, fields []column) []column {
 	last := 0
 	for _, f := range fields {
@@ -105,15 +109,18 @@ func newSheet(s Sheet) *Sheet {
 
 // Column is a column of a file, and what becomes of it.
 type Column struct {
-	Name    string `json:"column"`          // as the header has it
-	Target  string `json:"target"`          // first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
+	Name string `json:"column"` // as the header has it
+	// first_name, emails.0.value, tags, custom.3, new:number, skip: see Sheet.Targets
+	Target  string `json:"target"`
 	Unknown bool   `json:"-"`               // no field is called so; it may become a custom field
 	Doubt   string `json:"doubt,omitempty"` // of a column that is skipped: the target that it may be meant for
 
 	score int // how likely its target is
 
-	Source string            `json:"source,omitempty"` // of ids: the system that the file comes from, as a person has said
-	Values map[string]string `json:"values,omitempty"` // what a person has said about values of the column, in small letters
+	// of ids: the system that the file comes from, as a person has said
+	Source string `json:"source,omitempty"`
+	// what a person has said about values of the column, in small letters
+	Values map[string]string `json:"values,omitempty"`
 }
 
 // Mapping is what the columns of a file mean, in their order.
@@ -146,7 +153,8 @@ func (c *Column) CustomField() int64 {
 // find is the line of a target, and which of several it is; ok is false where the target is none.
 func (s *Sheet) find(target string) (c *column, n int64, ok bool) {
 	if kind, isNew := strings.CutPrefix(target, NewFieldPrefix); isNew {
-		return s.byTarget[Skip], 0, s.byTarget[customTarget] != nil && slices.Contains(custom.FieldTypes, custom.FieldType(kind))
+		return s.byTarget[Skip], 0, s.byTarget[customTarget] != nil &&
+			slices.Contains(custom.FieldTypes, custom.FieldType(kind))
 	}
 	if c = s.byTarget[target]; c != nil {
 		return c, 0, c.list == ""
@@ -164,11 +172,12 @@ func (s *Sheet) find(target string) (c *column, n int64, ok bool) {
 	return c, n, 0 <= n && n < int64(limit)
 }
 
-// offered is how many of each list a person may choose from. Those that are recognized may be more. Each column of a file lists all of them, so
-// more would make the page long.
+// offered is how many of each list a person may choose from. Those that are recognized may be more. Each column of a
+// file lists all of them, so more would make the page long.
 var offered = map[string]int{"": 1, "emails": 2, "phones": 2, "addresses": 1}
 
-// Targets are what a person may choose for a column, in the order in which they are offered. Custom fields come after them.
+// Targets are what a person may choose for a column, in the order in which they are offered. Custom fields come after
+// them.
 func (s *Sheet) Targets() (targets []string) {
 	s.each(offered, func(c *column, i int) {
 		if c.target != "" && c.target != oneTag && c.target != ownID {
@@ -212,8 +221,9 @@ func (s *Sheet) Label(target string) string {
 	return label
 }
 
-// Recognize tells what the columns of a file mean: by the words of their headings, in English, German, French and Spanish, and by what their values look like, where
-// look has seen some. A column with the title of a custom field becomes that one; fields may be nil. A column that no field fits is skipped.
+// Recognize tells what the columns of a file mean: by the words of their headings, in English, German, French and
+// Spanish, and by what their values look like, where look has seen some. A column with the title of a custom field
+// becomes that one; fields may be nil. A column that no field fits is skipped.
 func (s *Sheet) Recognize(header []string, fields *custom.Fields, look *Look) Mapping {
 	return s.recognize(s, header, fields, look)
 }
@@ -233,14 +243,19 @@ func (s *Sheet) Check(m Mapping) error {
 		}
 		taken[c.Target] = c.Name
 	}
-	if missing := s.check(s, func(target string) bool { _, found := taken[target]; return found }); len(v.Faults) == 0 && missing != "" {
+	if missing := s.check(s, func(target string) bool {
+		_,
+			found := taken[target]
+		return found
+	}); len(v.Faults) == 0 && missing != "" {
 		v.Add("", "%v", missing)
 	}
 	return v.Err()
 }
 
-// With is a mapping with what a person says about some columns, such as "Spalte=first_name,Other=skip". A column is called by its name in any letter
-// case, in quotes if it has a comma, or by its number: #3. Behind its name and a colon, one of its values gets a meaning: "Paid by:Bitcoin=other".
+// With is a mapping with what a person says about some columns, such as "Spalte=first_name,Other=skip". A column is
+// called by its name in any letter case, in quotes if it has a comma, or by its number: #3. Behind its name and a
+// colon, one of its values gets a meaning: "Paid by:Bitcoin=other".
 func (s *Sheet) With(m Mapping, text string) (Mapping, error) {
 	m = slices.Clone(m)
 	for text != "" {
@@ -307,7 +322,8 @@ func (m Mapping) find(name string) int {
 	return -1
 }
 
-// findValue is the place of the column that a name and a colon begin with, -1 where there is none, and the value behind it.
+// findValue is the place of the column that a name and a colon begin with, -1 where there is none, and the value behind
+// it.
 func (m Mapping) findValue(name string) (at int, value string) {
 	for i, r := range name {
 		if at := m.find(strings.TrimSpace(name[:i])); r == ':' && at >= 0 {
@@ -365,7 +381,8 @@ func (s *Sheet) ownHeading(name string) string {
 			_, _, most = crm.ContactList(c.list)
 		}
 		for n := range most {
-			if strings.EqualFold(name, headingOf(c.heading, n)) || c.before != "" && strings.EqualFold(name, numbered(c.before, int64(n+1))) {
+			if strings.EqualFold(name, headingOf(c.heading, n)) || c.before != "" &&
+				strings.EqualFold(name, numbered(c.before, int64(n+1))) {
 				return numbered(c.target, int64(n))
 			}
 		}
@@ -381,8 +398,8 @@ func (m Mapping) names() []string {
 	return names
 }
 
-// WithUnknown is the mapping in which each column that is skipped, and that no field is called like, becomes a custom field of the type that fits the first
-// values of the column.
+// WithUnknown is the mapping in which each column that is skipped, and that no field is called like, becomes a custom
+// field of the type that fits the first values of the column.
 func (s *Sheet) WithUnknown(m Mapping, fields *custom.Fields, values func(column int) []string) Mapping {
 	m = slices.Clone(m)
 	for i, c := range s.Recognize(m.names(), fields, nil) {

@@ -14,7 +14,8 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// giftsSaid is each row of a file of gifts: who, how much, when, what became of it, how, for what, and by which ids; or why it is not recorded.
+// giftsSaid is each row of a file of gifts: who, how much, when, what became of it, how, for what, and by which ids; or
+// why it is not recorded.
 func giftsSaid(t *testing.T, file, region string) (said []string) {
 	t.Helper()
 	f, err := openGiftFile([]byte(file), "gifts.csv", nil, region)
@@ -51,11 +52,13 @@ func giftsSaid(t *testing.T, file, region string) (said []string) {
 }
 
 func giftSaid(row *GiftRow) string {
-	who := strings.Join(strings.Fields(value(row.Giver.Prefix)+" "+row.Giver.PersonName().String()+" "+value(row.Giver.Suffix)), " ")
+	who := strings.Join(strings.Fields(value(row.Giver.Prefix)+" "+row.Giver.PersonName().String()+" "+
+		value(row.Giver.Suffix)), " ")
 	if row.Anonymous {
 		who = "anonymous"
 	}
-	text := fmt.Sprintf("%s <%s> %s %s %s", who, value(row.Email), fmt.Sprint(float64(*row.Amount)/10000)+value(row.Currency), row.Time().Format("2006-01-02"), *row.Method)
+	text := fmt.Sprintf("%s <%s> %s %s %s", who, value(row.Email),
+		fmt.Sprint(float64(*row.Amount)/10000)+value(row.Currency), row.Time().Format("2006-01-02"), *row.Method)
 	if row.IsRefund() {
 		text += " refund of " + row.Filed.RefundOf
 	}
@@ -96,7 +99,8 @@ type judged struct {
 // judgedFiles are those in testdata/systems: those of a country have its two letters before the last dot.
 func judgedFiles(t *testing.T) map[string]judged {
 	all := map[string]judged{}
-	for of, said := range map[string]func(*testing.T, string, string) []string{"gifts": giftsSaid, "people": peopleSaid} {
+	for of, said := range map[string]func(*testing.T, string, string) []string{"gifts": giftsSaid,
+		"people": peopleSaid} {
 		for _, path := range assert.Must(filepath.Glob("testdata/systems/" + of + "/*.csv"))(t) {
 			name := strings.TrimSuffix(path, ".csv")
 			want := strings.TrimSuffix(string(assert.Must(os.ReadFile(name+".want"))(t)), "\n")

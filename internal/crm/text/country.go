@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// stateNames are the names of states, territories and provinces that have a postal code of two letters, in the United States and Canada.
+// stateNames are the names of states, territories and provinces that have a postal code of two letters, in the United
+// States and Canada.
 const stateNames = `
 AL Alabama|AK Alaska|AZ Arizona|AR Arkansas|CA California|CO Colorado|CT Connecticut|DE Delaware|DC District of Columbia|DC Washington DC|FL Florida|GA Georgia|HI Hawaii|ID Idaho|
 IL Illinois|IN Indiana|IA Iowa|KS Kansas|KY Kentucky|LA Louisiana|ME Maine|MD Maryland|MA Massachusetts|MI Michigan|MN Minnesota|MS Mississippi|MO Missouri|MT Montana|NE Nebraska|
@@ -35,7 +36,8 @@ func byName(lists ...string) map[string]string {
 
 // letters are the letters of a name, folded, without anything between them and without "and".
 func letters(name string) string {
-	return strings.Join(slices.DeleteFunc(AppendWords(nil, name), func(word string) bool { return word == "and" || word == "und" || word == "et" }), "")
+	return strings.Join(slices.DeleteFunc(AppendWords(nil, name),
+		func(word string) bool { return word == "and" || word == "und" || word == "et" }), "")
 }
 
 var (
@@ -70,7 +72,8 @@ func FindState(text string) (code string, known bool) {
 	return code, known
 }
 
-// FindCountry is the code of a country as people write it: its name in English, German or French, or a code of two or three letters.
+// FindCountry is the code of a country as people write it: its name in English, German or French, or a code of two or
+// three letters.
 func FindCountry(text string) (code string, known bool) {
 	if text == "" || IsCountry(text) {
 		return text, true
@@ -90,7 +93,8 @@ func CountryName(code string) string {
 	return code
 }
 
-// HomeCountry is the country of an organization: the one that is the last line of its address, or else the one whose currency it counts in. It is "" where neither tells.
+// HomeCountry is the country of an organization: the one that is the last line of its address, or else the one whose
+// currency it counts in. It is "" where neither tells.
 func HomeCountry(address, currency string) string {
 	line := strings.TrimSpace(address[strings.LastIndexByte(address, '\n')+1:])
 	if code, known := FindCountry(line); known && code != "" {

@@ -1,7 +1,7 @@
 package text
 
-// countryNames are the codes of three and of two letters of each country, and its names in English, German and French. A test compares them with
-// Unicode's.
+// countryNames are the codes of three and of two letters of each country, and its names in English, German and French.
+// A test compares them with Unicode's.
 const countryNames = `
 ABW AW Aruba
 AFG AF Afghanistan

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// The currencies that do not have two decimals, as ISO 4217 says it. All stored sums are in these units, so the table must never change. That
-// of x/text is no help here: it says how people in a country write amounts (0 decimals for PKR), and follows their habits.
+// The currencies that do not have two decimals, as ISO 4217 says it. All stored sums are in these units, so the table
+// must never change. That of x/text is no help here: it says how people in a country write amounts (0 decimals for
+// PKR), and follows their habits.
 const (
 	noDecimals    = "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF"
 	threeDecimals = "BHD IQD JOD KWD LYD OMR TND"
@@ -29,7 +30,8 @@ func Decimals(code string) int {
 	return 2
 }
 
-// Amounts that are sent are counted in ten-thousandths until their currency is known: no currency has more than four decimals.
+// Amounts that are sent are counted in ten-thousandths until their currency is known: no currency has more than four
+// decimals.
 const (
 	SentDecimals = 4
 	SentDigits   = 13
@@ -45,7 +47,8 @@ func ScaleOf(n int) int64 {
 	return scale
 }
 
-// MinorUnits are ten-thousandths as a number of the smallest unit of a currency; ok is false where there are too many decimals.
+// MinorUnits are ten-thousandths as a number of the smallest unit of a currency; ok is false where there are too many
+// decimals.
 func MinorUnits(sent int64, code string) (units int64, ok bool) {
 	step := ScaleOf(SentDecimals - Decimals(code))
 	return sent / step, sent%step == 0

@@ -62,7 +62,8 @@ func ParseCampaignTime(s string) (time.Time, bool) { return ParseTime(s, Campaig
 
 // momentForms are the forms of ISO 8601 that clients send. A time without a zone is in UTC.
 var momentForms = []string{
-	time.RFC3339, CampaignTimeForm, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02T15:04",
+	time.RFC3339, CampaignTimeForm, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02 15:04:05Z07:00",
+	"2006-01-02T15:04Z07:00", "2006-01-02T15:04",
 }
 
 // ParseMoment reads a day, whose first moment it is, or a time, always in UTC and in whole seconds.
@@ -79,7 +80,8 @@ func ParseMoment(value string) (t time.Time, isDay, ok bool) {
 	return time.Time{}, false, false
 }
 
-// parseRFC3339 reads what the writer writes, and nothing else. The library reads this layout much faster than any other.
+// parseRFC3339 reads what the writer writes, and nothing else. The library reads this layout much faster than any
+// other.
 func parseRFC3339(s string, write func([]byte, time.Time) []byte) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, s)
 	t = t.UTC()

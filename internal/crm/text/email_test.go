@@ -64,14 +64,16 @@ func FuzzNormalEmail(f *testing.F) {
 			assert.Equal(t, key, "", "refused, and yet a key")
 			return
 		}
-		if strings.Count(value, "@") != 1 || strings.ContainsFunc(value, unicode.IsSpace) || strings.ContainsFunc(value, unicode.IsControl) {
+		if strings.Count(value, "@") != 1 || strings.ContainsFunc(value, unicode.IsSpace) ||
+			strings.ContainsFunc(value, unicode.IsControl) {
 			t.Fatalf("accepted %q", value)
 		}
 		if strings.ContainsAny(value, `"<>()[],;:\`) {
 			t.Fatalf("accepted %q", value)
 		}
 		assert.Equal(t, FoldEmail(key), key, "the key of %q", value)
-		if again, _ := NormalEmail(norm.NFD.String(value)); isLocalPart(strings.Split(norm.NFD.String(value), "@")[0]) && again != key {
+		if again, _ := NormalEmail(norm.NFD.String(value)); isLocalPart(strings.Split(norm.NFD.String(value),
+			"@")[0]) && again != key {
 			t.Fatalf("the key of %q is %q, and taken apart %q", value, key, again)
 		}
 		if isASCII(value) {

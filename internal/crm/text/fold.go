@@ -1,5 +1,5 @@
-// Package text is what is written in one form and means another: names to search for, emails, phone numbers, amounts, days, countries, currencies and
-// time zones, as people and files write them. It knows neither a document nor a fault.
+// Package text is what is written in one form and means another: names to search for, emails, phone numbers, amounts,
+// days, countries, currencies and time zones, as people and files write them. It knows neither a document nor a fault.
 package text
 
 import (
@@ -81,8 +81,8 @@ func Words(texts ...string) []string {
 // DistinctWords are the folded words of a text: those of "Straße Nr. 5" are strasse, nr and 5.
 func DistinctWords(text string) []string { return AppendWords(nil, text) }
 
-// AppendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien is also typed
-// OBrien; a hyphen splits, because people search for either half of Smith-Jones; so does everything else.
+// AppendWords adds the folded words of a text. A word is letters and digits. An apostrophe is dropped, because O'Brien
+// is also typed OBrien; a hyphen splits, because people search for either half of Smith-Jones; so does everything else.
 func AppendWords(found []string, text string) []string {
 	return slices.AppendSeq(found, strings.FieldsFuncSeq(strings.ReplaceAll(Fold(text), "'", ""), IsBetweenWords))
 }

@@ -8,7 +8,8 @@ import (
 
 // currencySigns are those that readers of English know at sight. Every other amount is followed by its code.
 var currencySigns = map[string]string{
-	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "ILS": "₪", "KRW": "₩", "NGN": "₦", "PHP": "₱", "VND": "₫",
+	"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "ILS": "₪", "KRW": "₩", "NGN": "₦", "PHP": "₱",
+	"VND": "₫",
 	"AUD": "A$", "BRL": "R$", "CAD": "CA$", "HKD": "HK$", "MXN": "MX$", "NZD": "NZ$", "TWD": "NT$", "CNY": "CN¥",
 }
 

@@ -7,15 +7,17 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// maxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's patterns.
+// maxPhone is the most characters of a phone number as people write it. A longer text never reaches the library's
+// patterns.
 const maxPhone = 64
 
 // extensionSign stands between a number and its extension in the normal form, as in RFC 3966.
 const extensionSign = ";ext="
 
-// NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by: E.164
-// with the extension, such as +13125550123;ext=42. A number without + belongs to the region, a two-letter ISO 3166 code. A
-// number without its area code is possible, but many people have it: its key is "", which matches no contact.
+// NormalPhone checks that a trimmed text is a possible phone number, and returns the form that numbers are compared by:
+// E.164 with the extension, such as +13125550123;ext=42. A number without + belongs to the region, a two-letter ISO
+// 3166 code. A number without its area code is possible, but many people have it: its key is "", which matches no
+// contact.
 func NormalPhone(value, region string) (key string, ok bool) {
 	if national, ok := plainNorthAmerican(value, region); ok {
 		return "+1" + national, true
@@ -31,7 +33,8 @@ func NormalPhone(value, region string) (key string, ok bool) {
 	return key, true
 }
 
-// CutExtension is a normal form in two parts: the number, which leads to a switchboard, and the extension there, if any.
+// CutExtension is a normal form in two parts: the number, which leads to a switchboard, and the extension there, if
+// any.
 func CutExtension(key string) (number, extension string) {
 	number, extension, _ = strings.Cut(key, extensionSign)
 	return number, extension
@@ -70,9 +73,9 @@ func parsePhone(value, region string) (number *phonenumbers.PhoneNumber, local, 
 	return number, local, local || length == phonenumbers.IS_POSSIBLE
 }
 
-// plainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the country
-// code, with the usual punctuation. The library gives the same answer but takes much longer (docs/decisions/people.md). It reads every other
-// number.
+// plainNorthAmerican reads the number that most donors have: ten digits of the North American plan, perhaps after the
+// country code, with the usual punctuation. The library gives the same answer but takes much longer
+// (docs/decisions/people.md). It reads every other number.
 func plainNorthAmerican(value, region string) (national string, ok bool) {
 	if len(value) > maxPhone {
 		return "", false
@@ -105,7 +108,8 @@ func plainNorthAmerican(value, region string) (national string, ok bool) {
 
 func isNorthAmerican(region string) bool { return phonenumbers.GetCountryCodeForRegion(region) == 1 }
 
-// PhoneAbroad is a phone number with its country code, where it is no number of the region but one of the country of the address.
+// PhoneAbroad is a phone number with its country code, where it is no number of the region but one of the country of
+// the address.
 func PhoneAbroad(phone, country, region string) string {
 	code := alpha2(country)
 	if code == "" || code == region || strings.HasPrefix(phone, "+") {
@@ -123,8 +127,8 @@ func PhoneAbroad(phone, country, region string) string {
 // IsPhoneRegion reports whether numbers without + can be read as numbers of this region.
 func IsPhoneRegion(region string) bool { return phonenumbers.GetSupportedRegions()[region] }
 
-// Dialling is what stands before a number of a region: the country code for those abroad, and what people dial within the
-// country instead, if anything.
+// Dialling is what stands before a number of a region: the country code for those abroad, and what people dial within
+// the country instead, if anything.
 func Dialling(region string) (code int, trunk string) {
 	return phonenumbers.GetCountryCodeForRegion(region), phonenumbers.GetNddPrefixForRegion(region, true)
 }

@@ -4,9 +4,9 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// FormatPhone writes a stored number in the style that all numbers are shown in: as people write it at home where it has the
-// country code of the region, with its country code otherwise. A text that is no possible number is shown as it was written, and so
-// is a number that would read as another one in this style.
+// FormatPhone writes a stored number in the style that all numbers are shown in: as people write it at home where it
+// has the country code of the region, with its country code otherwise. A text that is no possible number is shown as it
+// was written, and so is a number that would read as another one in this style.
 func FormatPhone(value, region string) string {
 	if n, ok := plainNorthAmerican(value, region); ok {
 		if isNorthAmerican(region) {
@@ -30,7 +30,8 @@ func FormatPhone(value, region string) string {
 	return shown
 }
 
-// styled is a number without its extension in the style of the region; ok tells whether it still reads as the same number.
+// styled is a number without its extension in the style of the region; ok tells whether it still reads as the same
+// number.
 func styled(number *phonenumbers.PhoneNumber, region string) (shown string, ok bool) {
 	same := func(text string) bool {
 		again, _, ok := parsePhone(text, region)

@@ -32,7 +32,8 @@ func TestPhonesAreShownInOneStyle(t *testing.T) {
 		whatever              US  whatever
 		""                    US  ""
 	`) {
-		assert.Equal(t, FormatPhone(test.Value, test.Region), test.Shown, "FormatPhone(%q, %q)", test.Value, test.Region)
+		assert.Equal(t, FormatPhone(test.Value, test.Region), test.Shown, "FormatPhone(%q, %q)", test.Value,
+			test.Region)
 	}
 }
 
@@ -52,7 +53,8 @@ func TestEveryExampleNumberIsShownAsTheLibraryShowsIt(t *testing.T) {
 		}
 		want, shown := phonenumbers.Format(number, phonenumbers.NATIONAL), FormatPhone(e164, home)
 		again, err := phonenumbers.Parse(want, home)
-		libraryErrs := err != nil || phonenumbers.Format(again, phonenumbers.E164) != e164 // in a mobile number of Argentina
+		// in a mobile number of Argentina
+		libraryErrs := err != nil || phonenumbers.Format(again, phonenumbers.E164) != e164
 		if shown != want && !libraryErrs {
 			t.Errorf("%s is shown as %q in %s, want %q", e164, shown, home, want)
 		}

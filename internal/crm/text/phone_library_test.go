@@ -52,8 +52,8 @@ func libraryFormat(value, region string) string {
 	return phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
 }
 
-// sameAsLibrary compares how we read a number with how the library does. Numbers of our short path must also be shown in the same
-// way.
+// sameAsLibrary compares how we read a number with how the library does. Numbers of our short path must also be shown
+// in the same way.
 func sameAsLibrary(t *testing.T, value, region string) (ok bool) {
 	t.Helper()
 	key, ok := NormalPhone(value, region)
@@ -162,7 +162,8 @@ func spellings(number *phonenumbers.PhoneNumber) []string {
 	national, e164 := written(phonenumbers.NATIONAL), written(phonenumbers.E164)
 	significant := phonenumbers.GetNationalSignificantNumber(number)
 	return []string{
-		national, e164, significant, e164[1:], "00" + e164[1:], "011 " + e164[1:], "+00" + e164[1:], "0" + significant, "1" + significant,
+		national, e164, significant, e164[1:], "00" + e164[1:], "011 " + e164[1:], "+00" + e164[1:], "0" + significant,
+		"1" + significant,
 		written(phonenumbers.INTERNATIONAL), written(phonenumbers.RFC3966), national + " ext. 12", national + " x 3",
 		significant[1:],
 		significant[:len(significant)-1], significant + "7",

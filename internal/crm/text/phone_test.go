@@ -69,11 +69,14 @@ func TestANumberIsReadInTheCountryOfTheSameNumber(t *testing.T) {
 	}
 }
 
-// The library uses patterns, and would try them on every character. A text that is too long never reaches it: it would allocate.
+// The library uses patterns, and would try them on every character. A text that is too long never reaches it: it would
+// allocate.
 func TestLongTextsAreRefusedBeforeTheLibraryReadsThem(t *testing.T) {
 	for _, value := range []string{
-		strings.Repeat("1", 65), strings.Repeat("1", 300), strings.Repeat("٣", 65), "+1 312 555 0123" + strings.Repeat(" ", 50),
-		strings.Repeat("+1 (312) 555-0123 x", 1<<16), strings.Repeat("0-", 1<<19) + "x", ";phone-context=+" + strings.Repeat("1-", 1<<19),
+		strings.Repeat("1", 65), strings.Repeat("1", 300), strings.Repeat("٣", 65),
+		"+1 312 555 0123" + strings.Repeat(" ", 50),
+		strings.Repeat("+1 (312) 555-0123 x", 1<<16), strings.Repeat("0-", 1<<19) + "x",
+		";phone-context=+" + strings.Repeat("1-", 1<<19),
 	} {
 		key, ok, shown := "", false, ""
 		allocated := testing.AllocsPerRun(2, func() {

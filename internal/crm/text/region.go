@@ -27,7 +27,8 @@ USN UYI UYU UYW UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG`
 
 // IsCountry reports whether a code is a current ISO 3166-1 alpha-3 code, in any letter case.
 func IsCountry(code string) bool {
-	return len(code) == 3 && isLetter(code[0]) && isLetter(code[1]) && isLetter(code[2]) && strings.Contains(countries, strings.ToUpper(code))
+	return len(code) == 3 && isLetter(code[0]) && isLetter(code[1]) && isLetter(code[2]) &&
+		strings.Contains(countries, strings.ToUpper(code))
 }
 
 // IsCurrency reports whether a code is a current ISO 4217 code in capital letters.

@@ -123,8 +123,8 @@ func TestNamesOfCountriesAgreeWithUnicode(t *testing.T) {
 	assert.Equal(t, len(strings.Split(strings.TrimSpace(countryNames), "\n")), len(list))
 }
 
-// The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice of a
-// country differ, Unicode's table follows the practice.
+// The units of all stored amounts: the decimals of a currency code must never change. Where ISO 4217 and the practice
+// of a country differ, Unicode's table follows the practice.
 func TestDecimalsAreThoseOfISO4217(t *testing.T) {
 	other := "AFN ALL AMD COP CRC CUP IDR IRR KPW LAK LBP MGA MMK MUR PKR RSD SOS SYP TZS UZS YER IQD HUF CZK DKK NOK SEK TWD MRO GYD CHF CAD MNT STN SLE ZMW"
 	for _, code := range codes(IsCurrency) {

@@ -49,7 +49,8 @@ func Location(zone string) *time.Location {
 	return time.UTC
 }
 
-// WallClock is a time as a clock in the zone shows it, written as if that were UTC: its day, month and year are those of the people there.
+// WallClock is a time as a clock in the zone shows it, written as if that were UTC: its day, month and year are those
+// of the people there.
 func WallClock(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	year, month, day := t.Date()

@@ -34,7 +34,8 @@ var noCents = regexp.MustCompile(`([0-9][.,])[-–—]+`)
 // commaRegions are where decimals have a comma.
 var commaRegions = strings.Fields("AD AL AM AO AR AT AZ BA BE BG BO BR BY CL CO CR CU CY CZ DE DK DZ EC EE ES FI FR GE GR HR HU ID IS IT KZ LT LU LV MA MC MD ME MK MZ NL NO PL PT PY RO RS RU SE SI SK SM TN TR UA UY VE VN")
 
-// RegionOf is where people write amounts as those do who have a currency: in the country whose code it begins with, and in Germany for euros.
+// RegionOf is where people write amounts as those do who have a currency: in the country whose code it begins with, and
+// in Germany for euros.
 func RegionOf(currency string) string {
 	if currency == "EUR" || len(currency) < 2 {
 		return "DE"
@@ -48,8 +49,9 @@ const spaces = " '’"
 // PlainSigns writes signs as keyboards have them.
 var PlainSigns = strings.NewReplacer("\u2212", "-", "\u00a0", " ", "\u202f", " ")
 
-// ReadAmount reads an amount as the people of a region write it in a file: $1,234.56, 1.234,56 €, 1 234,56, (25.00). Without a region it is read as
-// forms ask for it: a comma holds thousands apart, and a dot begins decimals. fault is the rule that it breaks.
+// ReadAmount reads an amount as the people of a region write it in a file: $1,234.56, 1.234,56 €, 1 234,56, (25.00).
+// Without a region it is read as forms ask for it: a comma holds thousands apart, and a dot begins decimals. fault is
+// the rule that it breaks.
 func ReadAmount(text, currency, region string) (a Amount, fault string) {
 	text = strings.TrimSpace(PlainSigns.Replace(text))
 	text = noCents.ReplaceAllString(text, "${1}00")
@@ -67,8 +69,9 @@ func ReadAmount(text, currency, region string) (a Amount, fault string) {
 	return a, fault
 }
 
-// plainDigits is a number without the signs between its thousands, and with a dot before its decimals. A sign that stands once, with three digits
-// after it, may hold thousands apart or begin decimals. Where decimals have a dot, a comma holds thousands apart. Elsewhere it cannot be told.
+// plainDigits is a number without the signs between its thousands, and with a dot before its decimals. A sign that
+// stands once, with three digits after it, may hold thousands apart or begin decimals. Where decimals have a dot, a
+// comma holds thousands apart. Elsewhere it cannot be told.
 func plainDigits(number, currency, region string) (digits string, fault string) {
 	most := max(2, Decimals(currency))
 	if region == "" {
@@ -107,7 +110,8 @@ func plainDigits(number, currency, region string) (digits string, fault string) 
 func EnglishDigits(number string, most int) (digits string, fault string) {
 	whole, decimals, hasDecimals := strings.Cut(number, ".")
 	digits, fault = joinThousands(whole, ","+spaces)
-	if fault != "" || digits == "" || !allDigits(digits+decimals) || hasDecimals && (decimals == "" || len(decimals) > most) {
+	if fault != "" || digits == "" || !allDigits(digits+decimals) || hasDecimals &&
+		(decimals == "" || len(decimals) > most) {
 		return "", amountWritten
 	}
 	if hasDecimals {
@@ -134,7 +138,8 @@ func joinThousands(number, separators string) (digits string, fault string) {
 
 // otherSigns are what people write beside an amount for which we write something else.
 var otherSigns = map[string][]string{
-	"$": {"USD", "AUD", "CAD", "NZD", "HKD", "MXN", "TWD", "SGD", "ARS", "BRL", "CLP", "COP"}, "US$": {"USD"}, "EURO": {"EUR"}, "EUROS": {"EUR"}, "C$": {"CAD"}, "¥": {"JPY", "CNY"},
+	"$": {"USD", "AUD", "CAD", "NZD", "HKD", "MXN", "TWD", "SGD", "ARS", "BRL", "CLP", "COP"}, "US$": {"USD"},
+	"EURO": {"EUR"}, "EUROS": {"EUR"}, "C$": {"CAD"}, "¥": {"JPY", "CNY"},
 	"FR": {"CHF"}, "SFR": {"CHF"}, "KR": {"SEK", "NOK", "DKK", "ISK"}, "ZŁ": {"PLN"}, "KČ": {"CZK"}, "FT": {"HUF"},
 }
 
@@ -214,8 +219,12 @@ func ReadMoment(text string, dayFirst bool) (m Moment, ok bool) {
 // months are the months in English, German, French and Spanish, and their short forms, as Words has them.
 var months = func() map[string]time.Month {
 	byName := map[string]time.Month{}
-	for i, names := range [12]string{"january januar janvier enero jan ene janner", "february februar fevrier febrero feb fev", "march marz mars marzo mar mrz", "april avril abril apr avr abr", "may mai mayo", "june juni juin junio jun",
-		"july juli juillet julio jul", "august aout agosto aug ago", "september septembre septiembre setiembre sep sept set", "october oktober octobre octubre oct okt", "november novembre noviembre nov", "december dezember decembre diciembre dec dez dic"} {
+	for i, names := range [12]string{"january januar janvier enero jan ene janner",
+		"february februar fevrier febrero feb fev", "march marz mars marzo mar mrz", "april avril abril apr avr abr",
+		"may mai mayo", "june juni juin junio jun",
+		"july juli juillet julio jul", "august aout agosto aug ago",
+		"september septembre septiembre setiembre sep sept set", "october oktober octobre octubre oct okt",
+		"november novembre noviembre nov", "december dezember decembre diciembre dec dez dic"} {
 		for _, name := range strings.Fields(names) {
 			byName[name] = time.Month(i + 1)
 		}
@@ -226,7 +235,8 @@ var months = func() map[string]time.Month {
 // weekdays are the first letters of their names, and words that stand between the parts of a day.
 var weekdays = strings.Fields("mon tue wed thu fri sat sun montag dienstag mittwoch donnerstag freitag samstag sonntag lun mar mer jeu ven sam dim mie jue vie sab dom de den der of the le el")
 
-// dayInWords reads a day whose month is a word: Monday, January 5th 2026, 5. Januar 2026, 1er février 2026, 5 de enero de 2026.
+// dayInWords reads a day whose month is a word: Monday, January 5th 2026, 5. Januar 2026, 1er février 2026, 5 de enero
+// de 2026.
 func dayInWords(value string) (t time.Time, ok bool) {
 	if len(value) > 40 || strings.IndexFunc(value, unicode.IsLetter) < 0 || !strings.ContainsAny(value, "0123456789") {
 		return t, false
@@ -238,7 +248,10 @@ func dayInWords(value string) (t time.Time, ok bool) {
 			numbers = append(numbers, number)
 		case months[word] != 0 && month == 0:
 			month = months[word]
-		case !slices.ContainsFunc(weekdays, func(start string) bool { return word == start || len(start) >= 3 && strings.HasPrefix(word, start) }):
+		case !slices.ContainsFunc(weekdays, func(start string) bool {
+			return word == start || len(start) >= 3 &&
+				strings.HasPrefix(word, start)
+		}):
 			return t, false
 		}
 	}
@@ -249,7 +262,8 @@ func dayInWords(value string) (t time.Time, ok bool) {
 	return t, t.Day() == numbers[0]
 }
 
-// DayOrder tells whether a day such as 31/12/2026 has the day first; known is false where it does not tell, as 3/4/2026 does not.
+// DayOrder tells whether a day such as 31/12/2026 has the day first; known is false where it does not tell, as 3/4/2026
+// does not.
 func DayOrder(value string) (dayFirst, known bool) {
 	if len(value) < 6 || !IsDigit(value[0]) {
 		return false, false

@@ -8,7 +8,8 @@ import (
 	"donorbook/internal/rig/rows"
 )
 
-// FuzzReadWritten: whatever a cell holds, an amount becomes plain digits or is refused, and a day that was read is read again as the same one.
+// FuzzReadWritten: whatever a cell holds, an amount becomes plain digits or is refused, and a day that was read is read
+// again as the same one.
 func FuzzReadWritten(f *testing.F) {
 	for _, text := range rows.All(`
 		$1,234.56  1.234,56 €  (25.00)  1’234  31.01.2026, 18:30 Uhr  1/31/26 9:08 pm  2026-01-31T00:00:00Z

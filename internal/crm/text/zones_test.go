@@ -15,10 +15,12 @@ import (
 	"donorbook/internal/rig/assert"
 )
 
-// The time zones are those of the Go that builds the program, which a release of it may change. make zones writes them anew.
+// The time zones are those of the Go that builds the program, which a release of it may change. make zones writes them
+// anew.
 func TestTimezonesAreThoseOfGo(t *testing.T) {
 	root := assert.Must(exec.Command("go", "env", "GOROOT").Output())(t)
-	archive := assert.Must(zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time", "zoneinfo.zip")))(t)
+	archive := assert.Must(zip.OpenReader(filepath.Join(strings.TrimSpace(string(root)), "lib", "time",
+		"zoneinfo.zip")))(t)
 	defer archive.Close()
 	var names []string
 	for _, file := range archive.File {

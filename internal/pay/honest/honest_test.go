@@ -1,5 +1,6 @@
-// Package honest keeps our Stripe for tests honest: what it sends is valid by the schema that Stripe publishes, and Stripe's own stub accepts what we ask for. It is a module of its own,
-// because the schema is in the module of that stub.
+// Package honest keeps our Stripe for tests honest: what it sends is valid by the schema that Stripe publishes, and
+// Stripe's own stub accepts what we ask for. It is a module of its own, because the schema is in the module of that
+// stub.
 package honest
 
 import (
@@ -36,7 +37,8 @@ func open(t *testing.T, address, key string) donate.Provider {
 
 func order(n, frequency string) *donate.Order {
 	return &donate.Order{
-		Donation: "d" + n, Account: "a1", Key: "k" + n, At: time.Now(), Amount: 51_80, Covered: 1_80, Currency: "USD", Frequency: frequency, For: "Donation: Clean Water", Email: "ann@example.org",
+		Donation: "d" + n, Account: "a1", Key: "k" + n, At: time.Now(), Amount: 51_80, Covered: 1_80, Currency: "USD",
+		Frequency: frequency, For: "Donation: Clean Water", Email: "ann@example.org",
 		Success: "https://example.org/thanks", Cancel: "https://example.org/give",
 	}
 }
@@ -101,7 +103,8 @@ func TestObjectsAreValid(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	once, debit, failing, monthly := start(order("1", donate.Once)), start(order("2", donate.Once)), start(order("3", donate.Once)), start(order("4", "monthly"))
+	once, debit, failing, monthly := start(order("1", donate.Once)), start(order("2", donate.Once)),
+		start(order("3", donate.Once)), start(order("4", "monthly"))
 	start(order("5", donate.Once)) // expires
 	s.Pay(once, stripetest.Decline)
 	s.Pay(once, stripetest.Card)
@@ -118,7 +121,8 @@ func TestObjectsAreValid(t *testing.T) {
 	h, err := p.NewCard(ctx, "sub_00000001", "https://example.org/manage", "c1")
 	must(err)
 	s.Pay(h.Session.ID, stripetest.Card)
-	for _, change := range []donate.Change{{Kind: donate.NewAmount, Amount: 30_00}, {Kind: donate.PausePlan}, {Kind: donate.ResumePlan}} {
+	for _, change := range []donate.Change{{Kind: donate.NewAmount, Amount: 30_00}, {Kind: donate.PausePlan},
+		{Kind: donate.ResumePlan}} {
 		change.Key = string(change.Kind)
 		must(p.Plan(ctx, "sub_00000001", change))
 	}
@@ -134,7 +138,8 @@ func TestObjectsAreValid(t *testing.T) {
 		_, err := p.Look(ctx, ref)
 		return err
 	}))
-	for _, kind := range []string{"event", "checkout.session", "payment_intent", "charge", "refund", "dispute", "subscription", "invoice", "invoice_payment", "webhook_endpoint", "deleted_webhook_endpoint"} {
+	for _, kind := range []string{"event", "checkout.session", "payment_intent", "charge", "refund", "dispute",
+		"subscription", "invoice", "invoice_payment", "webhook_endpoint", "deleted_webhook_endpoint"} {
 		if seen[kind] == 0 {
 			t.Errorf("no %s was seen", kind)
 		}
@@ -146,7 +151,8 @@ func TestObjectsAreValid(t *testing.T) {
 	}
 }
 
-// Every name by which we read what Stripe sends is one that Stripe has: one that is misspelled, or that another version no longer has, would read as nothing.
+// Every name by which we read what Stripe sends is one that Stripe has: one that is misspelled, or that another version
+// no longer has, would read as nothing.
 func TestNamesAreThoseOfStripe(t *testing.T) {
 	var names map[string]any
 	if err := json.Unmarshal(embedded.OpenAPISpec, &names); err != nil {
@@ -180,7 +186,8 @@ func TestNamesAreThoseOfStripe(t *testing.T) {
 		}
 		for _, path := range read.FindAllStringSubmatch(string(source), -1) {
 			for name := range strings.SplitSeq(strings.TrimSuffix(path[1], "."), ".") {
-				if checked++; !known[name] && name != "error" && name != "object" { // an error is no object of the schema, and what an event is about may be any
+				// an error is no object of the schema, and what an event is about may be any
+				if checked++; !known[name] && name != "error" && name != "object" {
 					t.Errorf("%s reads %s: Stripe has no %s", file, path[1], name)
 				}
 			}
@@ -191,11 +198,13 @@ func TestNamesAreThoseOfStripe(t *testing.T) {
 	}
 }
 
-// Stripe's stub, which refuses parameters that do not exist and values outside of their lists, accepts everything that we ask for.
+// Stripe's stub, which refuses parameters that do not exist and values outside of their lists, accepts everything that
+// we ask for.
 func TestRequestsAreAccepted(t *testing.T) {
 	var fixtures spec.Fixtures
 	var document spec.Spec
-	if err := errors.Join(json.Unmarshal(embedded.OpenAPIFixtures, &fixtures), json.Unmarshal(embedded.OpenAPISpec, &document)); err != nil {
+	if err := errors.Join(json.Unmarshal(embedded.OpenAPIFixtures, &fixtures),
+		json.Unmarshal(embedded.OpenAPISpec, &document)); err != nil {
 		t.Fatal(err)
 	}
 	stub, err := server.NewStubServer(&fixtures, &document, false, false)
@@ -228,11 +237,13 @@ func TestRequestsAreAccepted(t *testing.T) {
 	for i, frequency := range []string{donate.Once, "weekly", "monthly", "quarterly", "yearly"} {
 		_, _ = p.Start(ctx, order(string(rune('0'+i)), frequency)) // its page is refused: the stub has one of its own
 	}
-	for _, kind := range []donate.RefKind{donate.SessionRef, donate.PaymentRef, donate.ChargeRef, donate.RefundRef, donate.DisputeRef, donate.InvoiceRef, donate.PlanRef} {
+	for _, kind := range []donate.RefKind{donate.SessionRef, donate.PaymentRef, donate.ChargeRef, donate.RefundRef,
+		donate.DisputeRef, donate.InvoiceRef, donate.PlanRef} {
 		_, _ = p.Look(ctx, donate.Ref{Kind: kind, ID: "any_1"}) // what it finds has no sense
 	}
 	_ = p.Refund(ctx, "pi_1", 10_00, "USD", "r1")
-	for _, kind := range []donate.ChangeKind{donate.CancelPlan, donate.PausePlan, donate.ResumePlan, donate.NewAmount, donate.UseCard} {
+	for _, kind := range []donate.ChangeKind{donate.CancelPlan, donate.PausePlan, donate.ResumePlan, donate.NewAmount,
+		donate.UseCard} {
 		_ = p.Plan(ctx, "sub_1", donate.Change{Kind: kind, Amount: 30_00, Card: "pm_1", Key: string(kind)})
 	}
 	_, _ = p.NewCard(ctx, "sub_1", "https://example.org/manage", "c1")
@@ -240,7 +251,8 @@ func TestRequestsAreAccepted(t *testing.T) {
 	_ = p.Check(ctx, "USD")
 	_ = p.Since(ctx, time.Now().Add(-time.Hour), func(donate.Ref) error { return nil })
 	for _, want := range []string{
-		"POST checkout", "GET checkout", "GET payment_intents", "GET charges", "POST refunds", "GET refunds", "GET disputes", "GET invoices", "GET invoice_payments", "GET subscriptions", "POST subscriptions",
+		"POST checkout", "GET checkout", "GET payment_intents", "GET charges", "POST refunds", "GET refunds",
+		"GET disputes", "GET invoices", "GET invoice_payments", "GET subscriptions", "POST subscriptions",
 		"DELETE subscriptions", "GET events", "POST webhook_endpoints", "GET webhook_endpoints",
 	} {
 		if !asked[want] {

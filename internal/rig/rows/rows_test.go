@@ -17,7 +17,8 @@ func TestCellsAreReadAsTheyAreMeant(t *testing.T) {
 
 		"\n"  0   false  ""
 	`)
-	if want := []row{{"a b", -7, true, []string{"x", "y"}}, {"\n", 0, false, []string{}}}; !reflect.DeepEqual(got, want) {
+	if want := []row{{"a b", -7, true, []string{"x", "y"}}, {"\n", 0, false, []string{}}}; !reflect.DeepEqual(got,
+		want) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -89,7 +89,8 @@ func busyAccount(t *testing.T, s *Book) access.Account {
 			t.Fatal(what, err)
 		}
 	}
-	tagged := create(t, s, m.account.Number, `{"first_name":"Zoë <&>","last_name":"Ünal","dob":"3/9/1984","note":"a\nb","emails":[{"value":"Z@Example.org","type":"work"},{"value":"z2@example.org"}],
+	tagged := create(t, s, m.account.Number,
+		`{"first_name":"Zoë <&>","last_name":"Ünal","dob":"3/9/1984","note":"a\nb","emails":[{"value":"Z@Example.org","type":"work"},{"value":"z2@example.org"}],
 		"phones":[{"value":"(617) 555-0100","type":"cell"}],"addresses":[{"address_1":"1 Elm","city":"Boston","state":"MA","zipcode":"02110","country":"USA"}],"tags":["x;y","donor"],
 		"prefix":"Dr.","salutation":"Dear Zoë","external_ids":[{"source":"Bloomerang","value":"ext-7"},{"source":"crm","value":"x"}],"do_not_mail":true,"deceased":true}`)
 	create(t, s, m.account.Number,
@@ -132,7 +133,8 @@ func TestAnAccountComesBackAsItWas(t *testing.T) {
 		account := busyAccount(t, a)
 		files := exportAccount(t, a, account)
 		made := importAccount(t, b, files, "")
-		expect(t, "the account, and its campaigns", fmt.Sprint(account.ID, " ", account.Number, " false 2"), made.Account.ID,
+		expect(t, "the account, and its campaigns", fmt.Sprint(account.ID, " ", account.Number, " false 2"),
+			made.Account.ID,
 			made.Account.Number, made.Renumbered, made.Campaigns)
 		equal(t, made.Contacts >= 10 && made.Gifts >= 30 && made.Plans > 0, true, "%+v", made)
 		checked(t, b)

@@ -167,7 +167,8 @@ func TestAnAccountThatIsImportedTakesNoOtherChange(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	refuses(t, "a removal that was stopped", context.Canceled)(s.DiscardAccount(ctx, empty.ID)) // as far as one unit goes
+	// as far as one unit goes
+	refuses(t, "a removal that was stopped", context.Canceled)(s.DiscardAccount(ctx, empty.ID))
 	must(s.DiscardAccount(t.Context(), empty.ID))(t)
 	checked(t, s)
 	equal(t, contactsOf(t, s, empty), 0, "after the removal")
@@ -264,8 +265,8 @@ func TestConcurrentReadinessWaitsForNoLock(t *testing.T) {
 	succeed(t, errors.Join(<-ended, <-ended))
 }
 
-// What is wrong with files is told with its place and before anything is written: damage, and what the API would refuse.
-// HTML is cleaned.
+// What is wrong with files is told with its place and before anything is written: damage, and what the API would
+// refuse. HTML is cleaned.
 func TestFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 	s := newBook(t)
 	whole := exportAccount(t, s, busyAccount(t, s))
@@ -285,7 +286,8 @@ func TestFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 			`{"id":%d,"title":"F%[1]d","description":"","type":"magic","options":"","place":%[1]d,"created_at":1,"ended_at":0}`+"\n", i+10)
 	}
 	lots := strings.Repeat("x", 2_900_000)
-	fill := strings.NewReplacer("{2.9 MB}", lots, "{9 MB}", strings.Repeat(lots, 3), "{magic}", unknown.String(), "{texts}",
+	fill := strings.NewReplacer("{2.9 MB}", lots, "{9 MB}", strings.Repeat(lots, 3), "{magic}", unknown.String(),
+		"{texts}",
 		strings.ReplaceAll(unknown.String(), "magic", "text"), "{line}", "\n", "{8}",
 		fmt.Sprint(lineOf(move.ContactFile, "ext-8")),
 		"{amount}", amount[0], "{owed}", amount[1]+`-50,"fee"`, "{first}", ids[0], "{second}", ids[1], "{2}",
@@ -328,7 +330,8 @@ func TestFilesOfAnAccountAreCheckedLikeInput(t *testing.T) {
 		refused(fill(c.Says), changedFile(t, whole, c.File+".jsonl", fill(c.Old), fill(c.Changed)))
 	}
 	refused(fill("contacts.jsonl, line {8}: has the external id of an earlier record"),
-		changedFile(t, changedFile(t, whole, move.ContactFile, `"value":"ext-8"`, `"value":"x"`), move.ContactFile, `x:ext-8`, `x:x`))
+		changedFile(t, changedFile(t, whole, move.ContactFile, `"value":"ext-8"`, `"value":"x"`), move.ContactFile,
+			`x:ext-8`, `x:x`))
 	with := func(name string, file fstest.MapFile) fstest.MapFS {
 		files := maps.Clone(whole)
 		files[name] = &file

@@ -42,8 +42,8 @@ func TestUnknownAccountsAreNotFound(t *testing.T) {
 }
 
 // The first account's ids are 1, 2, 3, and those of the next account begin after a billion. Older accounts have random
-// numbers, which do not count. A number whose account was lost is not used again, since some of its rows may still exist,
-// and one that was refused has none. When all numbers are in use, new ones are random again.
+// numbers, which do not count. A number whose account was lost is not used again, since some of its rows may still
+// exist, and one that was refused has none. When all numbers are in use, new ones are random again.
 func TestANewAccountHasTheNextNumber(t *testing.T) {
 	s := newBook(t)
 	closeAfter(t, s)
@@ -97,7 +97,8 @@ func TestSettingsOfAnAccountAreKept(t *testing.T) {
 	succeed(t, set(access.AccountSettingsInput{Currency: ptr("eur"), Address: ptr("1 Quay\nPorto")}))
 	succeed(t, set(access.AccountSettingsInput{TaxID: ptr("PT 123"), Address: ptr("")}))
 	giveNow(t, s, account.Number, ofAda)
-	says(t, "another currency", "The currency field must stay EUR: the organization has gifts, and its sums are in this currency.")(
+	says(t, "another currency",
+		"The currency field must stay EUR: the organization has gifts, and its sums are in this currency.")(
 		set(access.AccountSettingsInput{Currency: ptr("USD"), Address: ptr("2 Quay")}))
 	want := access.AccountSettings{Timezone: "UTC", Currency: "EUR", HasGifts: true, TaxID: "PT 123"}
 	wantSettings(t, s, account, want)

@@ -75,7 +75,10 @@ func (s *folk) batch(lines string) []store.ContactDocument {
 			in := input(s, tags)
 			change = func() (store.ContactDocument, error) { return s.UpdateContact(ctx, s.Number, id, in) }
 		case "tag":
-			change = func() (store.ContactDocument, error) { return s.AddTags(ctx, s.Number, id, strings.Split(tags, ",")) }
+			change = func() (store.ContactDocument, error) {
+				return s.AddTags(ctx, s.Number, id,
+					strings.Split(tags, ","))
+			}
 		case "untag":
 			change = func() (store.ContactDocument, error) {
 				return s.RemoveTags(ctx, s.Number, id, strings.Split(tags, ","))
@@ -220,10 +223,12 @@ func TestANameOfTheSameBatchTellsContactsApart(t *testing.T) {
 	s := newFolk(t)
 	script := ""
 	for i := range store.FewCandidates + 4 {
-		script += fmt.Sprintf(`force {"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]} -> %d`+"\n", i,
+		script += fmt.Sprintf(`force {"first_name":"P%d","last_name":"Ek","emails":[{"value":"ek@x.org"}]} -> %d`+"\n",
+			i,
 			i+1)
 	}
-	s.batch(script + `create {"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]} -> 11 merged
+	s.batch(script +
+		`create {"first_name":"p10","last_name":"EK","emails":[{"value":"ek@x.org"}],"tags":["t"]} -> 11 merged
 		create {"first_name":"P99","last_name":"Ek","emails":[{"value":"ek@x.org"}],"tags":["t"]} -> 1 merged
 	`)
 	s.wantTags("{t 2}")

@@ -1,4 +1,5 @@
-// Package book opens a database with everything that can be done to it. The API, the console and the command line work with a Book.
+// Package book opens a database with everything that can be done to it. The API, the console and the command line work
+// with a Book.
 package book
 
 import (
@@ -23,7 +24,8 @@ type Book struct {
 	*donations.DonationStore
 }
 
-// Open opens the database, creates it if it does not exist, and upgrades an older one. It lists what units of work and jobs are made of: nothing registers itself.
+// Open opens the database, creates it if it does not exist, and upgrades an older one. It lists what units of work and
+// jobs are made of: nothing registers itself.
 func Open(ctx context.Context, o store.Options) (*Book, error) {
 	base, err := store.Open(ctx, o, check.Derive)
 	if err != nil {

@@ -215,7 +215,8 @@ func sampleAccount(t *testing.T, s *Book) (account access.Account, campaign int6
 	fillContacts(t, s, number, 21)
 	size := define(t, s, number, "Size", custom.SelectField, "S", "M")
 	must(s.UpdateContact(ctx, number, doc.MakeID(number, 1),
-		input(t, `{"external_ids":[{"source":"other","value":"7"}],"do_not_mail":true,"custom_fields":{"`+size.Key()+`":"M"}}`)))(t)
+		input(t, `{"external_ids":[{"source":"other","value":"7"}],"do_not_mail":true,"custom_fields":{"`+size.Key()+
+			`":"M"}}`)))(t)
 	if _, _, err := s.CreateKey(ctx, number, access.KeyInput{Name: "Key",
 		Permissions: access.ContactsRead}); err != nil {
 		t.Fatal(err)

@@ -157,7 +157,8 @@ func checkIntegrity(t testing.TB, s *Book) {
 	t.Helper()
 	ctx := context.Background() // the test's own context has ended
 	accounts := must(s.Accounts(ctx))(t)
-	must(s.Check(ctx, check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}))(t) // which must agree
+	// which must agree
+	must(s.Check(ctx, check.CheckOptions{Found: func(p check.Problem) { t.Errorf("check: %v", p) }}))(t)
 	for _, account := range accounts {
 		succeed(t, s.View(ctx, func(c db.Conn) error {
 			checkAccount(t, c, account.Number)
@@ -251,10 +252,12 @@ func checkAccount(t testing.TB, c db.Conn, account int64) {
 				wantTags[tagName{crm.FoldTag(name), name}]++
 			}
 		}
-	}, `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name, given FROM contact WHERE account_id = $1 ORDER BY id`)
+	}, `SELECT id, created_at, archived, match_keys, body, checksum, revision, last_gift, custom, updated_at, sort_name,
+		given FROM contact WHERE account_id = $1 ORDER BY id`)
 	equal(t, []int64{tally.LastCreated, tally.ContactSeq, tally.ContactActive}, []int64{created, count, active},
 		"account %d: when the last contact was made, and the numbers of contacts", account)
-	each(func(r db.Row) { index[indexRow{r.Text(0), r.Int(1)}] = true }, `SELECT key, id FROM contact_index WHERE account_id = $1`)
+	each(func(r db.Row) { index[indexRow{r.Text(0), r.Int(1)}] = true },
+		`SELECT key, id FROM contact_index WHERE account_id = $1`)
 	succeed(t, c.EachWord(store.WordsTable, doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq),
 		func(id int64, word string) error {
 			words[indexRow{word, id}] = true
@@ -272,6 +275,7 @@ func checkAccount(t testing.TB, c db.Conn, account int64) {
 	}
 	equal(t, mapsDiffer(wantIndex, index), "", "account %d: the index differs from the contacts", account)
 	equal(t, mapsDiffer(wantWords, words), "", "account %d: the words differ from those of the contacts", account)
-	equal(t, mapsDiffer(wantTags, tags), "", "account %d: the tags are counted otherwise than the contacts have them", account)
+	equal(t, mapsDiffer(wantTags, tags), "", "account %d: the tags are counted otherwise than the contacts have them",
+		account)
 	equal(t, sets, wantSets, "account %d: the sets are not what the contacts", account)
 }

@@ -89,12 +89,14 @@ func (e *everywhere) imports() {
 	e.Helper()
 	ctx := e.Context()
 	im := upload(e, e.Book, e.Number,
-		contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Importnotexyz\nQuetzalina,Vanderkwolf,no email,Rejectedxyz,one cell too many\nOttoline,Bystander,no email,Ottosrow,one cell too many\n")
+		contactsIn+
+			"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Importnotexyz\nQuetzalina,Vanderkwolf,no email,Rejectedxyz,one cell too many\nOttoline,Bystander,no email,Ottosrow,one cell too many\n")
 	must(e.BeginImport(ctx, e.Number, im.ID,
 		jobs.Choices{Mapping: im.Spec.Mapping, Mode: jobs.MergeExisting, FileIsRight: true}))(e)
 	e.finishJobs()
 	tried := upload(e, e.Book, e.Number,
-		contactsIn+"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz,one cell too many\n")
+		contactsIn+
+			"Quetzalina,Vanderkwolf,kwolf@secret.example.org,Dryrunxyz\nX,,kwolf2@secret.example.org,Dryrunxyz,one cell too many\n")
 	begin(e, e.Book, tried, true)
 	e.finishJobs()
 	canceled := upload(e, e.Book, e.Number,
@@ -168,7 +170,8 @@ func TestPeopleWhoAreErasedTogetherShareTheWork(t *testing.T) {
 	for i := range 20 {
 		texts = append(texts, fmt.Sprintf("quetzal%c", 'a'+i))
 		jobs[begin(s, fmt.Sprintf(
-			`{"first_name":"Quetzal%c","last_name":"Kwolf","emails":[{"value":"q%d@kwolf.example.org"}]}`, 'a'+i, i))] = true
+			`{"first_name":"Quetzal%c","last_name":"Kwolf","emails":[{"value":"q%d@kwolf.example.org"}]}`, 'a'+
+				i, i))] = true
 	}
 	begin(other, `{"first_name":"Mine","last_name":"Own"}`)
 	equal(t, len(jobs), 1, "jobs erase 20 people")

@@ -96,7 +96,8 @@ func TestWhatIsExportedIsImportedWithoutLoss(t *testing.T) {
 		ids := store.IDsOf(to.Number, set.Page(0, set.Count()))
 		equal(t, len(ids), len(was))
 		for i, id := range ids {
-			if diff := cmp.Diff(was[i], to.record(id), cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt", "UpdatedAt"),
+			if diff := cmp.Diff(was[i], to.record(id), cmpopts.IgnoreFields(crm.Contact{}, "ID", "CreatedAt",
+				"UpdatedAt"),
 				cmpopts.IgnoreFields(crm.Address{}, "CreatedAt", "UpdatedAt"), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("%s, contact %d: %s", format, i, diff)
 			}
@@ -145,7 +146,8 @@ func (s *folk) importOwn(file []byte, name string, mode jobs.ImportMode) jobs.Im
 	s.Helper()
 	rows := must(jobs.OpenTable(bytes.NewReader(file), int64(len(file)), name, 0, nil))(s)
 	mapping := sheet.Contacts.Recognize(rows.Header(), must(s.CustomFields(s.Context(), s.Number))(s), nil)
-	equal(s, slices.ContainsFunc(mapping, func(c sheet.Column) bool { return c.Unknown }), false, "%s: %v", name, mapping)
+	equal(s, slices.ContainsFunc(mapping, func(c sheet.Column) bool { return c.Unknown }), false, "%s: %v", name,
+		mapping)
 	im, _ := must2(s.ImportFile(s.Context(), s.Number, rows, jobs.FileImport{Name: name, SHA256: name, Mode: mode,
 		FileIsRight: mode == jobs.MergeExisting, Region: "US", Mapping: mapping}, 0, false,
 		func(jobs.ImportProgress) {}))(s)
@@ -190,7 +192,8 @@ func TestAnExportHasWhatTheListHas(t *testing.T) {
 	want := `"kind":"exported","id":0,"undoes":0,"job":0,`
 	history := string(files[move.HistoryFile].Data)
 	contains(t, history, want, "the history")
-	contains(t, history, `"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`,
+	contains(t, history,
+		`"actor":"someone","data":{"exported":"contacts","format":"jsonl","rows":10,"filters":["tag"]}}`,
 		"the history")
 }
 
@@ -232,7 +235,8 @@ func TestAnExportThatIsImportedAgainChangesNothing(t *testing.T) {
 	before := peopleOf(t, s.Book, s.Number)
 	for _, format := range move.ExportFormats {
 		got := s.importOwn(s.export(format, int64(len(before))), "contacts."+format, jobs.MergeExisting).Progress
-		expect(t, format+": rows, unchanged, left out", fmt.Sprint(len(before), len(before), 0), got.Rows, got.Unchanged,
+		expect(t, format+": rows, unchanged, left out", fmt.Sprint(len(before), len(before), 0), got.Rows,
+			got.Unchanged,
 			got.LeftOut)
 		equal(t, peopleOf(t, s.Book, s.Number), before, "%s: before (-), after (+)", format)
 	}

@@ -411,7 +411,8 @@ func TestALostContactDoublesNoOther(t *testing.T) {
 func TestContactsAreFoundByTheirTimes(t *testing.T) {
 	s := newFolk(t)
 	clock := stopClock(s.Book) // on January 31
-	ann, bob, cid := s.person(`{"first_name":"Ann"}`), s.person(`{"first_name":"Bob"}`), s.person(`{"first_name":"Cid"}`)
+	ann, bob, cid := s.person(`{"first_name":"Ann"}`), s.person(`{"first_name":"Bob"}`),
+		s.person(`{"first_name":"Cid"}`)
 	clock.move(24 * time.Hour)
 	s.update(bob, `{"company":"New"}`)
 	s.archive(cid)

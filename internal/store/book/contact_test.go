@@ -29,7 +29,8 @@ func TestIDsThatAreNotOnesOwnAreForbidden(t *testing.T) {
 	other := s.another()
 	own, archived := s.person(`{"first_name":"Own","tags":["a"]}`), s.person(`{"first_name":"Archived","tags":["a"]}`)
 	s.archive(archived)
-	foreign, gone := other.person(`{"first_name":"Foreign","tags":["a"]}`), other.person(`{"first_name":"F","tags":["a"]}`)
+	foreign, gone := other.person(`{"first_name":"Foreign","tags":["a"]}`),
+		other.person(`{"first_name":"F","tags":["a"]}`)
 	other.archive(gone)
 	state := func() string {
 		mine, _ := s.listBytes(crm.All, 1, 100)
@@ -309,9 +310,10 @@ func TestCreateFindsWhoItIsAbout(t *testing.T) {
 		equal(t, d.Merged, want != 0, body)
 		equal(t, want == 0 || d.ID == want, true, "%s is of contact %d", body, d.ID)
 	}
-	match(s, `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`, second) // an email before a phone and a name
-	s.archive(second)                                                               // it has the phone by now as well
-	match(s, `{"title":"Dr",`+email+`}`, third)                                     // never an archived one
+	// an email before a phone and a name
+	match(s, `{"first_name":"Ana","last_name":"Diaz",`+email+`,`+phone+`}`, second)
+	s.archive(second)                           // it has the phone by now as well
+	match(s, `{"title":"Dr",`+email+`}`, third) // never an archived one
 	s.restore(second)
 	match(s, `{"first_name":"CY","last_name":"fox",`+email+`}`, third) // the same name among emails
 	match(s, `{"first_name":"Dee",`+email+`}`, second)                 // the lowest id among emails

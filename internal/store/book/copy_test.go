@@ -47,7 +47,8 @@ func newWorld(t *testing.T, s *Book, contacts int) (w world) {
 	}
 	restore(t, s, w.chapter.Number, doc.MakeID(w.chapter.Number, 6))
 	mustImport(t, s, w.below,
-		`[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+w.root.ID+`"]}]`)
+		`[{"title":"Kept","slug":"kept","goal":12.5},{"title":"Für alle 🎗","beneficiaries":["`+w.stranger.ID+`","`+
+			w.root.ID+`"]}]`)
 	shown := withCover(draw(t, s, w.chapter, picture.Cover, 450))
 	shown.Title = ptr("Shown")
 	must(s.CreateCampaign(ctx, w.chapter, shown))(t)
@@ -85,7 +86,8 @@ func personBody(i int) string {
 			`{"first_name":"Two","phones":[{"type":"cell","value":"(617) 555-%04d"},{"value":"+44 20 7946 %04d"}],"dob":"02/29/2000"}`, i%10000, i%10000)
 	default:
 		return fmt.Sprintf(`{"first_name":"P%d","last_name":"Müller","emails":[{"value":"p%d@example.org"},{"type":"work","value":"W%d@Example.com"}],
-			"addresses":[{"address_1":"%d Elm Street","city":"Zürich","country":"CHE"}],"tags":["board","t%d"]}`, i, i, i, i, i%50)
+			"addresses":[{"address_1":"%d Elm Street","city":"Zürich","country":"CHE"}],"tags":["board","t%d"]}`, i, i,
+			i, i, i%50)
 	}
 }
 
@@ -263,7 +265,8 @@ func TestACopyKnowsEveryTableAndColumn(t *testing.T) {
 		return c.Each(func(r db.Row) error {
 			got[r.Text(0)] = append(got[r.Text(0)], db.Column{Name: r.Text(1), Kind: kinds[r.Text(2)]})
 			return nil
-		}, `SELECT CAST(table_name AS TEXT), CAST(column_name AS TEXT), CAST(data_type AS TEXT) FROM information_schema.columns
+		}, `SELECT CAST(table_name AS TEXT), CAST(column_name AS TEXT), CAST(data_type AS TEXT)
+			FROM information_schema.columns
 			WHERE table_schema = 'public' AND table_name NOT IN ('schema_version', 'contact_search', 'derived') ORDER BY table_name, ordinal_position`)
 	})
 	for _, table := range store.Schema.Tables {

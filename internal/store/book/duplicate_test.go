@@ -111,7 +111,8 @@ func (s *folk) strangers() (ids []int64) {
 	lasts := strings.Fields(
 		`Underwood Vasquez Whitfield Xanthos Yamamoto Zeller Bakker Castellano Dubois Eriksen Fujimoto Gallagher Hoffmann Ivanova Jankowski Kowalczyk Lindqvist Moreau Nakagawa Okafor`)
 	for i := range firsts {
-		ids = append(ids, s.person(fmt.Sprintf(`{"first_name":%q,"last_name":%q,"emails":["%s%d@%s.example"]}`, firsts[i], lasts[i],
+		ids = append(ids, s.person(fmt.Sprintf(`{"first_name":%q,"last_name":%q,"emails":["%s%d@%s.example"]}`,
+			firsts[i], lasts[i],
 			firsts[i], i*i*7919, lasts[i])))
 	}
 	return ids
@@ -359,7 +360,8 @@ func TestLookingForDuplicatesEndsAfterAGift(t *testing.T) {
 	s.gave(s.a, "2026-01-31", "")
 	s.look()
 	equal(t, len(must(store.List(t.Context(), s.Store, store.Number,
-		`SELECT t.account_id FROM account_tally AS t, duplicate_run AS r WHERE t.account_id = $1 AND r.account_id = $1 AND r.revision < t.revision`, s.Number))(t)), 0, "accounts that wait for another look")
+		`SELECT t.account_id FROM account_tally AS t, duplicate_run AS r WHERE t.account_id = $1 AND r.account_id = $1
+			AND r.revision < t.revision`, s.Number))(t)), 0, "accounts that wait for another look")
 }
 
 // A job that merges sure duplicates leaves a group alone where one of its contacts is no longer one of them, and

@@ -145,8 +145,8 @@ func checkSorts(t *testing.T, s *Book, account int64, scope campaign.Scope, f gi
 	}
 }
 
-// By the organization's clock, gifts of which only the day is known are at noon. Clocks are put back in autumn, and what
-// was given in the hour that they show twice comes as they showed it.
+// By the organization's clock, gifts of which only the day is known are at noon. Clocks are put back in autumn, and
+// what was given in the hour that they show twice comes as they showed it.
 func TestGiftsAreSortedByWhenTheyWereMade(t *testing.T) {
 	s := newOrg(t, newBook(t))
 	for _, zone := range []string{"America/Los_Angeles", "Pacific/Kiritimati"} {

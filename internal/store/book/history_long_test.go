@@ -221,7 +221,8 @@ func TestConcurrentChangeOfAContactIsUndone(t *testing.T) {
 	undo(added + 1)
 	equal(t, shown(), "Secret.", "the note is shown again")
 	other := s.create(`{"first_name":"Bea"}`)
-	refuses(t, "a change of another contact", crm.ErrNotFound)(s.UndoChange(ctx, s.Number, id, other.Tag.Revision, "US"))
+	refuses(t, "a change of another contact", crm.ErrNotFound)(s.UndoChange(ctx, s.Number, id, other.Tag.Revision,
+		"US"))
 	must2(s.UndoChange(ctx, s.Number, other.ID, other.Tag.Revision, "US"))(t)
 	refuses(t, "a contact whose create was undone", crm.ErrArchived)(s.CheckContact(ctx, s.Number, other.ID))
 	s.archive(id)
@@ -344,7 +345,8 @@ func TestTheHistoryOfAnOrganizationIsGroupedAndFiltered(t *testing.T) {
 	}
 	noted := "contact 1 of 1, shows 1"
 	part := s.history(store.HistoryPlace{}, 50)
-	expect(t, "a page looks at so many changes, and there are more", "true true", part.Last-part.First < 1000, part.Older)
+	expect(t, "a page looks at so many changes, and there are more", "true true", part.Last-part.First < 1000,
+		part.Older)
 	yesterday, tomorrow := time.Now().AddDate(0, 0, -1), time.Now().AddDate(0, 0, 1)
 	tells(store.HistoryPlace{Who: "API key X"}, 50, "contact 12 of 12, shows 5")
 	tells(store.HistoryPlace{Who: "ana@example.org"}, 50, noted)

@@ -24,7 +24,8 @@ func told(t testing.TB, s *Book, account int64) (lines []string) {
 // everyChange is the whole record of an account, oldest first.
 func everyChange(t testing.TB, s *Book, account int64) []store.Change {
 	t.Helper()
-	return must(store.List(t.Context(), s.Store, store.ScanChange, store.ChangeColumns+` ORDER BY revision`, account))(t)
+	return must(store.List(t.Context(), s.Store, store.ScanChange, store.ChangeColumns+` ORDER BY revision`,
+		account))(t)
 }
 
 // Every change through the store leaves a row that says who has made it and what was before and after. No secret is
@@ -50,7 +51,8 @@ func TestEveryNounHasAHistory(t *testing.T) {
 	_, link := must2(s.Invite(ctx, account, ada, access.Viewer, ""))(t)
 	must2(s.JoinByInvitation(t.Context(), link, access.UserInput{Name: "Dee", Email: "dee@x.org",
 		Password: "a long password 4"}))(t)
-	key, secret := must2(s.CreateKey(ctx, number, access.KeyInput{Name: "Website", Permissions: access.ContactsRead}))(t)
+	key, secret := must2(s.CreateKey(ctx, number, access.KeyInput{Name: "Website",
+		Permissions: access.ContactsRead}))(t)
 	succeed(t, s.RevokeKey(ctx, key.ID))
 	succeed(t, s.RevokeKey(ctx, key.ID)) // again
 	currency, taxID := "EUR", "12-3"

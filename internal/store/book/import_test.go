@@ -57,7 +57,8 @@ Fay,Moss,fay@example.org,,x,
 `
 
 func fillBefore(t testing.TB, s *Book, account int64) {
-	create(t, s, account, `{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@example.org"}],"tags":["board"]}`)
+	create(t, s, account,
+		`{"first_name":"Ana","last_name":"Ruiz","emails":[{"value":"ana@example.org"}],"tags":["board"]}`)
 	create(t, s, account, `{"first_name":"Ben","last_name":"King","emails":[{"value":"ben@example.org"}]}`)
 }
 
@@ -165,7 +166,8 @@ func pieces(t *testing.T, s *Book, account int64, file string, spec jobs.FileImp
 // checked checks that a check finds nothing.
 func checked(t *testing.T, s *Book) {
 	t.Helper()
-	report := must(s.Check(t.Context(), check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }}))(t)
+	report := must(s.Check(t.Context(),
+		check.CheckOptions{Found: func(p check.Problem) { t.Errorf("the check found: %s", p) }}))(t)
 	expect(t, "problems that the check found", "0", report.Problems)
 }
 
@@ -390,7 +392,8 @@ func TestAnUndoAsksOnceForAllChanges(t *testing.T) {
 		s.Db.Observe(&db.Observer{})
 		asked[n] = statements.Load()
 		finishJobs(t, s)
-		contains(t, string(wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)).Progress), fmt.Sprintf(`"undone":%d`, n),
+		contains(t, string(wantJob(t, s, account, undo.ID, jobs.JobDone, int64(n)).Progress),
+			fmt.Sprintf(`"undone":%d`, n),
 			"the undo says")
 	}
 	limit := asked[5] + 5
@@ -425,7 +428,8 @@ func TestAMappingIsRemembered(t *testing.T) {
 	for of, want := range map[string]string{jobs.ImportGifts: sheet.Skip, jobs.ImportContacts: "note"} {
 		expect(t, "the next file of "+of, want, mapped(of, im.Spec.Header)[4].Target)
 	}
-	objects := openTable(t, `{"amount":5,"date":"2026-01-31","first_name":"Ada","last_name":"Lovelace","method":"cash"}`)
+	objects := openTable(t,
+		`{"amount":5,"date":"2026-01-31","first_name":"Ada","last_name":"Lovelace","method":"cash"}`)
 	spec := jobs.FileImport{Of: jobs.ImportGifts, Name: "gifts.jsonl", Region: "US"}
 	done, _ := must2(s.ImportFile(t.Context(), account, objects, spec, 1, true, func(jobs.ImportProgress) {}))(t)
 	again := mapped(jobs.ImportGifts, objects.Header())
@@ -442,7 +446,8 @@ func TestAMappingIsRemembered(t *testing.T) {
 // ones.
 func TestAColumnBecomesACustomField(t *testing.T) {
 	s, account := newBookOf(t)
-	rows := openTable(t, "First name,Last name,Shoe size\nAna,Ruiz,38\nBen,King,\nCleo,Stone,big\nDan,Wu,44\nEve,Long,40.5\n")
+	rows := openTable(t,
+		"First name,Last name,Shoe size\nAna,Ruiz,38\nBen,King,\nCleo,Stone,big\nDan,Wu,44\nEve,Long,40.5\n")
 	spec := importOf(rows, jobs.MergeExisting)
 	mapping := must(sheet.Contacts.With(spec.Mapping, "Shoe size=new:number"))(t)
 	for range 2 { // the second time it is there
@@ -490,8 +495,9 @@ func TestConcurrentFileTellsHowItsDaysAreWritten(t *testing.T) {
 // What an import remembers of rows without an external id is bounded, and so is what waits for the end of the file,
 // however long its cells are.
 func TestWhatAFileOfGiftsKeepsIsBounded(t *testing.T) {
-	rows := openTable(t, "amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n"+
-		"1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
+	rows := openTable(t,
+		"amount,date,method,contact_id,external_id\n1,2026-01-31,cash,7,\n2,2026-01-31,cash,7,\n3,2026-01-31,cash,7,\n"+
+			"1,2026-01-31,cash,7,\n4,2026-01-31,cash,7,x4\n")
 	spec := giftImportOf(rows)
 	gifts := must(new(jobs.JobStore).NewGiftRows(0, &spec, rows))(t)
 	gifts.Most = 4 // two keys of a row
@@ -625,7 +631,8 @@ func TestGiftsThatAnEarlierVersionHasRecordedWithoutIDs(t *testing.T) {
 		succeed(t, in.Validate(new(doc.Invalid), true, "US", time.Now()))
 		must(s.CreateGift(t.Context(), account, in))(t)
 	}
-	got, _ := imported(t, s, account, "date,email,amount,note\n2026-01-05,dot@example.org,20,first\n2026-01-05,dot@example.org,20,\n", false)
+	got, _ := imported(t, s, account,
+		"date,email,amount,note\n2026-01-05,dot@example.org,20,first\n2026-01-05,dot@example.org,20,\n", false)
 	expect(t, "imported", fmt.Sprint(jobs.ImportCounts{Rows: 2, Unchanged: 2}), got)
 }
 

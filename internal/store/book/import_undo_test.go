@@ -37,7 +37,8 @@ const toCampaigns = "amount,date,method,first_name,last_name,email,campaign\n"
 // The undo of an import removes the campaigns that it has made, unless a gift of anyone else is for them or a person
 // has changed them since: these are listed.
 func TestUndoOfAnImportRemovesItsCampaigns(t *testing.T) {
-	const file = toCampaigns + "5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n6,2026-01-06,cash,Ada,Byron,ada@example.org,Winter\n7,2026-01-07,cash,Bo,Li,bo@example.org,Gala\n"
+	const file = toCampaigns +
+		"5,2026-01-05,cash,Ada,Byron,ada@example.org,Gala\n6,2026-01-06,cash,Ada,Byron,ada@example.org,Winter\n7,2026-01-07,cash,Bo,Li,bo@example.org,Gala\n"
 	const more = toCampaigns + "8,2026-01-08,cash,Cy,Fox,cy@example.org,Gala\n"
 	for what, meanwhile := range map[string]struct {
 		do            func(s *org, gala int64)
@@ -108,7 +109,8 @@ func TestUndoOfAnImportTakesBackGiftsThatAMergeMoved(t *testing.T) {
 			moved := all[slices.IndexFunc(all, func(g giving.Gift) bool { return g.ExternalID == "g1" })].Code
 			s.edit(moved, fmt.Sprintf(`{"contact_id":%d}`, s.person(`{"first_name":"Bo"}`)))
 			at, kept := finishUndo(t, s.Book, s.Number, im.ID)
-			expect(t, "undone, and left alone", fmt.Sprint(many-1, " 1 ", moved), at.Withdrawn, len(kept), kept[0].Kept().Gift)
+			expect(t, "undone, and left alone", fmt.Sprint(many-1, " 1 ", moved), at.Withdrawn, len(kept),
+				kept[0].Kept().Gift)
 			for _, g := range ledgerOf(t, s.Book, s.Number) {
 				equal(t, g.Status != giving.Cancelled, g.Code == own || g.Code == moved, "gift %s stays", g.ExternalID)
 			}
@@ -145,9 +147,9 @@ func TestTwoNodesMakeACampaignOnce(t *testing.T) {
 		[]int64{must(a.CampaignNamed(t.Context(), account, "Gala"))(t)})
 }
 
-// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, by two jobs, however many units
-// of work erase them. Contacts that were there before, or were changed since, stay. It ends the custom fields that were
-// made for it, where no other contact has a value in them.
+// TestConcurrentImportIsErased: the undo of an import can erase those whom it has created, by two jobs, however many
+// units of work erase them. Contacts that were there before, or were changed since, stay. It ends the custom fields
+// that were made for it, where no other contact has a value in them.
 func TestConcurrentImportIsErased(t *testing.T) {
 	for _, isUsed := range []bool{false, true} {
 		t.Run(fmt.Sprint(isUsed), func(t *testing.T) {
@@ -232,8 +234,9 @@ func TestConcurrentUndoThatWasStoppedKeepsContactsOfEarlierImports(t *testing.T)
 // A contact whom someone has changed between two rows of an import was changed since the first of them.
 func TestConcurrentContactThatWasChangedDuringAnImportStays(t *testing.T) {
 	s, account := newBookOf(t)
-	rows := openTable(t, "First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
-		"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
+	rows := openTable(t,
+		"First name,Last name,Email,Company\nAda,Lovelace,ada@example.org,\nBob,Babbage,bob@example.org,\nCleo,Stone,cleo@example.org,\nDan,Wu,dan@example.org,\n"+
+			"Eve,Long,eve@example.org,\nFay,Moss,fay@example.org,\nAda,Lovelace,ada@example.org,Engines Ltd\nBob,Babbage,bob@example.org,Engines Ltd\n")
 	im, _ := must2(s.ImportFile(t.Context(), account, rows, importOf(rows, jobs.MergeExisting), 8, false,
 		func(p jobs.ImportProgress) {
 			if p.Rows == 3 {

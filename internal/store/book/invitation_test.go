@@ -59,7 +59,8 @@ func TestConcurrentColleagueJoinsByLinkOnce(t *testing.T) {
 	a, b := twoNodes(t)
 	account := newAccount(t, a)
 	_, token := invite(t, a, account, newUser(t, a, account, access.Owner, "ada"), access.Editor)
-	wantRefused(t, "nothing at all", errOf2(b.JoinByInvitation(ctx, token, access.UserInput{})), "name", "email", "password")
+	wantRefused(t, "nothing at all", errOf2(b.JoinByInvitation(ctx, token, access.UserInput{})), "name", "email",
+		"password")
 	says(t, "somebody who is there", "Sign in first")(b.JoinByInvitation(ctx, token, joiner("ada")))
 	user, joined := must2(b.JoinByInvitation(ctx, token, joiner("bob")))(t)
 	equal(t, joined.ID+user.Name, account.ID+"bob")

@@ -148,7 +148,8 @@ func TestConcurrentJobGoesOnWhereItWas(t *testing.T) {
 	equal(t, withTag(t, s, account, "seen"), 13, "contacts have the tag")
 	equal(t, keptParts(t, s, j.Of()), 0, "parts are left")
 
-	undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US", false))(t)
+	undo := must(s.UndoJob(store.By(t.Context(), history.ConsoleChannel, "bob@example.org"), account, j.ID, "US",
+		false))(t)
 	changedSince(t)(s.UndoJob(t.Context(), account, j.ID, "US", false))
 	finishJobs(t, s)
 	wantJob(t, s, account, undo.ID, jobs.JobDone, 8)
@@ -327,7 +328,8 @@ func TestAnImportThatAPersonThoughtAboutGoesOnAtOnce(t *testing.T) {
 	s := newBook(t)
 	account, other := newAccount(t, s).Number, newAccount(t, s).Number
 	long := upload(t, s, account, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", 100*jobs.UnitRows))
-	small, next := upload(t, s, other, "first_name,last_name\nEva,Meyer\n"), upload(t, s, other, "first_name,last_name\nJo,Doe\n")
+	small, next := upload(t, s, other, "first_name,last_name\nEva,Meyer\n"),
+		upload(t, s, other, "first_name,last_name\nJo,Doe\n")
 	begin(t, s, long, false)
 	w := jobs.NewJobWorker(s.JobStore)
 	defer w.Forget(nil)
@@ -367,7 +369,8 @@ func TestConcurrentNodeThatWasOvertakenImportsNothingTwice(t *testing.T) {
 func TestConcurrentImportFollowsOneThatFailed(t *testing.T) {
 	file := rig.Workbook(t, "first_name,last_name\n"+strings.Repeat("Ana,Rossi\n", jobs.PreviewRows)+"<Jo,Doe")
 	s, account := newBookOf(t)
-	broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(file)))(t)
+	broken := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
+		bytes.NewReader(file)))(t)
 	next := upload(t, s, account, "first_name,last_name\nEva,Meyer\n")
 	begin(t, s, broken, false)
 	begin(t, s, next, false)

@@ -179,7 +179,8 @@ func TestSigningInTellsNothing(t *testing.T) {
 	ada := newUser(t, s, newAccount(t, s), access.Owner, "ada")
 	for _, test := range []struct{ email, password string }{
 		{ada.Email, "a wrong password"}, {ada.Email, ""}, {ada.Email, goodPassword + "\x00"},
-		{"nobody@example.org", goodPassword}, {"", goodPassword}, {"no email", goodPassword}, {"a\x00\xff@b.org", goodPassword},
+		{"nobody@example.org", goodPassword}, {"", goodPassword}, {"no email", goodPassword},
+		{"a\x00\xff@b.org", goodPassword},
 		{"", ""},
 	} {
 		before := s.Passwords.Worked.Load()
@@ -214,7 +215,8 @@ func TestASessionExpires(t *testing.T) {
 	}
 	use(7*day-time.Second, used, nil)
 	use(time.Second, idle, crm.ErrUnauthenticated)
-	for _, after := range []time.Duration{7*day - 2*time.Second, 7*day - 2*time.Second, 7*day - 2*time.Second, 2 * day, 5 * time.Second} {
+	for _, after := range []time.Duration{7*day - 2*time.Second, 7*day - 2*time.Second, 7*day - 2*time.Second, 2 * day,
+		5 * time.Second} {
 		use(after, used, nil)
 	}
 	use(time.Second, used, crm.ErrUnauthenticated) // thirty days after signing in, no matter how much it was used

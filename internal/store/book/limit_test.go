@@ -99,7 +99,8 @@ func TestKeysThatEndedLongAgoAreForgotten(t *testing.T) {
 	}
 	key, _ := newKey(t, s.Book, account, access.KeyInput{})
 	wantKeys("at first", revoked.ID, expired.ID, active.ID, late.ID, key.ID)
-	run(t, s.Book, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, access.KeptKeys+2, account))
+	run(t, s.Book, fmt.Sprintf(`UPDATE account_tally SET key_seq = %d WHERE account_id = %d`, access.KeptKeys+2,
+		account))
 	newer, _ := newKey(t, s.Book, account, access.KeyInput{})
 	wantKeys("after many others", active.ID, late.ID, key.ID, newer.ID)
 	must(s.Authenticate(ctx, secret))(t)
@@ -152,7 +153,8 @@ func TestConcurrentAccountHasSoManyMembers(t *testing.T) {
 	})
 	equal(t, count(t, a.Book, fmt.Sprintf(`SELECT COUNT(*) FROM member WHERE account_id = %d`, a.Number)),
 		access.MemberLimit.Max, "there are members")
-	users, links := count(t, a.Book, `SELECT COUNT(*) FROM app_user`), count(t, a.Book, `SELECT COUNT(*) FROM invitation`)
+	users, links := count(t, a.Book, `SELECT COUNT(*) FROM app_user`),
+		count(t, a.Book, `SELECT COUNT(*) FROM invitation`)
 	equal(t, users-9-filled, 8-links, "one who could not join left something behind: users, %d invitations", links)
 }
 
@@ -161,7 +163,8 @@ func TestWhoCannotJoinWritesNothing(t *testing.T) {
 	account := s.Account
 
 	_, token := invite(t, s.Book, s.Account, newUser(t, s.Book, account, access.Owner, "ada"), access.Viewer)
-	fill(t, s.Book, access.MemberLimit.Max-1, `INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
+	fill(t, s.Book, access.MemberLimit.Max-1,
+		`INSERT INTO app_user (id, login, email, name, password, opened, created_at)`,
 		`i, 'm' || i, 'm' || i, 'M', '', 0, 0`)
 	fill(t, s.Book, access.MemberLimit.Max-1, `INSERT INTO member (account_id, user_id, role, created_at, seen_at)`,
 		fmt.Sprintf(`%d, i, 1, 0, 0`, s.Number))
@@ -220,7 +223,8 @@ func TestConcurrentOrganizationHasSoManyCampaigns(t *testing.T) {
 
 	chapter := tree(t, a.Book, a.Account, newUser(t, a.Book, root, access.Owner, "ada"), "East")["East"]
 	insert := `INSERT INTO campaign_reader (account_id, campaign_id, relation)`
-	fill(t, a.Book, campaign.Limit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, a.Number, campaign.Chapter))
+	fill(t, a.Book, campaign.Limit.Max-3, insert, fmt.Sprintf(`%d, 1000000000000000 + i, %d`, a.Number,
+		campaign.Chapter))
 	fill(t, a.Book, 50, insert, fmt.Sprintf(`%d, -i, %d`, a.Number, campaign.Benefiting)) // of others
 	title := "Gala"
 	in := campaign.Input{Title: &title}

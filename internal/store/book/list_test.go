@@ -268,7 +268,8 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 			s.Sets = store.SetCache{} // it has to be read
 		}
 		checkPieces(t, s.Book, "kept"+whole, func(flush store.Flush) ([]byte, store.ListResult, error) {
-			return s.Contacts(t.Context(), s.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, []byte("kept"), flush)
+			return s.Contacts(t.Context(), s.Number, scope, crm.PageRequest{Page: 1, PerPage: 100}, []byte("kept"),
+				flush)
 		})
 	}
 	wants(crm.Active) // the node holds the set of the page
@@ -293,7 +294,8 @@ func TestALargePageIsReadInPieces(t *testing.T) {
 // inPieces reads a page of active contacts, and calls a function before each piece is sent.
 func (s *folk) inPieces(number, perPage int64, before func()) (sent string, found store.ListResult) {
 	s.Helper()
-	last, found := must2(s.Contacts(s.Context(), s.Number, crm.Active, crm.PageRequest{Page: number, PerPage: perPage}, nil,
+	last, found := must2(s.Contacts(s.Context(), s.Number, crm.Active, crm.PageRequest{Page: number, PerPage: perPage},
+		nil,
 		func(piece []byte, _ store.ListResult) ([]byte, error) {
 			before()
 			sent += string(piece)

@@ -348,7 +348,8 @@ func TestAJobThatKeepsFailingFails(t *testing.T) {
 	j := s.job(1)
 	expect(t, "the job", fmt.Sprint(jobs.JobFailed, " true ", jobs.JobTries, " true"), j.State, j.Trouble().Error != "",
 		reported, j.Retryable())
-	s.damage(`UPDATE job SET spec = $2 WHERE account_id = $1`, s.Number, fmt.Sprintf(`{"merge":%d}`, s.merges(false)[0].ID))
+	s.damage(`UPDATE job SET spec = $2 WHERE account_id = $1`, s.Number,
+		fmt.Sprintf(`{"merge":%d}`, s.merges(false)[0].ID))
 	must(s.RetryJob(t.Context(), s.Number, 1))(t)
 	s.finishJobs()
 	s.wantJob(1, jobs.JobDone, 20)

@@ -136,7 +136,8 @@ func TestAnImportFindsGiversThatWereMergedMeanwhile(t *testing.T) {
 	file := "Name,Street,ZIP,Amount,Date\nAna Ruiz,1 Main St.,02139,1,2026-01-01\nBen King,,,2,2026-01-02\n"
 	choose := func(spec *jobs.FileImport) { spec.MatchNames = true }
 	importInPieces(t, s.Book, s.Number, file, choose)
-	middle, last := s.person(`{"first_name":"Middle","last_name":"Name"}`), s.person(`{"first_name":"Last","last_name":"Other"}`)
+	middle, last := s.person(`{"first_name":"Middle","last_name":"Name"}`),
+		s.person(`{"first_name":"Last","last_name":"Other"}`)
 	first := doc.MakeID(s.Number, 1)
 	s.merge(middle, first)
 	s.merge(middle, first+1)

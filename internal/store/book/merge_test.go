@@ -116,7 +116,8 @@ func TestWhatCannotBeMergedIsRefused(t *testing.T) {
 	s := newFolk(t)
 	survivor, other := s.two()
 	company := s.person(`{"type":"company","company":"Reed Books"}`)
-	archived, erased := s.person(`{"first_name":"Arc","last_name":"Hived"}`), s.person(`{"first_name":"Era","last_name":"Sed"}`)
+	archived, erased := s.person(`{"first_name":"Arc","last_name":"Hived"}`),
+		s.person(`{"first_name":"Era","last_name":"Sed"}`)
 	s.archive(archived)
 	s.erase(erased)
 	stranger := s.another().person(`{"first_name":"Stran","last_name":"Ger"}`)
@@ -229,7 +230,8 @@ func TestAMergedCreateIsTakenApart(t *testing.T) {
 		made.Addresses[0].City)
 	after := s.everything()
 	for _, row := range before {
-		equal(t, strings.HasPrefix(row, "contact ") && !slices.Contains(after, row), false, "%s is not what it was", row)
+		equal(t, strings.HasPrefix(row, "contact ") && !slices.Contains(after, row), false, "%s is not what it was",
+			row)
 	}
 	equal(t, len(s.merges(true)), 0, "merges to look at")
 	s.keeps("again", juan.Merge, doc.UndoneMerge)
@@ -256,7 +258,8 @@ func TestMergesOfAnImportAreUndone(t *testing.T) {
 	undone := s.unmerge(found[0].ID)
 	equal(t, s.record(undone.Other.ID).Company, "Ruiz Ltd")
 	equal(t, s.record(undone.Survivor.ID).Company, "")
-	old, survivor := s.person(`{"first_name":"Old","last_name":"Id"}`), s.person(`{"first_name":"Old","last_name":"Id"}`)
+	old, survivor := s.person(`{"first_name":"Old","last_name":"Id"}`),
+		s.person(`{"first_name":"Old","last_name":"Id"}`)
 	s.merge(survivor, old)
 	importFile(t, s.Book, s.Number, // an export from before the merge
 		fmt.Sprintf("Contact ID,First name,Last name,Title,Total given,Recurring given,Created,Updated,Archived\n%d,Old,Id,Owner,0,0,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z,\n", old), jobs.MergeExisting)
@@ -269,7 +272,8 @@ func TestMergesOfAnImportAreUndone(t *testing.T) {
 func TestConcurrentMergesOnTwoNodes(t *testing.T) {
 	a, b := twoFolk(t)
 	for round := range 5 {
-		survivor, other := a.person(`{"first_name":"A","last_name":"A"}`), a.person(`{"first_name":"B","last_name":"B"}`)
+		survivor, other := a.person(`{"first_name":"A","last_name":"A"}`),
+			a.person(`{"first_name":"B","last_name":"B"}`)
 		if round%2 == 0 {
 			a.gave(other, "2026-01-31", "")
 		}
@@ -309,7 +313,8 @@ func TestErasingAPersonErasesMergedContacts(t *testing.T) {
 	aside := s.create(`{"first_name":"Aside","last_name":"Person","phones":["617-555-0199"]}`).ID
 	s.create( // merged into another person
 		`{"first_name":"Tom","last_name":"Reed","emails":["tom2@kwolf.example"],"phones":["617-555-0199"]}`)
-	s.damage(`INSERT INTO duplicate (account_id, a, b, person, level, probability, reasons, against, state, digest_a, digest_b) VALUES ($1, $2, $3, $2, 1, 990000, 'Reed', '', 0, 1, 2)`, s.Number, survivor, aside)
+	s.damage(`INSERT INTO duplicate (account_id, a, b, person, level, probability, reasons, against, state, digest_a,
+		digest_b) VALUES ($1, $2, $3, $2, 1, 990000, 'Reed', '', 0, 1, 2)`, s.Number, survivor, aside)
 	s.erase(survivor)
 	for _, id := range []int64{survivor, other, inner} {
 		c := s.record(id)
@@ -333,7 +338,8 @@ func TestMergesLeaveAndComeBackWithTheirAccount(t *testing.T) {
 	id := s.merge(survivor, other)
 	sent := s.create(`{"first_name":"Ann","last_name":"Lee","emails":["tom@example.org"]}`)
 	files := exportAccount(t, s.Book, s.Account)
-	for _, wrong := range [][3]any{{move.ContactFile, `"merged_into":%d`, survivor}, {move.MergeFile, `"other_id":%d`, other}} {
+	for _, wrong := range [][3]any{{move.ContactFile, `"merged_into":%d`, survivor},
+		{move.MergeFile, `"other_id":%d`, other}} {
 		field := wrong[1].(string)
 		says(t, fmt.Sprint(wrong[0], " with a contact that was merged into itself"), "merged into")(s.ImportAccount(
 			t.Context(), changedFile(t, files, wrong[0].(string), fmt.Sprintf(field, wrong[2]),
@@ -382,7 +388,8 @@ func TestACheckTellsOfHalfMerges(t *testing.T) {
 		"and the record of merges says contact 0": `DELETE FROM contact_merge WHERE other = $1`,
 		"gifts and plans are still its own":       `UPDATE gift SET contact_id = $1`,
 		"names a contact that does not exist":     `UPDATE contact_merge SET survivor = $1 + 1000`,
-		"merged into contact 0, and the record":   `UPDATE contact_merge SET undone = 0 WHERE undone <> 0 AND other <> $1`,
+		"merged into contact 0, and the record": `UPDATE contact_merge SET undone = 0 WHERE undone <> 0
+			AND other <> $1`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newFolk(t)

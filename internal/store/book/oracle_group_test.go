@@ -322,7 +322,10 @@ func (o *oracle) noteImport(parts []saying, known int64, rule mergeRule) (one mo
 			o.note(m.Survivor, &event{merge: m.ID, rule: rule, parts: part})
 			one.merges[m.ID] = m.Survivor
 			o.say("merge %d: a row into %s", m.ID, o.name(m.Survivor))
-		} else if i := slices.IndexFunc(made, func(c crm.Contact) bool { return part.set["email:"+c.Emails[0].Value] }); i >= 0 {
+		} else if i := slices.IndexFunc(made, func(c crm.Contact) bool {
+			return part.set["email:"+
+				c.Emails[0].Value]
+		}); i >= 0 {
 			o.add(made[i].ID, part)
 			one.made = append(one.made, made[i].ID)
 			o.say("a row made %s", o.name(made[i].ID))

@@ -343,10 +343,15 @@ type oracle struct {
 
 var oracleOps = map[string]func(*oracle, oracleStep){
 	"":       func(*oracle, oracleStep) {},
-	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit, "merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
-	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund, "void": (*oracle).void, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
-	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk, "undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport, "sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
-	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce, "post": (*oracle).post, "donate": (*oracle).donate, "erase": (*oracle).erase, "age": (*oracle).age,
+	"create": (*oracle).create, "send": (*oracle).send, "edit": (*oracle).edit, "undo edit": (*oracle).undoEdit,
+	"merge": (*oracle).merge, "undo merge": (*oracle).undoMerge, "redo": (*oracle).redo,
+	"archive": (*oracle).archive, "restore": (*oracle).restore, "gift": (*oracle).gift, "refund": (*oracle).refund,
+	"void": (*oracle).void, "correct": (*oracle).correct, "plan": (*oracle).plan, "campaign": (*oracle).renameCampaign,
+	"zone": (*oracle).zone, "segment": (*oracle).segment, "tag": (*oracle).retag, "bulk": (*oracle).bulk,
+	"undo bulk": (*oracle).undoBulk, "import": (*oracle).importPeople, "undo import": (*oracle).undoImport,
+	"sure": (*oracle).sure, "import gifts": (*oracle).importGifts,
+	"thank": (*oracle).thank, "receipt": (*oracle).receipt, "template": (*oracle).template, "bounce": (*oracle).bounce,
+	"post": (*oracle).post, "donate": (*oracle).donate, "erase": (*oracle).erase, "age": (*oracle).age,
 }
 
 // oracleOften are done more often than others: without people and what they share there is nothing to do. A sequence
@@ -613,7 +618,8 @@ func (o *oracle) merge(st oracleStep) {
 	o.say("merge %d: %s into %s, chosen %v, prefer the other: %v", made.Merge, o.name(other), o.name(id), e.chosen,
 		e.preferOther)
 	is := o.recordOf(id)
-	if is.Stats, is.UpdatedAt = preview.Merged.Stats, preview.Merged.UpdatedAt; string(is.AppendBody(nil)) != string(preview.Merged.AppendBody(nil)) {
+	if is.Stats, is.UpdatedAt = preview.Merged.Stats,
+		preview.Merged.UpdatedAt; string(is.AppendBody(nil)) != string(preview.Merged.AppendBody(nil)) {
 		o.fault("preview", "it was\n%s\nit is\n%s", preview.Merged.AppendBody(nil), is.AppendBody(nil))
 	}
 	o.nothingLost(&preview, &is)
@@ -1175,7 +1181,8 @@ func TestOracle(t *testing.T) {
 func newOracle(t *testing.T, rt *rapid.T, s *Book, word string) *oracle {
 	o := &oracle{folk: folkOf(t, s), rt: rt, word: word, place: time.UTC,
 		contacts: map[int64]*modelContact{}, into: map[int64]int64{},
-		gifts: map[string]*oracleGift{}, plans: map[string]int64{}, segments: map[int64]modelSegment{}, undoOf: map[int64]int64{}, filed: map[string]bool{}, editOf: map[int64]*event{}, ofEdit: map[int64]int64{}}
+		gifts: map[string]*oracleGift{}, plans: map[string]int64{}, segments: map[int64]modelSegment{},
+		undoOf: map[int64]int64{}, filed: map[string]bool{}, editOf: map[int64]*event{}, ofEdit: map[int64]int64{}}
 	for i := range 2 {
 		title := fmt.Sprintf("Campaign %s%d", word, i)
 		made := must(s.CreateCampaign(t.Context(), o.Account, campaign.Input{Title: &title}))(t)

@@ -71,7 +71,8 @@ func (s *folk) keptKeys() []string {
 func (s *folk) keptBytes() int64 {
 	s.Helper()
 	return must(store.List(s.Context(), s.Store, store.Number,
-		`SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1`, s.Number))(s)[0]
+		`SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1`,
+		s.Number))(s)[0]
 }
 
 // replayed is the body of the first answer, where an error tells of one.
@@ -131,7 +132,8 @@ func TestConcurrentExpiredAnswersAreRemovedBitByBit(t *testing.T) {
 	}
 	clock.move(crm.RetryWindow - 5*time.Second) // the first four have expired
 	must(s.attempt("new 1", "New"))(t)
-	equal(t, s.keptKeys(), []string{"new 1", "old 2", "old 3", "old 4", "old 5", "old 6", "old 7", "old 8"}, "after one")
+	equal(t, s.keptKeys(), []string{"new 1", "old 2", "old 3", "old 4", "old 5", "old 6", "old 7", "old 8"},
+		"after one")
 	// One batch: each key is used once more, and no new answer is mistaken for the expired one.
 	again := []string{"old 2", "old 3", "old 4", "new 1", "new 2"}
 	_, errs := s.attempts("Again ", again...)
@@ -240,7 +242,8 @@ func TestEveryLargeDocumentIsReadAgain(t *testing.T) {
 			},
 			"gift": func(ctx context.Context) (store.Result, error) {
 				return s.CreateGift(ctx, s.Number, giftInput(t,
-					fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":%q}`, person, long), true, s.Now()))
+					fmt.Sprintf(`{"contact_id":%d,"amount":5,"method":"cash","transacted_at":"2026-01-03","note":%q}`,
+						person, long), true, s.Now()))
 			},
 			"note": func(ctx context.Context) (store.Result, error) {
 				return s.AddNote(ctx, s.Number, person, history.NoteInput{Note: &long})

@@ -216,7 +216,8 @@ func TestSuggestionsAreFoundByTheSearch(t *testing.T) {
 	account := s.Number
 	other := s.another()
 	for i := range 80 { // more than are looked at
-		s.createAs(fmt.Sprintf(`{"first_name":"Person","last_name":"Number %d","addresses":[{"city":"Carterville"}]}`, i),
+		s.createAs(fmt.Sprintf(`{"first_name":"Person","last_name":"Number %d","addresses":[{"city":"Carterville"}]}`,
+			i),
 			crm.Force)
 	}
 	for _, body := range []string{`{"first_name":"Peter","last_name":"Carter"}`,

@@ -64,7 +64,8 @@ var emptyTables = sync.OnceValue(func() string {
 		names += ", " + table.Name
 	}
 	return `DO $$ DECLARE used text; BEGIN
-		SELECT string_agg(name::text, ', ') INTO used FROM unnest('{` + names + `}'::regclass[]) AS name WHERE pg_relation_size(name) > 0;
+		SELECT string_agg(name::text, ', ') INTO used FROM unnest('{` + names +
+		`}'::regclass[]) AS name WHERE pg_relation_size(name) > 0;
 		EXECUTE coalesce('TRUNCATE ' || used, 'SELECT 1');
 	END $$`
 })

@@ -43,7 +43,8 @@ func TestLongRejectedRowsAreReadInPieces(t *testing.T) {
 func TestThePreviewOfAnUploadIsSmall(t *testing.T) {
 	s, account := newBookOf(t)
 	long := strings.Repeat("é", 1_000)
-	kept := previewOf(t, s, upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+"\n\"Jo\nEva,Meyer,x,y\n"+
+	kept := previewOf(t, s, upload(t, s, account, "first_name,last_name,note\nAna,Rossi,"+long+
+		"\n\"Jo\nEva,Meyer,x,y\n"+
 		strings.Repeat("Zoé,Müller,x\n", 9)))
 	expect(t, "the preview", fmt.Sprint(jobs.PreviewRows, " Ana Müller"), len(kept), kept[0][0], kept[1][1])
 	contains(t, long, kept[0][2])
@@ -180,14 +181,16 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 	s, account := newBookOf(t)
 	s.Files.Patience = 0
 	send := func(text string) jobs.Import {
-		im := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.csv", "US", strings.NewReader(text)))(t)
+		im := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.csv", "US",
+			strings.NewReader(text)))(t)
 		expect(t, "an upload", "waiting true", im.State, im.Spec.Unread)
 		changedSince(t)(s.BeginImport(t.Context(), account, im.ID, jobs.Choices{Mode: jobs.MergeExisting}))
 		return im
 	}
 	good, bad := send("first_name,last_name\nAna,Rossi\n"), send("%PDF-1.7")
 	good, bad = finished(t, good, s), finished(t, bad, s)
-	expect(t, "it", "mapping false [first_name last_name] [[Ana Rossi]]", good.State, good.Spec.Unread, good.Spec.Header,
+	expect(t, "it", "mapping false [first_name last_name] [[Ana Rossi]]", good.State, good.Spec.Unread,
+		good.Spec.Header,
 		previewOf(t, s, good))
 	equal(t, bad.State, jobs.JobFailed)
 	contains(t, bad.Progress.Error, "This is a PDF document")
@@ -201,7 +204,8 @@ func TestConcurrentFileThatTakesLongIsReadAfterTheAnswer(t *testing.T) {
 func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 	s, account := newBookOf(t)
 	const file = "first_name,last_name,email\nSecret,Person,secret@example.org\nOtto,Bystander,otto@example.org\n"
-	person := create(t, s, account, `{"first_name":"Secret","last_name":"Person","emails":[{"value":"secret@example.org"}]}`)
+	person := create(t, s, account,
+		`{"first_name":"Secret","last_name":"Person","emails":[{"value":"secret@example.org"}]}`)
 	canceled, done := upload(t, s, account, file), upload(t, s, account, file)
 	spy := spyOn(t, s)
 	var read []string
@@ -217,7 +221,8 @@ func TestConcurrentPreviewIsKeptNoLongerThanItsImport(t *testing.T) {
 	begin(t, s, done, false)
 	finishJobs(t, s)
 	for _, im := range []jobs.Import{canceled, done} {
-		expect(t, "parts, and the preview, of an import that has ended", "0 []", keptParts(t, s, im.Of()), previewOf(t, s, im))
+		expect(t, "parts, and the preview, of an import that has ended", "0 []", keptParts(t, s, im.Of()),
+			previewOf(t, s, im))
 	}
 }
 
@@ -258,14 +263,17 @@ func sharedWorkbook(t testing.TB, rows, length int) []byte {
 	sheet.WriteString(`<row><c t="str"><v>first_name</v></c><c t="str"><v>last_name</v></c><c t="str"><v>email</v></c><c t="str"><v>skipped</v></c></row>`)
 	for i := range rows {
 		fmt.Fprintf(&texts, `<si><t>ana%d@example.org</t></si><si><t>%s</t></si>`, i, strings.Repeat("x", length))
-		fmt.Fprintf(&sheet, `<row><c t="str"><v>Ana</v></c><c t="str"><v>Rossi</v></c><c t="s"><v>%d</v></c><c t="s"><v>%d</v></c></row>`, 2*i, 2*i+1)
+		fmt.Fprintf(&sheet,
+			`<row><c t="str"><v>Ana</v></c><c t="str"><v>Rossi</v></c><c t="s"><v>%d</v></c><c t="s"><v>%d</v></c></row>`, 2*i, 2*i+1)
 	}
 	var file bytes.Buffer
 	archive := zip.NewWriter(&file)
 	for _, part := range [][2]string{
-		{"_rels/.rels", `<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
+		{"_rels/.rels",
+			`<Relationships><Relationship Id="r" Type="x/officeDocument" Target="xl/workbook.xml"/></Relationships>`},
 		{"xl/workbook.xml", `<workbook xmlns:r="r"><sheets><sheet name="One" r:id="s"/></sheets></workbook>`},
-		{"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
+		{"xl/_rels/workbook.xml.rels",
+			`<Relationships><Relationship Id="s" Type="x/worksheet" Target="s.xml"/><Relationship Id="t" Type="x/sharedStrings" Target="t.xml"/></Relationships>`},
 		{"xl/t.xml", "<sst>" + texts.String() + "</sst>"},
 		{"xl/s.xml", "<worksheet><sheetData>" + sheet.String() + "</sheetData></worksheet>"},
 	} {
@@ -282,7 +290,8 @@ func TestOneLargeWorkbookIsOpenAtATime(t *testing.T) {
 	s := newBook(t)
 	account, other, third := newAccount(t, s).Number, newAccount(t, s).Number, newAccount(t, s).Number
 	send := func(account int64, want jobs.JobState) jobs.Import {
-		im := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US", bytes.NewReader(workbook)))(t)
+		im := must(s.UploadImport(t.Context(), account, jobs.ImportContacts, "people.xlsx", "US",
+			bytes.NewReader(workbook)))(t)
 		equal(t, im.State, want, "%v", im)
 		return im
 	}

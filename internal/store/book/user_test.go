@@ -118,7 +118,8 @@ func TestConcurrentChangedPasswordEndsAllOtherSessions(t *testing.T) {
 		signIn(t, b, bob.Email, goodPassword)
 	session := must(a.Session(ctx, here))(t)
 	const wrong, next = "not this one", "another password"
-	wantRefused(t, "a wrong and a weak one", a.ChangePassword(ctx, session, wrong, "ADA@example.org"), "current_password",
+	wantRefused(t, "a wrong and a weak one", a.ChangePassword(ctx, session, wrong, "ADA@example.org"),
+		"current_password",
 		"password")
 	wantRefused(t, "a wrong one", a.ChangePassword(ctx, session, wrong, next), "current_password")
 	wantRefused(t, "a weak one", a.ChangePassword(ctx, session, goodPassword, "short"), "password")

@@ -121,7 +121,8 @@ func TestConcurrentOneBadChangeDoesNotDisturbItsNeighbors(t *testing.T) {
 		}, "no"},
 		"failing in SQL": {func(tx *store.Tx, account int64) error {
 			return errOf(tx.Exec(
-				`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq, campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account))
+				`INSERT INTO account_tally (account_id, last_created, contact_seq, contact_active, key_seq,
+					campaign_revision) VALUES ($1, 0, 0, 0, 0, 0)`, account))
 		}, "taken"},
 		"failing in SQL that it does not wait for": {func(tx *store.Tx, account int64) error {
 			tx.Insert(store.TallyTable, store.NewTally(account).Values()...)
@@ -437,7 +438,10 @@ func TestConcurrentSecondOwnerWhoLeavesWaitsForTheFirst(t *testing.T) {
 
 	ada, bob := newUser(t, a.Book, account, access.Owner, "ada"), newUser(t, a.Book, account, access.Owner, "bob")
 	var late error
-	finish := whileCommitting(t, a.Book, b.Book, func() { late = b.RemoveMember(context.Background(), a.Number, bob.ID) })
+	finish := whileCommitting(t, a.Book, b.Book, func() {
+		late = b.RemoveMember(context.Background(), a.Number,
+			bob.ID)
+	})
 	err := a.SetRole(t.Context(), a.Number, ada.ID, access.Viewer)
 	finish()
 	succeed(t, err)

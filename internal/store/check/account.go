@@ -17,9 +17,10 @@ import (
 	"donorbook/internal/store"
 )
 
-// accountCheck compares one account with what a derivation finds of it. Rows of derived tables may be too many to remember: those that should
-// be there are added up as random numbers, those that are there are taken away, and what is not 0 in the end differs. They are added up for each
-// contact, gift or plan, or under a name that they share: a tag, a set, the sums of the account.
+// accountCheck compares one account with what a derivation finds of it. Rows of derived tables may be too many to
+// remember: those that should be there are added up as random numbers, those that are there are taken away, and what is
+// not 0 in the end differs. They are added up for each contact, gift or plan, or under a name that they share: a tag, a
+// set, the sums of the account.
 type accountCheck struct {
 	*checker
 	number  int64
@@ -55,7 +56,8 @@ func (k *checker) checkAccount(number int64) error {
 			return err
 		}
 	}
-	c := &accountCheck{checker: k, number: number, byID: make(map[topic]perID[uint64]), byName: make(map[sharedName]uint64)}
+	c := &accountCheck{checker: k, number: number, byID: make(map[topic]perID[uint64]),
+		byName: make(map[sharedName]uint64)}
 	c.derives = newDerivation(k.conn, c, row, c.readSome)
 	if c.derives.known = k.accounts; counted {
 		c.derives.was = row.Values()
@@ -171,7 +173,8 @@ func (c *accountCheck) enter(table *db.Table, row []any, sign uint64) {
 	case store.IndexTable:
 		c.add(topic{table, ""}, row[2].(int64), row, sign)
 	case store.ReferenceTable:
-		c.add(topic{table, row[1].(string)[:min(len(find.GiftReference), len(row[1].(string)))]}, row[2].(int64), row, sign)
+		c.add(topic{table, row[1].(string)[:min(len(find.GiftReference), len(row[1].(string)))]}, row[2].(int64), row,
+			sign)
 	case store.TagTable:
 		c.byName[sharedName{table, row[2].(string)}] += hashRow(row) * sign
 	case store.GivingTable:
@@ -190,7 +193,8 @@ func (c *accountCheck) add(t topic, id int64, row []any, sign uint64) {
 	*c.byID[t].at(id) += hashRow(row) * sign
 }
 
-// enterSet adds the contacts of a block of a set one by one. It skips damaged contacts, because their documents cannot say whether they belong there.
+// enterSet adds the contacts of a block of a set one by one. It skips damaged contacts, because their documents cannot
+// say whether they belong there.
 func (c *accountCheck) enterSet(row []any, sign uint64) {
 	name, number := row[1].(string), row[2].(int64)
 	set := sharedName{store.SetTable, name}
@@ -241,7 +245,8 @@ func (c *accountCheck) compareDerived() error {
 		}
 	}
 	c.tellShared()
-	for _, t := range slices.SortedFunc(maps.Keys(c.byID), func(a, b topic) int { return cmp.Compare(a.table.Name+a.kind, b.table.Name+b.kind) }) {
+	for _, t := range slices.SortedFunc(maps.Keys(c.byID),
+		func(a, b topic) int { return cmp.Compare(a.table.Name+a.kind, b.table.Name+b.kind) }) {
 		if err := c.byID[t].each(func(id int64, left uint64) error { return c.tellID(t, id, left) }); err != nil {
 			return err
 		}
@@ -274,12 +279,15 @@ func (c *accountCheck) tellShared() {
 	index := c.byID[topic{store.IndexTable, ""}]
 	for _, s := range c.shared {
 		if index.get(s.a) == 0 && index.get(s.b) == 0 {
-			c.lost(Problem{Contact: s.a, What: fmt.Sprintf("contact %d has the same external id, %q: remove it from one of them", s.b, strings.TrimPrefix(s.key, crm.ExternalPrefix))})
+			c.lost(Problem{Contact: s.a,
+				What: fmt.Sprintf("contact %d has the same external id, %q: remove it from one of them", s.b,
+					strings.TrimPrefix(s.key, crm.ExternalPrefix))})
 		}
 	}
 }
 
-// unknown tells whether the rows that a table should have cannot be derived, because something they follow from is damaged.
+// unknown tells whether the rows that a table should have cannot be derived, because something they follow from is
+// damaged.
 func (c *accountCheck) unknown(table *db.Table) bool {
 	return table == store.TagTable && len(c.derives.damaged) > 0 || ofGiving(table) && !c.derives.giving
 }
@@ -333,8 +341,8 @@ func toldSet(name string) string {
 	return "tag " + name[min(len(find.TagSet), len(name)):]
 }
 
-// everyWord compares the words of all accounts at once: a database may keep words in an order of their own, so that those of one contact cost as
-// much as all.
+// everyWord compares the words of all accounts at once: a database may keep words in an order of their own, so that
+// those of one contact cost as much as all.
 func (k *checker) everyWord() error {
 	err := k.conn.EachWord(store.WordsTable, math.MinInt64, math.MaxInt64, func(id int64, word string) error {
 		*k.words.at(id) -= maphash.String(checkSeed, word)
@@ -356,9 +364,11 @@ func (k *checker) everyWord() error {
 			return nil
 		case !exists:
 			told[account] = true
-			k.tell(Problem{Account: k.name(account), What: "the search has words of this account, but it does not exist: restore a backup"})
+			k.tell(Problem{Account: k.name(account),
+				What: "the search has words of this account, but it does not exist: restore a backup"})
 			return nil
 		}
-		return k.mendWith(account, Problem{Contact: id, What: "the search does not have exactly the words of its document"}, true)
+		return k.mendWith(account,
+			Problem{Contact: id, What: "the search does not have exactly the words of its document"}, true)
 	})
 }

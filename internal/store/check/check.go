@@ -1,5 +1,5 @@
-// Package check compares everything that is stored with what it is derived from, and derives it anew for a repair or an upgrade. It knows all other packages
-// of the store; none of them knows it.
+// Package check compares everything that is stored with what it is derived from, and derives it anew for a repair or an
+// upgrade. It knows all other packages of the store; none of them knows it.
 package check
 
 import (
@@ -15,8 +15,9 @@ import (
 	"donorbook/internal/store/move"
 )
 
-// A check reads a whole database as it is at one moment and compares everything that is kept twice. What can be worked out from something else
-// is derived: a repair derives the account anew, while no one else changes it. What cannot is told, and never invented.
+// A check reads a whole database as it is at one moment and compares everything that is kept twice. What can be worked
+// out from something else is derived: a repair derives the account anew, while no one else changes it. What cannot is
+// told, and never invented.
 
 // Problem is something in a database that is not as it must be.
 type Problem struct {
@@ -66,8 +67,9 @@ func (s *CheckStore) Check(ctx context.Context, o CheckOptions) (CheckReport, er
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	k := &checker{ctx: ctx, store: s, options: o, tallies: make(map[int64]store.Tally), campaigns: make(map[int64][]int64),
-		damaged: make(map[int64]bool), rebuilt: make(map[rebuilding]bool), words: make(perID[uint64])}
+	k := &checker{ctx: ctx, store: s, options: o, tallies: make(map[int64]store.Tally),
+		campaigns: make(map[int64][]int64),
+		damaged:   make(map[int64]bool), rebuilt: make(map[rebuilding]bool), words: make(perID[uint64])}
 	err := s.Db.LongView(ctx, func(c db.Conn) error {
 		k.conn = c
 		for _, step := range []func() error{k.file, k.begin, k.everyAccount, k.everyWord, k.everyRule, k.references} {
@@ -113,7 +115,8 @@ func (k *checker) tell(p Problem) {
 	k.options.Found(p)
 }
 
-// mend tells a problem of an account with what is derived there. The first one has the account derived anew, where that is wanted.
+// mend tells a problem of an account with what is derived there. The first one has the account derived anew, where that
+// is wanted.
 func (k *checker) mend(account int64, p Problem) error { return k.mendWith(account, p, false) }
 
 func (k *checker) mendWith(account int64, p Problem, words bool) error {
@@ -204,22 +207,29 @@ const (
 	sqlDisplaced  = `SELECT account_id, id FROM contact WHERE ` + idLead + ` <> id / 1000000000`
 	sqlLostGivers = `SELECT account_id, contact_id, COUNT(*) FROM gift AS g WHERE NOT EXISTS (SELECT 1 FROM contact AS c
 		WHERE c.account_id = g.account_id AND c.id = g.contact_id) GROUP BY account_id, contact_id`
-	sqlLostMerges = `SELECT account_id, survivor, id FROM contact_merge AS m WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.survivor)
+	sqlLostMerges = `SELECT account_id, survivor, id FROM contact_merge AS m WHERE NOT EXISTS (SELECT 1
+		FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.survivor)
 		OR other <> 0 AND NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = m.account_id AND c.id = m.other)`
-	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.a)
+	sqlLostPairs = `SELECT account_id, a, b FROM duplicate AS d WHERE NOT EXISTS (SELECT 1 FROM contact AS c
+		WHERE c.account_id = d.account_id AND c.id = d.a)
 		OR NOT EXISTS (SELECT 1 FROM contact AS c WHERE c.account_id = d.account_id AND c.id = d.b)`
-	sqlLostReceipts = `SELECT account_id, 0, id FROM receipt AS r WHERE NOT EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = r.account_id AND g.id = r.gift_id)`
-	sqlLostPayments = `SELECT account_id, 0, id, provider || ' ' || payment FROM donation AS d WHERE code <> '' AND provider <> '' AND payment <> '' AND state = 'paid' AND NOT EXISTS
+	sqlLostReceipts = `SELECT account_id, 0, id FROM receipt AS r WHERE NOT EXISTS (SELECT 1 FROM gift AS g
+		WHERE g.account_id = r.account_id AND g.id = r.gift_id)`
+	sqlLostPayments = `SELECT account_id, 0, id, provider || ' ' || payment FROM donation AS d WHERE code <> ''
+		AND provider <> '' AND payment <> '' AND state = 'paid' AND NOT EXISTS
 		(SELECT 1 FROM external_reference AS r WHERE r.account_id = d.account_id AND r.reference = 'g:' || d.provider || ':' || d.payment)`
-	sqlReceiptGaps = `SELECT account_id, 0, MAX(id), COUNT(*) FROM receipt GROUP BY account_id, id / 100000000 HAVING MAX(id) % 100000000 <> COUNT(*) ORDER BY account_id, MAX(id)`
-	sqlHalfMerges  = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
+	sqlReceiptGaps = `SELECT account_id, 0, MAX(id), COUNT(*) FROM receipt
+		GROUP BY account_id, id / 100000000 HAVING MAX(id) % 100000000 <> COUNT(*) ORDER BY account_id, MAX(id)`
+	sqlHalfMerges = `SELECT account_id, other, survivor, (SELECT COUNT(*) FROM gift AS g
+		WHERE g.account_id = m.account_id AND g.contact_id = m.other) +
 		(SELECT COUNT(*) FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other) AS given FROM contact_merge AS m WHERE other <> 0 AND undone = 0 AND moving = 0 AND
 		(EXISTS (SELECT 1 FROM gift AS g WHERE g.account_id = m.account_id AND g.contact_id = m.other) OR EXISTS (SELECT 1 FROM plan AS p WHERE p.account_id = m.account_id AND p.contact_id = m.other))`
 )
 
 var rules = []rule{
 	{sqlDisplaced, func(k *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("its row is in this account, but its id belongs to account %s: %s", k.name(doc.IDAccount(r.Int(1))), restoreIt)}
+		return Problem{What: fmt.Sprintf("its row is in this account, but its id belongs to account %s: %s",
+			k.name(doc.IDAccount(r.Int(1))), restoreIt)}
 	}},
 	{sqlLostGivers, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("%d gifts name this contact, but it does not exist: %s", r.Int(2), restoreIt)}
@@ -231,13 +241,16 @@ var rules = []rule{
 		return Problem{What: fmt.Sprintf("it is listed as a duplicate of contact %d, but one of them does not exist: %s", r.Int(2), restoreIt)}
 	}},
 	{sqlLostReceipts, func(_ *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("receipt %s is for a gift that does not exist: %s", thanks.ReceiptCode(r.Int(2)), restoreIt)}
+		return Problem{What: fmt.Sprintf("receipt %s is for a gift that does not exist: %s",
+			thanks.ReceiptCode(r.Int(2)), restoreIt)}
 	}},
 	{sqlLostPayments, func(_ *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("payment %s of donation %s is in no gift: run donorbook donation reconcile", r.Text(3), r.Text(2))}
+		return Problem{What: fmt.Sprintf("payment %s of donation %s is in no gift: run donorbook donation reconcile",
+			r.Text(3), r.Text(2))}
 	}},
 	{sqlReceiptGaps, func(_ *checker, r db.Row) Problem {
-		return Problem{What: fmt.Sprintf("of the receipts up to %s, only %d are there: restore a backup", thanks.ReceiptCode(r.Int(2)), r.Int(3))}
+		return Problem{What: fmt.Sprintf("of the receipts up to %s, only %d are there: restore a backup",
+			thanks.ReceiptCode(r.Int(2)), r.Int(3))}
 	}},
 	{sqlHalfMerges, func(_ *checker, r db.Row) Problem {
 		return Problem{What: fmt.Sprintf("it was merged into contact %d, but %d gifts and plans are still its own: restore a backup", r.Int(2), r.Int(3))}
@@ -261,11 +274,13 @@ func (k *checker) everyRule() error {
 }
 
 // named are the columns that name a row of another table by its key.
-var named = map[string]*db.Table{"account_id": store.AccountTable, "parent": store.AccountTable, "user_id": store.UserTable, "campaign_id": store.CampaignTable}
+var named = map[string]*db.Table{"account_id": store.AccountTable, "parent": store.AccountTable,
+	"user_id": store.UserTable, "campaign_id": store.CampaignTable}
 
 // optional are columns that may name no row, by a 0.
 var optional = map[*db.Table]string{
-	store.AccountTable: "parent", store.SessionTable: "account_id", store.InvitationTable: "account_id", store.MailTable: "account_id", store.GiftTable: "campaign_id", store.PlanTable: "campaign_id",
+	store.AccountTable: "parent", store.SessionTable: "account_id", store.InvitationTable: "account_id",
+	store.MailTable: "account_id", store.GiftTable: "campaign_id", store.PlanTable: "campaign_id",
 	store.DonationTable: "campaign_id",
 }
 
@@ -274,7 +289,8 @@ func (k *checker) references() error {
 	for _, table := range store.Schema.Tables {
 		for i, column := range table.Columns {
 			target := named[column.Name]
-			if target == nil || i == 0 && (table == target || table == store.ReaderTable) || i > 0 && table == store.PictureTable { // who reads a campaign and what it shows is derived
+			if target == nil || i == 0 && (table == target || table == store.ReaderTable) || i > 0 &&
+				table == store.PictureTable { // who reads a campaign and what it shows is derived
 				continue
 			}
 			sql := fmt.Sprintf("SELECT %s, COUNT(*) FROM %s AS named WHERE NOT EXISTS (SELECT 1 FROM %s AS target WHERE target.%s = named.%[1]s)",

@@ -13,8 +13,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// derivation goes through one account and works out everything that follows from its documents, its gifts and its history. An upgrade and a
-// repair write what it finds, and a check compares that with what is there: all with this code, so that they agree.
+// derivation goes through one account and works out everything that follows from its documents, its gifts and its
+// history. An upgrade and a repair write what it finds, and a check compares that with what is there: all with this
+// code, so that they agree.
 type derivation struct {
 	conn db.Conn
 	on   settler
@@ -56,16 +57,19 @@ type settler interface {
 }
 
 // derivedTables have only rows that follow from documents and gifts. Words are derived, too, and read in another way.
-var derivedTables = []*db.Table{store.IndexTable, store.SetTable, store.TagTable, store.GivingTable, store.ReferenceTable}
+var derivedTables = []*db.Table{store.IndexTable, store.SetTable, store.TagTable, store.GivingTable,
+	store.ReferenceTable}
 
 func newDerivation(c db.Conn, on settler, row store.Tally, read func(what string, n int64) error) *derivation {
-	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool), pictures: make(map[string]int64), cells: make(map[string]giving.Sums), tags: make(map[string]int64)}
+	return &derivation{conn: c, on: on, read: read, Tally: row, damaged: make(map[int64]bool),
+		pictures: make(map[string]int64), cells: make(map[string]giving.Sums), tags: make(map[string]int64)}
 }
 
-// everything goes through all that the account has. The history comes first, since documents name their last change in it; gifts come before
-// the contacts that gave them.
+// everything goes through all that the account has. The history comes first, since documents name their last change in
+// it; gifts come before the contacts that gave them.
 func (d *derivation) everything(campaigns []int64) error {
-	for _, part := range []func() error{d.history, d.ledger, d.contacts, func() error { return d.campaigns(campaigns) }, d.everyPicture, d.totals} {
+	for _, part := range []func() error{d.history, d.ledger, d.contacts, func() error { return d.campaigns(campaigns) },
+		d.everyPicture, d.totals} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -88,7 +92,8 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// Derive works out anew what all contacts are found by, and what users sign in with, for another version of the program.
+// Derive works out anew what all contacts are found by, and what users sign in with, for another version of the
+// program.
 func Derive(t *db.Tx, progress db.Progress) error {
 	for _, sql := range []string{`DELETE FROM contact_index`, `DELETE FROM tag`, `DELETE FROM contact_set`} {
 		if _, err := t.Exec(sql); err != nil {
@@ -126,8 +131,8 @@ func Derive(t *db.Tx, progress db.Progress) error {
 	return t.CompactSearch(store.WordsTable)
 }
 
-// renewLogins gives users the login that their emails have in this version. Of two that have become one, the other stays
-// as it is.
+// renewLogins gives users the login that their emails have in this version. Of two that have become one, the other
+// stays as it is.
 func renewLogins(t *db.Tx) error {
 	type user struct {
 		id    int64
@@ -150,20 +155,24 @@ func renewLogins(t *db.Tx) error {
 const (
 	sqlLogins = `SELECT id, email, login FROM app_user`
 
-	sqlRenewLogin = `UPDATE app_user SET login = $2 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM app_user WHERE login = $2)`
+	sqlRenewLogin = `UPDATE app_user SET login = $2 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM app_user
+		WHERE login = $2)`
 
 	sqlTallies = `SELECT ` + store.TallyColumns + ` FROM account_tally ORDER BY account_id`
 
 	// An account whose row was lost has the currency of most of its gifts.
-	sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 GROUP BY currency ORDER BY COUNT(*) DESC, currency LIMIT 1`
+	sqlMostGiven = `SELECT currency, COUNT(*) FROM gift WHERE account_id = $1 GROUP BY currency
+		ORDER BY COUNT(*) DESC, currency LIMIT 1`
 
 	sqlCampaignsOf = `SELECT id FROM campaign WHERE account_id = $1 ORDER BY id`
 
 	// Nodes that remember lists and sets of the account read them again.
-	sqlMoveOn = `UPDATE account_tally SET set_revision = set_revision + 1, campaign_revision = campaign_revision + 1 WHERE account_id = $1`
+	sqlMoveOn = `UPDATE account_tally SET set_revision = set_revision + 1, campaign_revision = campaign_revision + 1
+		WHERE account_id = $1`
 )
 
-// Rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes the account meanwhile.
+// Rebuild derives an account anew, with its words or without them, which take as long as all else. No one else changes
+// the account meanwhile.
 func Rebuild(t *db.Tx, account int64, words bool) error {
 	row := store.Tally{Number: account}
 	found, err := t.Lock(func(r db.Row) { row = store.ScanTally(r) }, store.TallyTable, account)
@@ -184,7 +193,8 @@ func Rebuild(t *db.Tx, account int64, words bool) error {
 	if err != nil {
 		return err
 	}
-	gifts := newDerivation(t.Conn, columnsOnly{rebuilder{Tx: t}}, row, quiet) // what gifts come to is worked out from their columns
+	// what gifts come to is worked out from their columns
+	gifts := newDerivation(t.Conn, columnsOnly{rebuilder{Tx: t}}, row, quiet)
 	if err := gifts.ledger(); err != nil {
 		return err
 	}
@@ -217,7 +227,8 @@ func (d *derivation) ledger() error {
 	return d.gifts()
 }
 
-// clearDerived removes the rows of an account that are about to be derived. What gifts come to stays where not all of them can be read.
+// clearDerived removes the rows of an account that are about to be derived. What gifts come to stays where not all of
+// them can be read.
 func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	for _, table := range derivedTables {
 		if !giving && ofGiving(table) {
@@ -233,7 +244,8 @@ func clearDerived(t *db.Tx, account int64, giving, words bool) error {
 	return t.ClearWords(store.WordsTable, account, doc.MakeID(account, 0), doc.MakeID(account, doc.MaxSeq))
 }
 
-// rebuilder writes what a derivation finds: all of it, or without words, or without what is kept where not all gifts can be read.
+// rebuilder writes what a derivation finds: all of it, or without words, or without what is kept where not all gifts
+// can be read.
 type rebuilder struct {
 	*db.Tx
 	words, giving bool
@@ -267,7 +279,8 @@ func ofGiving(table *db.Table) bool {
 // gap puts rows in the place of changes that are missing, because no number is given out again.
 func (w rebuilder) gap(account, first, last int64) error {
 	for revision := first; revision <= last; revision++ {
-		w.Save(store.ChangeTable, account, revision, int64(0), int64(history.DidLose), int64(0), int64(0), int64(0), int64(0), int64(0), "", "")
+		w.Save(store.ChangeTable, account, revision, int64(0), int64(history.DidLose), int64(0), int64(0), int64(0),
+			int64(0), int64(0), "", "")
 		if revision%derivedAtOnce == 0 {
 			if err := w.Flush(); err != nil {
 				return err

@@ -23,12 +23,15 @@ const (
 	// Older campaigns have ids that no account's number is in.
 	sqlLastCampaign = `SELECT COALESCE(MAX(id), 0) FROM campaign WHERE account_id = $1 AND id > $2 AND id <= $3`
 
-	sqlAnswerBytes = `SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1 AND length(body) > $2`
+	sqlAnswerBytes = `SELECT CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM request_answer WHERE account_id = $1
+		AND length(body) > $2`
 
-	sqlCampaignRows = `SELECT id, account_id, slug, url_at, body, checksum, cell, status, payment_link, listed_at, revision FROM campaign WHERE id = ANY($1)`
+	sqlCampaignRows = `SELECT id, account_id, slug, url_at, body, checksum, cell, status, payment_link, listed_at,
+		revision FROM campaign WHERE id = ANY($1)`
 )
 
-// totals compares the account's row. Its sequences never go back: an id is not given out again, even where what had it is missing.
+// totals compares the account's row. Its sequences never go back: an id is not given out again, even where what had it
+// is missing.
 func (d *derivation) totals() error {
 	key, err := d.conn.Int(sqlLastKey, d.Number)
 	if err != nil {
@@ -62,7 +65,8 @@ func readAccounts(c db.Conn) (accounts, error) {
 func (d *derivation) campaigns(ids []int64) error {
 	for part := range slices.Chunk(ids, 100) {
 		rows, err := db.List(d.conn, func(r db.Row) []any {
-			return []any{r.Int(0), r.Int(1), r.Text(2), r.Int(3), slices.Clone(r.Bytes(4)), r.Int(5), r.Text(6), r.Text(7), r.Text(8), r.Int(9), r.Int(10)}
+			return []any{r.Int(0), r.Int(1), r.Text(2), r.Int(3), slices.Clone(r.Bytes(4)), r.Int(5), r.Text(6),
+				r.Text(7), r.Text(8), r.Int(9), r.Int(10)}
 		}, sqlCampaignRows, part)
 		for _, row := range rows {
 			if err == nil {
@@ -88,13 +92,15 @@ func (d *derivation) campaign(row []any) error {
 		d.on.lost(Problem{Campaign: id, What: "its document is damaged: " + restoreIt})
 		return nil
 	case campaign.AccountID != owner.ID:
-		d.on.lost(Problem{Campaign: id, What: fmt.Sprintf("its document names the account %q: %s", campaign.AccountID, restoreIt)})
+		d.on.lost(Problem{Campaign: id, What: fmt.Sprintf("its document names the account %q: %s", campaign.AccountID,
+			restoreIt)})
 		return nil
 	}
 	d.shows(id, campaign.Pictures()...)
 	_, urlAt := campaign.AppendBody(nil)
 	should := slices.Clone(row)
-	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt), giving.CampaignCell(campaign.ID, campaign.Currency), d.head(history.CampaignNoun, id, row[10].(int64))
+	should[2], should[3], should[6], should[10] = campaign.Slug, int64(urlAt),
+		giving.CampaignCell(campaign.ID, campaign.Currency), d.head(history.CampaignNoun, id, row[10].(int64))
 	return d.settle(store.CampaignTable, row, should)
 }
 
@@ -107,7 +113,8 @@ func (d *derivation) shows(campaign int64, addresses ...string) {
 
 // everyPicture compares the pictures that campaigns and the organization show with those that are there.
 func (d *derivation) everyPicture() error {
-	if _, err := d.conn.One(func(r db.Row) { d.shows(store.OrganizationPictures, r.Text(0)) }, sqlLogo, d.Number); err != nil {
+	if _, err := d.conn.One(func(r db.Row) { d.shows(store.OrganizationPictures, r.Text(0)) }, sqlLogo,
+		d.Number); err != nil {
 		return err
 	}
 	err := d.conn.EachOf(store.PictureTable, d.Number, func(row []any) error {
@@ -119,7 +126,8 @@ func (d *derivation) everyPicture() error {
 		}
 		switch {
 		case store.Checksum(row[3].([]byte)) != row[4].(int64):
-			d.on.lost(Problem{Campaign: row[2].(int64), What: "picture " + name + ": its file is damaged: " + restoreIt})
+			d.on.lost(Problem{Campaign: row[2].(int64), What: "picture " + name + ": its file is damaged: " +
+				restoreIt})
 			return nil
 		case should == nil && d.unread:
 			return nil
@@ -132,7 +140,8 @@ func (d *derivation) everyPicture() error {
 	return err
 }
 
-// readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written nowhere else.
+// readers compares who may list a campaign: its owner, the accounts above it, and its beneficiaries, which are written
+// nowhere else.
 func (d *derivation) readers(id int64) error {
 	was, err := store.Relations(d.conn, id)
 	if err != nil {
@@ -144,7 +153,8 @@ func (d *derivation) readers(id int64) error {
 			should[account] |= campaign.Benefiting
 		}
 	}
-	for above := d.known[d.Number].Parent; above != 0 && should[above]&campaign.Chapter == 0; above = d.known[above].Parent { // or it is a circle
+	for above := d.known[d.Number].Parent; above != 0 &&
+		should[above]&campaign.Chapter == 0; above = d.known[above].Parent { // or it is a circle
 		if _, exists := d.known[above]; exists {
 			should[above] |= campaign.Chapter
 		}

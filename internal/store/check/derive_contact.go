@@ -78,13 +78,15 @@ func (d *derivation) merges() error {
 	return d.conn.Scan(func(r db.Row) { d.merged[r.Int(0)] = r.Int(1) }, sqlMerged, d.Number)
 }
 
-// missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never again.
+// missing tells of contacts that are not there, after the last one that is: ids are given out without a gap, and never
+// again.
 func (d *derivation) missing(to int64) {
 	switch first, last := doc.MakeID(d.Number, d.last+1), doc.MakeID(d.Number, to); {
 	case first == last:
 		d.on.lost(Problem{Contact: first, What: "it is missing: " + restoreIt})
 	case first < last:
-		d.on.lost(Problem{What: fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", first, last)})
+		d.on.lost(Problem{What: fmt.Sprintf("the contacts %d to %d are missing: restore them from a backup", first,
+			last)})
 	}
 }
 
@@ -96,7 +98,8 @@ func (d *derivation) contact(s *store.StoredContact, g *givenSums) error {
 	if g == nil {
 		g = new(givenSums)
 	}
-	if s.Damage != nil { // it keeps the match keys that are noted beside its document: an upgrade is no reason to lose it
+	// it keeps the match keys that are noted beside its document: an upgrade is no reason to lose it
+	if s.Damage != nil {
 		d.damaged[s.ID] = true
 		d.on.lost(Problem{Contact: s.ID, What: "its document is damaged: " + restoreIt})
 		if d.merged[s.ID] != 0 {
@@ -109,11 +112,14 @@ func (d *derivation) contact(s *store.StoredContact, g *givenSums) error {
 	c := &should.Contact
 	for _, value := range c.Custom {
 		if _, found := slices.BinarySearch(d.fields, value.Field); !found {
-			d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup", value.Field)})
+			d.on.lost(Problem{Contact: s.ID,
+				What: fmt.Sprintf("it has a value in the custom field %d, which does not exist: restore a backup",
+					value.Field)})
 		}
 	}
 	if is := d.merged[s.ID]; is != c.MergedInto {
-		d.on.lost(Problem{Contact: s.ID, What: fmt.Sprintf("its document says that it was merged into contact %d, and the record of merges says contact %d (0 is none): %s", c.MergedInto, is, restoreIt)})
+		d.on.lost(Problem{Contact: s.ID,
+			What: fmt.Sprintf("its document says that it was merged into contact %d, and the record of merges says contact %d (0 is none): %s", c.MergedInto, is, restoreIt)})
 	}
 	rows := should.Rows()
 	d.keep(s.ID, rows, g.sets)
@@ -121,7 +127,8 @@ func (d *derivation) contact(s *store.StoredContact, g *givenSums) error {
 	return d.settle(store.ContactTable, s.Row(d.Number, s.Columns), should.Values(d.Number))
 }
 
-// created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact before.
+// created is when a contact was made. Lists have it from the row, where it is never earlier than that of the contact
+// before.
 func created(s *store.StoredContact) int64 {
 	if s.Damage != nil {
 		return s.CreatedAt
@@ -134,7 +141,8 @@ func (d *derivation) shouldBe(s *store.StoredContact, g *givenSums) store.Stored
 	should := *s
 	should.Contact = s.Contact.WithDerivedKeys()
 	c := &should.Contact
-	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), store.Flag(len(c.Custom) > 0), store.Flag(c.Archived())
+	should.MatchKeys, should.Custom, should.Archived = store.JoinKeys(c.MatchKeys), store.Flag(len(c.Custom) > 0),
+		store.Flag(c.Archived())
 	should.Revision, should.CreatedAt = d.head(history.ContactNoun, s.ID, s.Revision), d.created
 	if !d.giving {
 		return should
@@ -166,8 +174,8 @@ func (d *derivation) keep(id int64, rows *find.Rows, gave []string) {
 	d.sets.add(id, gave)
 }
 
-// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in the order of
-// their ids.
+// blockSets are the sets of the contacts of one block: nothing more is in memory while all contacts are gone through in
+// the order of their ids.
 type blockSets struct {
 	block   int64
 	members map[string]*db.SetBlock

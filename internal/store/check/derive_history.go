@@ -5,8 +5,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// The history of an account is numbered without a gap, and each document names its last change, which may be from before
-// the first one that is there (Tally.Oldest).
+// The history of an account is numbered without a gap, and each document names its last change, which may be from
+// before the first one that is there (Tally.Oldest).
 
 // history goes through the changes, and learns from them which one is the last of each document.
 func (d *derivation) history() error {

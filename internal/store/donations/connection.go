@@ -35,10 +35,12 @@ type stored struct {
 	dueAt  time.Time
 }
 
-const sqlConnection = `SELECT provider, live, hint, host, secret, fault, since, due_at, created_at FROM connection WHERE account_id = $1`
+const sqlConnection = `SELECT provider, live, hint, host, secret, fault, since, due_at, created_at FROM connection
+	WHERE account_id = $1`
 
 func scanConnection(r db.Row) *stored {
-	return &stored{Connection{Provider: r.Text(0), Live: r.Int(1) != 0, Hint: r.Text(2), Host: r.Text(3), Fault: r.Text(5), CreatedAt: store.Moment(r.Int(8))},
+	return &stored{Connection{Provider: r.Text(0), Live: r.Int(1) != 0, Hint: r.Text(2), Host: r.Text(3),
+		Fault: r.Text(5), CreatedAt: store.Moment(r.Int(8))},
 		slices.Clone(r.Bytes(4)), store.Moment(r.Int(6)), store.Moment(r.Int(7))}
 }
 
@@ -47,7 +49,8 @@ func (c *stored) save(t *store.Tx, account int64) {
 	if c.Live {
 		live = 1
 	}
-	t.Save(store.ConnectionTable, account, c.Provider, live, c.Hint, c.Host, c.secret, c.Fault, store.Seconds(c.since), store.Seconds(c.dueAt), store.Seconds(c.CreatedAt))
+	t.Save(store.ConnectionTable, account, c.Provider, live, c.Hint, c.Host, c.secret, c.Fault, store.Seconds(c.since),
+		store.Seconds(c.dueAt), store.Seconds(c.CreatedAt))
 }
 
 // errNotConnected is that an organization has no payment provider.
@@ -79,12 +82,15 @@ func (s *DonationStore) provider(ctx context.Context, account access.Account) (d
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := s.desk.Open(donate.Connection{Provider: c.Provider, Live: c.Live, Account: account.ID, Key: secret.Key, Hooks: secret.Hooks, Host: c.Host})
+	p, err := s.desk.Open(donate.Connection{Provider: c.Provider, Live: c.Live, Account: account.ID, Key: secret.Key,
+		Hooks: secret.Hooks, Host: c.Host})
 	return p, c, err
 }
 
 // ask has a provider do something within the time that people wait for, and notes where it refuses the key.
-func (s *DonationStore) ask(ctx context.Context, account access.Account, do func(context.Context, donate.Provider) error) error {
+func (s *DonationStore) ask(ctx context.Context, account access.Account,
+	do func(context.Context, donate.Provider) error,
+) error {
 	p, _, err := s.provider(ctx, account)
 	if err == nil {
 		asking, cancel := context.WithTimeout(ctx, startTime)
@@ -96,7 +102,8 @@ func (s *DonationStore) ask(ctx context.Context, account access.Account, do func
 	return errors.Join(err, s.trouble(ctx, account, err))
 }
 
-// refusal is an error of a provider as a fault of who asked, in the words of the provider; one that may pass stays as it is.
+// refusal is an error of a provider as a fault of who asked, in the words of the provider; one that may pass stays as
+// it is.
 func refusal(err error, rule doc.Rule) error {
 	var refused *donate.Refused
 	if errors.As(err, &refused) && refused.Reason != donate.Temporary {
@@ -123,17 +130,22 @@ type Connecting struct {
 
 const hookStart = "whsec_"
 
-// Connect tries the key of an organization, and keeps it. base is the address of this server, where the provider sends its events. A key that replaces one of the same mode keeps the earlier secret of events beside its
-// own, so that no event is refused meanwhile. A fault of the field key says what to mend.
-func (s *DonationStore) Connect(ctx context.Context, account access.Account, in Connecting, base string) (Connection, error) {
-	in.Key, in.Hook, in.Host = strings.TrimSpace(in.Key), strings.TrimSpace(in.Hook), strings.ToLower(strings.TrimSpace(in.Host))
+// Connect tries the key of an organization, and keeps it. base is the address of this server, where the provider sends
+// its events. A key that replaces one of the same mode keeps the earlier secret of events beside its own, so that no
+// event is refused meanwhile. A fault of the field key says what to mend.
+func (s *DonationStore) Connect(ctx context.Context, account access.Account, in Connecting,
+	base string,
+) (Connection, error) {
+	in.Key, in.Hook, in.Host = strings.TrimSpace(in.Key), strings.TrimSpace(in.Hook),
+		strings.ToLower(strings.TrimSpace(in.Host))
 	if s.desk == nil {
 		return Connection{}, errNotConnected
 	}
 	if in.Hook != "" && !strings.HasPrefix(in.Hook, hookStart) {
 		return Connection{}, doc.NewInvalid("hook", "must begin with whsec_")
 	}
-	to := donate.Connection{Provider: in.Provider, Live: strings.Contains(in.Key, "_live_"), Account: account.ID, Key: in.Key, Host: in.Host}
+	to := donate.Connection{Provider: in.Provider, Live: strings.Contains(in.Key, "_live_"), Account: account.ID,
+		Key: in.Key, Host: in.Host}
 	p, err := s.desk.Open(to)
 	if err == nil {
 		err = s.check(ctx, account, p)
@@ -155,7 +167,8 @@ func (s *DonationStore) Connect(ctx context.Context, account access.Account, in 
 		made.since, made.dueAt, made.CreatedAt = now, now.Add(lookEvery), now
 		if len(old) > 0 && old[0].Provider == made.Provider && old[0].Live == made.Live {
 			made.since, made.CreatedAt = old[0].since, old[0].CreatedAt
-			if was, err := s.keys.open(account.Number, old[0].secret); err == nil && len(was.Hooks) > 0 && was.Hooks[0] != in.Hook {
+			if was, err := s.keys.open(account.Number, old[0].secret); err == nil && len(was.Hooks) > 0 &&
+				was.Hooks[0] != in.Hook {
 				hooks = append(hooks, was.Hooks[0])
 			}
 		}
@@ -228,7 +241,8 @@ func (s *DonationStore) noteFault(ctx context.Context, account int64, fault stri
 // moneyUnderWay is broken by ending what brings money in while some is under way.
 const moneyUnderWay doc.Rule = "Money is on its way: %v donations are not finished at the payment provider. Try again when they are, within an hour for most, and within days for bank debits."
 
-const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND state IN ('open', 'processing') AND provider <> '' AND live = 1`
+const sqlUnderWay = `SELECT COUNT(*) FROM donation WHERE account_id = $1 AND state IN ('open', 'processing')
+	AND provider <> '' AND live = 1`
 
 // Disconnect forgets the key of an organization. Money that is on its way needs it.
 func (s *DonationStore) Disconnect(ctx context.Context, account int64) error {

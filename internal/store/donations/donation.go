@@ -1,4 +1,5 @@
-// Package donations has gifts that people make on a page: what a page offers, what was begun, what the payment provider says became of it, and how that gets into the ledger.
+// Package donations has gifts that people make on a page: what a page offers, what was begun, what the payment provider
+// says became of it, and how that gets into the ledger.
 package donations
 
 import (
@@ -42,7 +43,8 @@ func New(base *store.Store) *DonationStore {
 	return s
 }
 
-// UseDesk says who opens connections to providers, where the key to their secrets is, and the country of phone numbers without one. Without a desk no one can pay online.
+// UseDesk says who opens connections to providers, where the key to their secrets is, and the country of phone numbers
+// without one. Without a desk no one can pay online.
 func (s *DonationStore) UseDesk(d Desk, keys *Keys, region string) {
 	s.desk, s.keys, s.region = d, keys, region
 }
@@ -63,19 +65,27 @@ const (
 	donationColumns = `id, number, account_id, campaign_id, state, doubt, settled, fault, wish, charged, covered, currency, provider, live, attempt, session, payment, plan, code, plan_code,
 		version, looked_at, due_at, manage, manage_until, created_at, updated_at, card`
 
-	sqlDonation   = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = $2`
-	sqlByPayment  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND payment = $2 AND payment <> '' ORDER BY id LIMIT 1`
-	sqlByPlan     = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND plan = $2 AND plan <> '' ORDER BY id LIMIT 1`
-	sqlByGift     = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND code = $2 AND code <> '' ORDER BY id LIMIT 1`
-	sqlByGiftPlan = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND plan_code = $2 AND plan_code <> '' ORDER BY id LIMIT 1`
-	sqlByNumber   = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND number = $2`
+	sqlDonation  = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = $2`
+	sqlByPayment = `SELECT ` + donationColumns +
+		` FROM donation WHERE account_id = $1 AND payment = $2 AND payment <> '' ORDER BY id LIMIT 1`
+	sqlByPlan = `SELECT ` + donationColumns +
+		` FROM donation WHERE account_id = $1 AND plan = $2 AND plan <> '' ORDER BY id LIMIT 1`
+	sqlByGift = `SELECT ` + donationColumns +
+		` FROM donation WHERE account_id = $1 AND code = $2 AND code <> '' ORDER BY id LIMIT 1`
+	sqlByGiftPlan = `SELECT ` + donationColumns +
+		` FROM donation WHERE account_id = $1 AND plan_code = $2 AND plan_code <> '' ORDER BY id LIMIT 1`
+	sqlByNumber = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND number = $2`
 )
 
 func scanDonation(r db.Row) *row {
-	d := &row{Donation: donate.Donation{ID: r.Text(0), Number: r.Int(1), Account: r.Int(2), Campaign: r.Int(3), State: donate.State(r.Text(4)), Doubt: donate.Doubt(r.Text(5)), Fault: r.Text(7),
-		Charged: r.Int(9), Covered: r.Int(10), Currency: r.Text(11), Provider: r.Text(12), Live: r.Int(13) != 0, Attempt: r.Text(14), Session: r.Text(15), Payment: r.Text(16), Plan: r.Text(17), Gift: r.Text(18),
+	d := &row{Donation: donate.Donation{ID: r.Text(0), Number: r.Int(1), Account: r.Int(2), Campaign: r.Int(3),
+		State: donate.State(r.Text(4)), Doubt: donate.Doubt(r.Text(5)), Fault: r.Text(7),
+		Charged: r.Int(9), Covered: r.Int(10), Currency: r.Text(11), Provider: r.Text(12), Live: r.Int(13) != 0,
+		Attempt: r.Text(14), Session: r.Text(15), Payment: r.Text(16), Plan: r.Text(17), Gift: r.Text(18),
 		GiftPlan: r.Text(19), CreatedAt: store.Moment(r.Int(25)), UpdatedAt: store.Moment(r.Int(26))},
-		Settled: donate.Doubt(r.Text(6)), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)), DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24)), CardSession: r.Text(27)}
+		Settled: donate.Doubt(r.Text(6)), Version: r.Int(20), LookedAt: store.Moment(r.Int(21)),
+		DueAt: store.Moment(r.Int(22)), Manage: r.Text(23), ManageUntil: store.Moment(r.Int(24)),
+		CardSession: r.Text(27)}
 	_ = json.Unmarshal([]byte(r.Text(8)), &d.Wish) // one that was forgotten says nothing
 	return d
 }
@@ -90,9 +100,11 @@ func (d *row) save(t *store.Tx) error {
 	if d.Live {
 		live = 1
 	}
-	t.Save(store.DonationTable, d.Account, d.ID, d.Number, d.Campaign, string(d.State), string(d.Doubt), string(d.Settled), d.Fault, string(wish), text.FoldEmail(d.Wish.Email),
+	t.Save(store.DonationTable, d.Account, d.ID, d.Number, d.Campaign, string(d.State), string(d.Doubt),
+		string(d.Settled), d.Fault, string(wish), text.FoldEmail(d.Wish.Email),
 		d.Charged, d.Covered, d.Currency, d.Provider, live, d.Attempt, d.Session, d.Payment, d.Plan, d.Gift, d.GiftPlan,
-		d.Version, store.Seconds(d.LookedAt), store.Seconds(d.DueAt), d.Manage, store.Seconds(d.ManageUntil), d.CardSession, store.Seconds(d.CreatedAt), store.Seconds(d.UpdatedAt))
+		d.Version, store.Seconds(d.LookedAt), store.Seconds(d.DueAt), d.Manage, store.Seconds(d.ManageUntil),
+		d.CardSession, store.Seconds(d.CreatedAt), store.Seconds(d.UpdatedAt))
 	return nil
 }
 
@@ -128,7 +140,8 @@ func (s *DonationStore) DonationByID(ctx context.Context, account int64, id stri
 	return d.Donation, nil
 }
 
-// DonationOfGift is the donation that became a gift; crm.ErrNotFound where the gift came from elsewhere, as those of a plan after the first one.
+// DonationOfGift is the donation that became a gift; crm.ErrNotFound where the gift came from elsewhere, as those of a
+// plan after the first one.
 func (s *DonationStore) DonationOfGift(ctx context.Context, account int64, code string) (donate.Donation, error) {
 	d, err := store.Find(ctx, s.store, errNoDonation, scanDonation, sqlByGift, account, code)
 	if err != nil {

@@ -27,27 +27,39 @@ const (
 )
 
 const (
-	sqlEvent       = `SELECT due_at FROM provider_event WHERE account_id = $1 AND id = $2`
-	sqlDueEvents   = `SELECT account_id, id, noun, object, tries, received_at FROM provider_event WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id, id LIMIT $2`
-	sqlDueEventsOf = `SELECT account_id, id, noun, object, tries, received_at FROM provider_event WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id, id LIMIT $3`
-	sqlClaimEvent  = `UPDATE provider_event SET due_at = $3, tries = tries + 1 WHERE account_id = $1 AND id = $2 AND tries = $4 AND due_at <> 0`
+	sqlEvent     = `SELECT due_at FROM provider_event WHERE account_id = $1 AND id = $2`
+	sqlDueEvents = `SELECT account_id, id, noun, object, tries, received_at FROM provider_event WHERE due_at <> 0
+		AND due_at <= $1 ORDER BY due_at, account_id, id LIMIT $2`
+	sqlDueEventsOf = `SELECT account_id, id, noun, object, tries, received_at FROM provider_event WHERE account_id = $1
+		AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id, id LIMIT $3`
+	sqlClaimEvent = `UPDATE provider_event SET due_at = $3, tries = tries + 1 WHERE account_id = $1 AND id = $2
+		AND tries = $4 AND due_at <> 0`
 	sqlEndEvents   = `UPDATE provider_event SET due_at = 0, error = $3 WHERE account_id = $1 AND id = ANY($2)`
-	sqlDelayEvents = `UPDATE provider_event SET due_at = $3, error = $4 WHERE account_id = $1 AND id = ANY($2) AND due_at <> 0`
+	sqlDelayEvents = `UPDATE provider_event SET due_at = $3, error = $4 WHERE account_id = $1 AND id = ANY($2)
+		AND due_at <> 0`
 
-	sqlDueDonations   = `SELECT account_id, id FROM donation WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id, id LIMIT $2`
-	sqlDueDonationsOf = `SELECT account_id, id FROM donation WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id, id LIMIT $3`
-	sqlClaimDonation  = `UPDATE donation SET due_at = $3 WHERE account_id = $1 AND id = $2 AND due_at <> 0 AND due_at <= $4`
-	sqlClaimLook      = `UPDATE donation SET looked_at = $3 WHERE account_id = $1 AND id = $2 AND looked_at <= $4`
+	sqlDueDonations = `SELECT account_id, id FROM donation WHERE due_at <> 0 AND due_at <= $1
+		ORDER BY due_at, account_id, id LIMIT $2`
+	sqlDueDonationsOf = `SELECT account_id, id FROM donation WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2
+		ORDER BY due_at, account_id, id LIMIT $3`
+	sqlClaimDonation = `UPDATE donation SET due_at = $3 WHERE account_id = $1 AND id = $2 AND due_at <> 0
+		AND due_at <= $4`
+	sqlClaimLook = `UPDATE donation SET looked_at = $3 WHERE account_id = $1 AND id = $2 AND looked_at <= $4`
 
-	sqlDueConnections   = `SELECT account_id FROM connection WHERE due_at <> 0 AND due_at <= $1 ORDER BY due_at, account_id LIMIT 100`
-	sqlDueConnectionsOf = `SELECT account_id FROM connection WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2 ORDER BY due_at, account_id LIMIT 100`
-	sqlClaimConnection  = `UPDATE connection SET due_at = $2 WHERE account_id = $1 AND due_at = $3`
-	sqlCompared         = `UPDATE connection SET since = $2 WHERE account_id = $1 AND since < $2`
+	sqlDueConnections = `SELECT account_id FROM connection WHERE due_at <> 0 AND due_at <= $1
+		ORDER BY due_at, account_id LIMIT 100`
+	sqlDueConnectionsOf = `SELECT account_id FROM connection WHERE account_id = $1 AND due_at <> 0 AND due_at <= $2
+		ORDER BY due_at, account_id LIMIT 100`
+	sqlClaimConnection = `UPDATE connection SET due_at = $2 WHERE account_id = $1 AND due_at = $3`
+	sqlCompared        = `UPDATE connection SET since = $2 WHERE account_id = $1 AND since < $2`
 )
 
-// TakeEvent keeps an event of a provider that is genuine, and wakes the worker. It tells whether the event is a card that was declined. An error that errors.Is donate.ErrForged is one of the sender; crm.ErrNotFound is
-// that there is no such connection.
-func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account access.Account, header func(name string) string, body []byte) (declined bool, err error) {
+// TakeEvent keeps an event of a provider that is genuine, and wakes the worker. It tells whether the event is a card
+// that was declined. An error that errors.Is donate.ErrForged is one of the sender; crm.ErrNotFound is that there is no
+// such connection.
+func (s *DonationStore) TakeEvent(ctx context.Context, provider string, account access.Account,
+	header func(name string) string, body []byte,
+) (declined bool, err error) {
 	p, c, err := s.provider(ctx, account)
 	if err != nil {
 		return false, err
@@ -107,7 +119,8 @@ type event struct {
 }
 
 func scanEvent(r db.Row) event {
-	return event{r.Int(0), r.Text(1), donate.Ref{Kind: donate.RefKind(r.Text(2)), ID: r.Text(3)}, r.Int(4), store.Moment(r.Int(5))}
+	return event{r.Int(0), r.Text(1), donate.Ref{Kind: donate.RefKind(r.Text(2)), ID: r.Text(3)}, r.Int(4),
+		store.Moment(r.Int(5))}
 }
 
 // work is an object to look at, with the events that name it.
@@ -117,7 +130,8 @@ type work struct {
 	events  []event
 }
 
-// WorkOnDonations looks at what events name, at donations that no event has told of, and once a day at everything that the provider has, until the context ends. Any node may.
+// WorkOnDonations looks at what events name, at donations that no event has told of, and once a day at everything that
+// the provider has, until the context ends. Any node may.
 func (s *DonationStore) WorkOnDonations(ctx context.Context, report func(error)) {
 	swept := time.Time{}
 	for s.desk != nil && ctx.Err() == nil {
@@ -153,7 +167,10 @@ func (s *DonationStore) WorkOnce(ctx context.Context, report func(error)) (more 
 	if err != nil {
 		return false, err
 	}
-	open, err := store.ListAll(ctx, s.store, func(r db.Row) work { return work{account: r.Int(0), ref: donate.Ref{ID: r.Text(1)}} }, sqlDueDonations, sqlDueDonationsOf, now, int64(mostly))
+	open, err := store.ListAll(ctx, s.store, func(r db.Row) work {
+		return work{account: r.Int(0),
+			ref: donate.Ref{ID: r.Text(1)}}
+	}, sqlDueDonations, sqlDueDonationsOf, now, int64(mostly))
 	if err != nil {
 		return false, err
 	}
@@ -277,7 +294,8 @@ func (s *DonationStore) claimOne(ctx context.Context, account int64, sql string,
 // lookAgain looks at a donation that no event has told the end of. One whose page was never made is over.
 func (s *DonationStore) lookAgain(ctx context.Context, number int64, id string) error {
 	now := s.store.Now()
-	if mine, err := s.claimOne(ctx, number, sqlClaimDonation, number, id, store.Seconds(now.Add(lookEvery)), store.Seconds(now)); !mine {
+	if mine, err := s.claimOne(ctx, number, sqlClaimDonation, number, id, store.Seconds(now.Add(lookEvery)),
+		store.Seconds(now)); !mine {
 		return err
 	}
 	d, err := s.row(ctx, number, id)
@@ -323,7 +341,8 @@ func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time
 	if c == nil {
 		return err
 	}
-	mine, claimed := s.claimOne(ctx, number, sqlClaimConnection, number, store.Seconds(now.Add(compare)), store.Seconds(c.dueAt))
+	mine, claimed := s.claimOne(ctx, number, sqlClaimConnection, number, store.Seconds(now.Add(compare)),
+		store.Seconds(c.dueAt))
 	if !mine || err != nil {
 		return errors.Join(err, claimed)
 	}
@@ -348,7 +367,10 @@ func (s *DonationStore) compare(ctx context.Context, number int64, now time.Time
 		err = write()
 	}
 	if err == nil {
-		err = s.store.UpdateShared(ctx, number, func(t *store.Tx) error { return t.Run(sqlCompared, number, store.Seconds(now)) })
+		err = s.store.UpdateShared(ctx, number, func(t *store.Tx) error {
+			return t.Run(sqlCompared, number,
+				store.Seconds(now))
+		})
 	}
 	s.WakeDonations()
 	return errors.Join(err, s.trouble(ctx, account, err))
@@ -370,7 +392,8 @@ func (s *DonationStore) Reconcile(ctx context.Context, account access.Account, r
 	})
 	for more := true; more && err == nil; {
 		more, err = s.WorkOnce(ctx, report)
-		if waiting, failed := store.List(ctx, s.store, scanEvent, sqlDueEventsOf, account.Number, store.Seconds(s.store.Now()), int64(1)); failed == nil && len(waiting) > 0 {
+		if waiting, failed := store.List(ctx, s.store, scanEvent, sqlDueEventsOf, account.Number,
+			store.Seconds(s.store.Now()), int64(1)); failed == nil && len(waiting) > 0 {
 			more = true
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// Pages are what is known of the pages of a giver: the addresses to come back to, and whether the form came with a proof, such as a solved puzzle.
+// Pages are what is known of the pages of a giver: the addresses to come back to, and whether the form came with a
+// proof, such as a solved puzzle.
 type Pages struct {
 	Success, Cancel func(d *donate.Donation) string
 	Proven          bool
@@ -36,17 +37,22 @@ const (
 var openLimit = doc.Limit{Max: 10_000, Reached: "Too many people are giving at once. Try again in a few minutes."}
 
 const (
-	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open') AND provider <> '' LIMIT 10001) AS begun`
+	sqlBegun = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state IN ('started', 'open')
+		AND provider <> '' LIMIT 10001) AS begun`
 
-	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2 AND created_at > $3 LIMIT 5000) AS page),
+	sqlStarts = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND campaign_id = $2
+		AND created_at > $3 LIMIT 5000) AS page),
 		(SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND created_at > $3 LIMIT 5000) AS everywhere)`
-	sqlPaidLately = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = 'paid' AND created_at > $2 LIMIT 50000) AS paid`
+	sqlPaidLately = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND state = 'paid'
+		AND created_at > $2 LIMIT 50000) AS paid`
 )
 
-// checkCrowd refuses to begin more in a minute than people do, as when someone tries cards from many addresses, for those who came without a proof. All nodes count the same rows, one after the other.
+// checkCrowd refuses to begin more in a minute than people do, as when someone tries cards from many addresses, for
+// those who came without a proof. All nodes count the same rows, one after the other.
 func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
 	var page, all int64
-	_, err := t.Conn.One(func(r db.Row) { page, all = r.Int(0), r.Int(1) }, sqlStarts, account, campaign, store.Seconds(now.Add(-time.Minute)))
+	_, err := t.Conn.One(func(r db.Row) { page, all = r.Int(0), r.Int(1) }, sqlStarts, account, campaign,
+		store.Seconds(now.Add(-time.Minute)))
 	if err != nil || !donate.IsCrowd(page, all, 0) {
 		return err
 	}
@@ -57,10 +63,14 @@ func checkCrowd(t *store.Tx, account, campaign int64, now time.Time) error {
 	return err
 }
 
-// Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be sent again: it is the same donation, and the same page. One that was changed since is another one, so
-// that the donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the
-// same form may be sent again. donate.ErrCrowd is that so many begin that a proof is needed, such as a solved puzzle.
-func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, to Pages) (d donate.Donation, h donate.Handover, err error) {
+// Give begins a donation by a form, and has the provider make the page on which the giver pays. The same form may be
+// sent again: it is the same donation, and the same page. One that was changed since is another one, so that the
+// donation may have another id than the form. The address of a promised gift is "": nothing is to be done at a
+// provider. Where the provider does not answer (donate.ErrTemporary), nothing was charged, and the same form may be
+// sent again. donate.ErrCrowd is that so many begin that a proof is needed, such as a solved puzzle.
+func (s *DonationStore) Give(ctx context.Context, account access.Account, c *campaign.Campaign, id string,
+	w donate.Wish, to Pages,
+) (d donate.Donation, h donate.Handover, err error) {
 	made, err := s.begin(ctx, account, c, id, w, to.Proven)
 	if err != nil || made.Provider == "" || made.IsOver() || made.State == donate.Processing {
 		if made != nil {
@@ -71,19 +81,29 @@ func (s *DonationStore) Give(ctx context.Context, account access.Account, c *cam
 	order := made.order(account)
 	order.For = "Donation to " + c.Title
 	order.Success, order.Cancel = to.Success(&made.Donation), to.Cancel(&made.Donation)
-	err = s.ask(ctx, account, func(ctx context.Context, p donate.Provider) (err error) { h, err = p.Start(ctx, &order); return err })
+	err = s.ask(ctx, account, func(ctx context.Context, p donate.Provider) (err error) {
+		h,
+			err = p.Start(ctx, &order)
+		return err
+	})
 	var refused *donate.Refused
 	switch errors.As(err, &refused); {
 	case err == nil:
 		err = s.note(ctx, made, func(d *row) { d.State, d.Session = d.State.Becomes(donate.Open), h.Session.ID })
 	case errors.Is(err, donate.ErrDefinite):
-		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text), s.note(ctx, made, func(d *row) { d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text, time.Time{} }))
+		err = errors.Join(doc.NewInvalid("", cannotStart, refused.Text),
+			s.note(ctx, made, func(d *row) {
+				d.State, d.Fault, d.DueAt = d.State.Becomes(donate.Failed), refused.Text,
+					time.Time{}
+			}))
 	}
 	return made.Donation, h, err
 }
 
 // begin writes the donation, before the provider is asked for the first time.
-func (s *DonationStore) begin(ctx context.Context, account access.Account, c *campaign.Campaign, id string, w donate.Wish, proven bool) (made *row, err error) {
+func (s *DonationStore) begin(ctx context.Context, account access.Account, c *campaign.Campaign, id string,
+	w donate.Wish, proven bool,
+) (made *row, err error) {
 	if !donate.IsID(id) {
 		id = donate.NewID()
 	}
@@ -119,7 +139,8 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 					return err
 				}
 			}
-			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started, Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}
+			made = &row{Donation: donate.Donation{ID: id, Account: number, Campaign: c.ID, State: donate.Started,
+				Wish: w, Currency: o.Currency, Attempt: text.Random62(32), CreatedAt: now, UpdatedAt: now}}
 			made.Charged, made.Covered = o.Price(&w)
 			if w.Way != donate.Online {
 				return s.promise(t, made)
@@ -131,7 +152,8 @@ func (s *DonationStore) begin(ctx context.Context, account access.Account, c *ca
 	return made, err
 }
 
-// insert gives a donation its number, and writes it. Numbers of references are not guessed from each other, and none is used twice while someone may still write it on a transfer.
+// insert gives a donation its number, and writes it. Numbers of references are not guessed from each other, and none is
+// used twice while someone may still write it on a transfer.
 func (s *DonationStore) insert(t *store.Tx, d *row) error {
 	for range 20 {
 		d.Number = 100_000 + rand.Int64N(99_900_000) //nolint:gosec // no secret
@@ -148,7 +170,8 @@ func (s *DonationStore) insert(t *store.Tx, d *row) error {
 
 // order is what a donation asks of the provider.
 func (d *row) order(account access.Account) donate.Order {
-	return donate.Order{Donation: d.ID, At: d.CreatedAt, Account: account.ID, Key: d.Attempt, Amount: d.Charged, Covered: d.Covered, Currency: d.Currency, Frequency: d.Wish.Frequency,
+	return donate.Order{Donation: d.ID, At: d.CreatedAt, Account: account.ID, Key: d.Attempt, Amount: d.Charged,
+		Covered: d.Covered, Currency: d.Currency, Frequency: d.Wish.Frequency,
 		Email: d.Wish.Email, Name: d.Wish.Name(), Live: d.Live}
 }
 

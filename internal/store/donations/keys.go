@@ -16,7 +16,8 @@ import (
 	"sync"
 )
 
-// Keys encrypt the secrets of connections by a key in a file. It is not in the database, so that a copy of the database is no copy of the secrets. All nodes need the same one.
+// Keys encrypt the secrets of connections by a key in a file. It is not in the database, so that a copy of the database
+// is no copy of the secrets. All nodes need the same one.
 type Keys struct {
 	path string
 	mu   sync.Mutex
@@ -66,7 +67,8 @@ func (k *Keys) Derive(purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, k.key, nil, "donorbook "+purpose, keySize)
 }
 
-// make writes a new key under its name when it is whole: another process that does the same keeps the one that was first.
+// make writes a new key under its name when it is whole: another process that does the same keeps the one that was
+// first.
 func (k *Keys) make() ([]byte, error) {
 	key := make([]byte, keySize)
 	rand.Read(key) //nolint:errcheck // never fails

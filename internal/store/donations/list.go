@@ -60,18 +60,23 @@ func listed(account int64, f donate.Filter, unconfirmed time.Time) (where string
 
 const sqlListed = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND id = ANY($2)`
 
-// Donations is one page of the donations of an account, newest first. A total of more than donate.Listed is one more than that: they are not counted further. Where the page begins is found in the index that has the order.
-func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.Filter, page crm.PageRequest) (found []donate.Donation, result store.ListResult, err error) {
+// Donations is one page of the donations of an account, newest first. A total of more than donate.Listed is one more
+// than that: they are not counted further. Where the page begins is found in the index that has the order.
+func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.Filter,
+	page crm.PageRequest,
+) (found []donate.Donation, result store.ListResult, err error) {
 	where, args := listed(account, f, s.store.Now().Add(-donate.ConfirmTime))
 	limit := ` LIMIT $` + strconv.Itoa(len(args)+1)
 	found, err = store.Snapshot(ctx, s.store, func(c db.Conn) (all []donate.Donation, err error) {
-		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (SELECT 1`+where+limit+`) AS first`, append(args, int64(donate.Listed+1))...); err != nil || page.Skip() >= result.Total {
+		if result.Total, err = c.Int(`SELECT COUNT(*) FROM (SELECT 1`+where+limit+`) AS first`,
+			append(args, int64(donate.Listed+1))...); err != nil || page.Skip() >= result.Total {
 			return nil, err
 		}
 		if page.Skip() >= donate.Listed {
 			return nil, doc.NewInvalid("page", donate.BeyondList)
 		}
-		ids, err := db.List(c, func(r db.Row) string { return r.Text(0) }, `SELECT id`+where+` ORDER BY created_at DESC, id`+limit, append(args, page.Skip()+page.PerPage)...)
+		ids, err := db.List(c, func(r db.Row) string { return r.Text(0) },
+			`SELECT id`+where+` ORDER BY created_at DESC, id`+limit, append(args, page.Skip()+page.PerPage)...)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +94,8 @@ func (s *DonationStore) Donations(ctx context.Context, account int64, f donate.F
 	return found, result, err
 }
 
-const sqlReviews = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND doubt <> '' LIMIT $2) AS doubtful`
+const sqlReviews = `SELECT COUNT(*) FROM (SELECT 1 FROM donation WHERE account_id = $1 AND doubt <> ''
+	LIMIT $2) AS doubtful`
 
 // Reviews is how many donations a person must look at, up to a number.
 func (s *DonationStore) Reviews(ctx context.Context, account, most int64) (int64, error) {
@@ -98,7 +104,8 @@ func (s *DonationStore) Reviews(ctx context.Context, account, most int64) (int64
 
 const (
 	sqlUnnamedGifts = `SELECT code, wish FROM donation WHERE account_id = $1 AND code = ANY($2) AND code <> ''`
-	sqlUnnamedPlans = `SELECT plan_code, wish FROM donation WHERE account_id = $1 AND plan_code = ANY($2) AND plan_code <> ''`
+	sqlUnnamedPlans = `SELECT plan_code, wish FROM donation WHERE account_id = $1 AND plan_code = ANY($2)
+		AND plan_code <> ''`
 )
 
 // Unnamed are the codes of those gifts and plans whose givers do not want a page to name them.

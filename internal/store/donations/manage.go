@@ -27,7 +27,8 @@ const (
 
 var errNoLink = fmt.Errorf("the link: %w", crm.ErrNotFound)
 
-// AskByLink has a fresh link sent to the giver of a monthly gift that an old link is for. Nobody learns whether there is such a gift.
+// AskByLink has a fresh link sent to the giver of a monthly gift that an old link is for. Nobody learns whether there
+// is such a gift.
 func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 	id, donation, _, ok := donate.ParseManageLink(link)
 	if !ok || !access.IsAccountID(id) {
@@ -40,7 +41,8 @@ func (s *DonationStore) AskByLink(ctx context.Context, link string) error {
 	return unless(crm.ErrNotFound, err)
 }
 
-// AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change, to the address on file.
+// AskToManage queues a mail with a fresh link to the giver of a monthly gift, valid for 15 minutes and for one change,
+// to the address on file.
 func (s *DonationStore) AskToManage(ctx context.Context, account int64, id string) error {
 	_, err := s.changeRow(ctx, account, id, store.Needs{}, func(u store.Unit, d *row) error {
 		now := s.store.Now()
@@ -98,13 +100,16 @@ func (s *DonationStore) writeManage(ctx context.Context, _ int64, m mail.Mail, _
 	}
 	return &mail.Message{
 		Subject: mail.Say("Your monthly gift to {}", account.Name),
-		Says:    []mail.Line{mail.Say("With this link you can see, change or stop your monthly gift to {}.", account.Name)},
-		Action:  mail.Say("See my monthly gift"), Path: donate.ManagePath + donate.ManageLink(account.ID, donation, token),
+		Says: []mail.Line{mail.Say("With this link you can see, change or stop your monthly gift to {}.",
+			account.Name)},
+		Action: mail.Say("See my monthly gift"), Path: donate.ManagePath + donate.ManageLink(account.ID, donation,
+			token),
 		After: []mail.Line{mail.Say("The link works for 15 minutes and for one change. If you didn’t ask for it, you can ignore this mail.")},
 	}, nil
 }
 
-// addLink lets a further link open the monthly gift. Those that were mailed before work until they expire: a giver who has asked twice opens either mail.
+// addLink lets a further link open the monthly gift. Those that were mailed before work until they expire: a giver who
+// has asked twice opens either mail.
 func (d *row) addLink(hash string, now time.Time) {
 	links := slices.DeleteFunc(strings.Fields(d.Manage), func(l string) bool { return !expiry(l).After(now) })
 	links = append(links, hash+"@"+strconv.FormatInt(now.Add(manageTime).Unix(), 10))
@@ -113,7 +118,8 @@ func (d *row) addLink(hash string, now time.Time) {
 
 // opens tells whether a link with this hash opens the monthly gift.
 func (d *row) opens(hash string, now time.Time) bool {
-	return slices.ContainsFunc(strings.Fields(d.Manage), func(l string) bool { return strings.HasPrefix(l, hash+"@") && expiry(l).After(now) })
+	return slices.ContainsFunc(strings.Fields(d.Manage),
+		func(l string) bool { return strings.HasPrefix(l, hash+"@") && expiry(l).After(now) })
 }
 
 // expiry is when a link ends: it is kept as hash@seconds.
@@ -163,14 +169,15 @@ func (s *DonationStore) describe(ctx context.Context, m *Managed, d *row) error 
 		}
 		settings, err := store.AccountSettings(c, d.Account)
 		m.Donation = d.Donation
-		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency, &donate.Connection{Provider: d.Provider, Live: d.Live})
+		m.Offer = parseSettings(settings.Donations).Offer(settings.Currency, d.Currency,
+			&donate.Connection{Provider: d.Provider, Live: d.Live})
 		return err
 	})
 }
 
-// ManagedPlan is the monthly gift that a link is for; crm.ErrNotFound where the link was used or has expired. It is as the provider has it now, which finishes a change of the card when the giver comes back from the
-// provider's page. The link of a thank-you lasts, so that the provider is asked once in LookPause at most, and not about
-// what has ended.
+// ManagedPlan is the monthly gift that a link is for; crm.ErrNotFound where the link was used or has expired. It is as
+// the provider has it now, which finishes a change of the card when the giver comes back from the provider's page. The
+// link of a thank-you lasts, so that the provider is asked once in LookPause at most, and not about what has ended.
 func (s *DonationStore) ManagedPlan(ctx context.Context, link string) (Managed, error) {
 	m, d, err := s.managed(ctx, link)
 	if err != nil {
@@ -202,12 +209,16 @@ const noPlanChange doc.Rule = "Your monthly gift has changed meanwhile. Load the
 
 // allowed are the states of a plan in which a change makes sense.
 var allowed = map[donate.ChangeKind][]giving.PlanStatus{
-	donate.CancelPlan: {giving.ActivePlan, giving.Paused, giving.PastDue}, donate.PausePlan: {giving.ActivePlan, giving.PastDue}, donate.ResumePlan: {giving.Paused},
+	donate.CancelPlan: {giving.ActivePlan, giving.Paused, giving.PastDue},
+	donate.PausePlan:  {giving.ActivePlan, giving.PastDue}, donate.ResumePlan: {giving.Paused},
 	donate.NewAmount: {giving.ActivePlan, giving.Paused, giving.PastDue},
 }
 
-// ChangePlan makes one change, by donate.CancelPlan, PausePlan, ResumePlan or NewAmount (the gift, without the covered fee), and uses the link up, and those that were mailed beside it.
-func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate.ChangeKind, amount int64) (Managed, error) {
+// ChangePlan makes one change, by donate.CancelPlan, PausePlan, ResumePlan or NewAmount (the gift, without the covered
+// fee), and uses the link up, and those that were mailed beside it.
+func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate.ChangeKind,
+	amount int64,
+) (Managed, error) {
 	m, d, err := s.managed(ctx, link)
 	if err != nil {
 		return m, err
@@ -227,14 +238,18 @@ func (s *DonationStore) ChangePlan(ctx context.Context, link string, kind donate
 		}
 		change.Amount, change.Covered = m.Offer.Price(&w)
 	}
-	if err := s.ask(ctx, m.Account, func(ctx context.Context, p donate.Provider) error { return p.Plan(ctx, d.Plan, change) }); err != nil {
+	if err := s.ask(ctx, m.Account, func(ctx context.Context, p donate.Provider) error {
+		return p.Plan(ctx, d.Plan,
+			change)
+	}); err != nil {
 		return m, err
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := s.note(ctx, d, func(d *row) { d.Manage, d.ManageUntil = "", time.Time{} }); err != nil {
 		return m, err
 	}
-	if _, err = s.settle(ctx, m.Account, donate.Ref{Kind: donate.PlanRef, ID: d.Plan}, nil); unless(donate.ErrTemporary, err) != nil { // an event will tell
+	if _, err = s.settle(ctx, m.Account, donate.Ref{Kind: donate.PlanRef, ID: d.Plan}, nil); unless(donate.ErrTemporary,
+		err) != nil { // an event will tell
 		return m, err
 	}
 	return m, s.describe(ctx, &m, d)

@@ -46,7 +46,8 @@ func (s *DonationStore) tellArrived(u store.Unit, d *row, g *giving.Gift, now ti
 		return err
 	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
-	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()), Says: []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
+	m := &mail.Message{Subject: mail.Say("New gift of "+amount+" from {}", g.Giver.Name()),
+		Says:   []mail.Line{mail.Say("{} gave "+amount+" on your donation page.", g.Giver.Name())},
 		Action: mail.Say("See the gift"), Path: "/console/" + id + "/gifts/" + g.Code}
 	if g.Test {
 		m.Says = append(m.Says, mail.Say("This is a test: no money was moved, and the gift counts nowhere."))
@@ -67,7 +68,8 @@ func holdThanks(u store.Unit, g *giving.Gift, now time.Time) error {
 	return store.SaveGift(u, store.Stored(u.Account, g.ID), &held, now)
 }
 
-// thankHeld thanks for what has arrived of a donation while it was in doubt. Where no mail can be, the gifts wait for thanks.
+// thankHeld thanks for what has arrived of a donation while it was in doubt. Where no mail can be, the gifts wait for
+// thanks.
 func (s *DonationStore) thankHeld(u store.Unit, d *row, now time.Time) error {
 	ids, err := db.List(u.Conn, store.Number, sqlGiftsOfPlan, u.Number, store.CodeID(u.Number, d.GiftPlan))
 	for _, id := range append(ids, store.CodeID(u.Number, d.Gift)) {
@@ -75,7 +77,8 @@ func (s *DonationStore) thankHeld(u store.Unit, d *row, now time.Time) error {
 			return err
 		}
 		var stored *store.StoredGift
-		if stored, err = u.Gifts.Get(u.Tx, u.Number, id); err != nil || stored == nil || stored.Damage != nil || stored.Thanks.How != "" || !stored.HasArrived() {
+		if stored, err = u.Gifts.Get(u.Tx, u.Number, id); err != nil || stored == nil || stored.Damage != nil ||
+			stored.Thanks.How != "" || !stored.HasArrived() {
 			continue
 		}
 		waits := stored.Thanked(giving.ToThank, "", now)
@@ -103,7 +106,9 @@ func (s *DonationStore) tellDeclined(t *store.Tx, account access.Account, d *row
 	amount := text.MoneyExact(p.Amount, p.Currency)
 	return s.store.Queue(t, account.Number, mail.Declined, about(d), p.Giver.Email, &mail.Message{
 		Subject: mail.Say("Your monthly gift to {} could not be paid", account.Name),
-		Says: []mail.Line{mail.Say("Hello {},", p.Giver.Name()), mail.Say("your card was declined for your monthly gift of "+amount+" to {}. We will try again in a few days.", account.Name),
+		Says: []mail.Line{mail.Say("Hello {},", p.Giver.Name()),
+			mail.Say("your card was declined for your monthly gift of "+amount+
+				" to {}. We will try again in a few days.", account.Name),
 			mail.Say("You don’t have to do anything if you know why. Here you can end your gift, or get a link to change it or to " +
 				"use another card:")},
 		Action: mail.Say("Change or end my gift"), Path: endPath(account.ID, d),
@@ -131,8 +136,8 @@ func (l *look) tellRefund(u store.Unit, d *row, g *giving.Gift, o *donate.Outcom
 	return nil
 }
 
-// tellEnded tells the giver of a plan that a payment provider took the gifts of that nothing more is charged. A test has
-// charged no one.
+// tellEnded tells the giver of a plan that a payment provider took the gifts of that nothing more is charged. A test
+// has charged no one.
 func (s *DonationStore) tellEnded(u store.Unit, p *giving.Plan) error {
 	d, err := find(u.Conn, u.Number, [2]string{sqlByGiftPlan, p.Code})
 	if err != nil || d == nil || d.IsTest() {
@@ -159,15 +164,16 @@ func (s *DonationStore) writeEnded(
 		Subject: mail.Say("Your "+often+" gift to {} has ended", account.Name),
 		Says: []mail.Line{
 			mail.Say("Hello {},", p.Giver.Name()),
-			mail.Say("your "+often+" gift of "+text.MoneyExact(p.Amount, p.Currency)+" to {} has ended. Nothing more will be charged.",
+			mail.Say("your "+often+" gift of "+text.MoneyExact(p.Amount, p.Currency)+
+				" to {} has ended. Nothing more will be charged.",
 				account.Name),
 			mail.Say("Thank you for everything you gave. If you didn’t expect this, or want to give again, please contact us."),
 		},
 	}, err
 }
 
-// endPath is a link to a monthly gift that works for as long as the gift does. It ends the gift; whoever wants to change it
-// gets a link by email from there.
+// endPath is a link to a monthly gift that works for as long as the gift does. It ends the gift; whoever wants to
+// change it gets a link by email from there.
 func endPath(account string, d *row) string {
 	return donate.ManagePath + donate.ManageLink(account, d.ID, d.Proof(donate.EndLink))
 }
@@ -185,7 +191,8 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 		}
 	}
 	if d == nil {
-		return &mail.Message{Says: []mail.Line{mail.Say("To change or end your recurring gift, please contact us.")}}, nil
+		return &mail.Message{Says: []mail.Line{mail.Say("To change or end your recurring gift, please contact us.")}},
+			nil
 	}
 	id, err := s.idOf(c, account)
 	if err != nil {
@@ -193,19 +200,22 @@ func (s *DonationStore) upkeep(c db.Conn, account int64, g *giving.Gift) (*mail.
 	}
 	amount := text.MoneyExact(g.Payment().Amount, g.Currency)
 	return &mail.Message{
-		Says: []mail.Line{mail.Say("You give " + amount + " every month. The link at the end of this email lets you change or end " +
+		Says: []mail.Line{mail.Say("You give " + amount +
+			" every month. The link at the end of this email lets you change or end " +
 			"your gift, or use another card.")},
 		Action: mail.Say("Change or end my gift"), Path: endPath(id, d),
 	}, nil
 }
 
 // sqlOwnersMail are the email addresses of the owners of an account.
-const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role = $2 ORDER BY m.user_id LIMIT 20`
+const sqlOwnersMail = `SELECT u.email FROM member m JOIN app_user u ON u.id = m.user_id WHERE m.account_id = $1
+	AND m.role = $2 ORDER BY m.user_id LIMIT 20`
 
 // tellOwners queues a mail to the owners of an account.
 func (s *DonationStore) tellOwners(ctx context.Context, account access.Account, m *mail.Message) error {
 	return s.store.UpdateAccount(ctx, account.Number, func(t *store.Tx) error {
-		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number, int64(access.Owner))
+		owners, err := db.List(t.Conn, func(r db.Row) string { return r.Text(0) }, sqlOwnersMail, account.Number,
+			int64(access.Owner))
 		for _, to := range owners {
 			if err == nil {
 				err = s.store.Queue(t, account.Number, mail.Trouble, "", to, m)
@@ -242,13 +252,16 @@ func (s *DonationStore) noteTrouble(ctx context.Context, account access.Account,
 	})
 }
 
-// SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it has left.
+// SendFormLink sends a giver the link with which a form can be sent that needs a proof. The outbox keeps it until it
+// has left.
 func (s *DonationStore) SendFormLink(ctx context.Context, account access.Account, w *donate.Wish, path string) error {
 	return s.store.UpdateShared(ctx, account.Number, func(t *store.Tx) error {
 		return s.store.Queue(t, account.Number, mail.Confirm, "", w.Email, &mail.Message{
 			Subject: mail.Say("Continue with your gift to {}", account.Name),
-			Says:    []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.", account.Name)}, // and no word of the form: anyone may have sent it
-			Action:  mail.Say("Continue with my gift"), Path: path,
+			// and no word of the form: anyone may have sent it
+			Says: []mail.Line{mail.Say("To continue with your gift to {}, open this link. Nothing was charged.",
+				account.Name)},
+			Action: mail.Say("Continue with my gift"), Path: path,
 			After: []mail.Line{mail.Say("The link works for two hours. If you didn’t start a gift, you can ignore this email.")},
 		})
 	})

@@ -73,7 +73,8 @@ func promiseMail(account access.Account, set *donate.Settings, d *row) *mail.Mes
 		}
 		add("Write this reference on the check: " + reference)
 	} else {
-		add("Thank you for promising a bank transfer of "+amount+" to {}. Please send it to this account:", account.Name)
+		add("Thank you for promising a bank transfer of "+amount+" to {}. Please send it to this account:",
+			account.Name)
 		add("Name: {}", set.Bank.Name)
 		add("IBAN: " + donate.Groups(set.Bank.IBAN))
 		if set.Bank.BIC != "" {

@@ -13,9 +13,12 @@ import (
 	"donorbook/internal/store"
 )
 
-// GiftProvider is the payment provider by which a gift can be refunded, and what it calls the payment; "" where a refund is only noted here: the gift came from elsewhere, or the organization is no longer connected with
-// that provider in the mode of the gift.
-func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *giving.Gift) (provider, payment string, err error) {
+// GiftProvider is the payment provider by which a gift can be refunded, and what it calls the payment; "" where a
+// refund is only noted here: the gift came from elsewhere, or the organization is no longer connected with that
+// provider in the mode of the gift.
+func (s *DonationStore) GiftProvider(ctx context.Context, account int64,
+	g *giving.Gift,
+) (provider, payment string, err error) {
 	provider, payment = g.Provider()
 	c, err := s.connectedTo(ctx, account, provider, payment)
 	if err != nil || c == nil || c.Live == g.Test && provider != donate.Pretend {
@@ -24,8 +27,11 @@ func (s *DonationStore) GiftProvider(ctx context.Context, account int64, g *givi
 	return provider, payment, nil
 }
 
-// PlanProvider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" where people record them.
-func (s *DonationStore) PlanProvider(ctx context.Context, account int64, p *giving.Plan) (provider, id string, err error) {
+// PlanProvider is the payment provider that takes the gifts of a plan, and what it calls the plan; "" where people
+// record them.
+func (s *DonationStore) PlanProvider(ctx context.Context, account int64,
+	p *giving.Plan,
+) (provider, id string, err error) {
 	provider, id = p.Provider()
 	if c, err := s.connectedTo(ctx, account, provider, id); err != nil || c == nil {
 		return "", "", err
@@ -33,7 +39,8 @@ func (s *DonationStore) PlanProvider(ctx context.Context, account int64, p *givi
 	return provider, id, nil
 }
 
-// connectedTo is the connection with the provider of something that has an id there, nil where there is no id or no such connection.
+// connectedTo is the connection with the provider of something that has an id there, nil where there is no id or no
+// such connection.
 func (s *DonationStore) connectedTo(ctx context.Context, account int64, provider, id string) (*Connection, error) {
 	if id == "" {
 		return nil, nil
@@ -47,15 +54,21 @@ func (s *DonationStore) connectedTo(ctx context.Context, account int64, provider
 
 const planFaults doc.Rule = "The payment provider did not change this recurring gift, and nothing was changed here. %v"
 
-// UpdatePlan changes what a valid input names. Where a payment provider takes the gifts, it is asked first to pause, resume or end them, or to take another amount; what it decides alone cannot be changed here.
-func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code string, in giving.PlanInput) (store.PlanDocument, error) {
+// UpdatePlan changes what a valid input names. Where a payment provider takes the gifts, it is asked first to pause,
+// resume or end them, or to take another amount; what it decides alone cannot be changed here.
+func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code string,
+	in giving.PlanInput,
+) (store.PlanDocument, error) {
 	plan, err := s.store.Plan(ctx, account, code)
 	if err != nil {
 		return store.PlanDocument{}, err
 	}
 	provider, id, err := s.PlanProvider(ctx, account, &plan)
 	if err != nil || provider == "" {
-		return firstOf(err, func() (store.PlanDocument, error) { return s.store.UpdatePlanRecord(ctx, account, code, in) })
+		return firstOf(err, func() (store.PlanDocument, error) {
+			return s.store.UpdatePlanRecord(ctx, account, code,
+				in)
+		})
 	}
 	wanted, err := plan.Change(&in, s.store.Now())
 	if err == nil {
@@ -66,11 +79,15 @@ func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code stri
 	}
 	changes, err := donate.PlanChanges(&plan, &wanted)
 	if err != nil || len(changes) == 0 {
-		return firstOf(err, func() (store.PlanDocument, error) { return s.store.UpdatePlanRecord(ctx, account, code, in) })
+		return firstOf(err, func() (store.PlanDocument, error) {
+			return s.store.UpdatePlanRecord(ctx, account, code,
+				in)
+		})
 	}
 	a, err := s.store.AccountByNumber(ctx, account)
 	if err == nil {
-		err = unavailable(s.changeAtProvider(ctx, a, id, changes, code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version())))
+		err = unavailable(s.changeAtProvider(ctx, a, id, changes,
+			code+" "+cmp.Or(store.AttemptKey(ctx), plan.Version())))
 	}
 	if err != nil {
 		return store.PlanDocument{}, err
@@ -83,7 +100,9 @@ func (s *DonationStore) UpdatePlan(ctx context.Context, account int64, code stri
 	return made, unless(donate.ErrTemporary, err) // an event will tell
 }
 
-func (s *DonationStore) changeAtProvider(ctx context.Context, a access.Account, plan string, changes []donate.Change, key string) error {
+func (s *DonationStore) changeAtProvider(ctx context.Context, a access.Account, plan string, changes []donate.Change,
+	key string,
+) error {
 	return refusal(s.ask(ctx, a, func(ctx context.Context, p donate.Provider) error {
 		for _, change := range changes {
 			change.Key = "plan " + key + " " + string(change.Kind)

@@ -14,7 +14,8 @@ import (
 )
 
 // sqlOffer is all that a form depends on, in one statement: every view of a campaign asks.
-const sqlOffer = `SELECT t.currency, COALESCE(s.donations, ''), COALESCE(c.provider, ''), COALESCE(c.live, 0), COALESCE(c.fault, '')
+const sqlOffer = `SELECT t.currency, COALESCE(s.donations, ''), COALESCE(c.provider, ''), COALESCE(c.live, 0),
+	COALESCE(c.fault, '')
 	FROM account_tally t LEFT JOIN account_setting s ON s.account_id = t.account_id LEFT JOIN connection c ON c.account_id = t.account_id WHERE t.account_id = $1`
 
 // parseSettings reads settings that we have written.
@@ -60,10 +61,12 @@ func record(u store.Unit, field, before, after string) {
 		said, _ := json.Marshal(value)
 		return said
 	}
-	u.Record(history.SettingNoun, 0, history.DidUpdate, doc.Differences{{Field: field, Before: text(before), After: text(after), At: -1}}.Text())
+	u.Record(history.SettingNoun, 0, history.DidUpdate,
+		doc.Differences{{Field: field, Before: text(before), After: text(after), At: -1}}.Text())
 }
 
-// Offer is what the form of a campaign offers. It has no way to give while nothing is set up, and after the campaign has ended.
+// Offer is what the form of a campaign offers. It has no way to give while nothing is set up, and after the campaign
+// has ended.
 func (s *DonationStore) Offer(ctx context.Context, account int64, c *campaign.Campaign) (donate.Offer, error) {
 	return store.Lend(ctx, s.store.Read, func(conn db.Conn) (donate.Offer, error) { return s.offer(conn, account, c) })
 }

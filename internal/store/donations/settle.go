@@ -32,9 +32,12 @@ type look struct {
 	done    func(t *store.Tx) error // in the same unit of work; may be nil
 }
 
-// settle asks the provider what is true about an object, and brings the books up to date with it. What is true may change meanwhile, and other nodes may have looked later and be done sooner: a snapshot counts only
-// where no other one was applied while it was taken. The donation is nil where the object is about none.
-func (s *DonationStore) settle(ctx context.Context, account access.Account, ref donate.Ref, done func(*store.Tx) error) (*row, error) {
+// settle asks the provider what is true about an object, and brings the books up to date with it. What is true may
+// change meanwhile, and other nodes may have looked later and be done sooner: a snapshot counts only where no other one
+// was applied while it was taken. The donation is nil where the object is about none.
+func (s *DonationStore) settle(ctx context.Context, account access.Account, ref donate.Ref,
+	done func(*store.Tx) error,
+) (*row, error) {
 	return s.settleSince(ctx, account, ref, -1, done)
 }
 
@@ -55,7 +58,8 @@ func (s *DonationStore) settleSince(
 		}
 		if is.Session.Plan != "" { // of a session for another card
 			if is.Session.Card != "" {
-				if err := p.Plan(ctx, is.Session.Plan, donate.Change{Kind: donate.UseCard, Card: is.Session.Card, Key: is.Session.ID + " card"}); err != nil {
+				if err := p.Plan(ctx, is.Session.Plan, donate.Change{Kind: donate.UseCard, Card: is.Session.Card,
+					Key: is.Session.ID + " card"}); err != nil {
 					return nil, err
 				}
 			}
@@ -103,7 +107,8 @@ func (l *look) planReference() string {
 	return l.reference(l.is.Plan.ID)
 }
 
-// apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless the version of the donation is the one that was seen before.
+// apply settles the snapshot in one unit of work. It is late where another one was applied since it was begun, unless
+// the version of the donation is the one that was seen before.
 func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, isLate bool, err error) {
 	err = store.Repeat(func() error {
 		known, err := store.Lend(ctx, l.s.store.Read, l.donation)
@@ -122,7 +127,8 @@ func (l *look) apply(ctx context.Context, seen int64, began time.Time) (d *row, 
 			if (d == nil) != (known == nil) || d != nil && (d.ID != known.ID || d.GiftPlan != known.GiftPlan) {
 				return store.ErrAgain
 			}
-			if isLate = d != nil && d.Version != seen && !d.LookedAt.Before(began.Add(-skew).Truncate(time.Second)); isLate {
+			if isLate = d != nil && d.Version != seen &&
+				!d.LookedAt.Before(began.Add(-skew).Truncate(time.Second)); isLate {
 				return nil
 			}
 			own := *l // what it makes of the snapshot is of this unit of work, which may be done again
@@ -155,7 +161,8 @@ func (l *look) write(u store.Unit, d *row, inputs []giving.GiftInput) (*row, err
 	o := donate.Settle(known, &l.is)
 	switch {
 	case d == nil && promised != nil:
-		inputs = l.valid(l.inputs(&row{Donation: donate.Donation{ID: l.is.Donation, Campaign: promised.Campaign}}, promised.Contact))
+		inputs = l.valid(l.inputs(&row{Donation: donate.Donation{ID: l.is.Donation, Campaign: promised.Campaign}},
+			promised.Contact))
 	case d == nil:
 		if d = l.notHere(stored == nil, &o); d != nil {
 			return d, l.s.insert(u.Tx, d)
@@ -190,7 +197,8 @@ func (l *look) write(u store.Unit, d *row, inputs []giving.GiftInput) (*row, err
 	return d, err
 }
 
-// known is what the books know of the payment. ok is false where it is one of another organization that shares the account at the provider.
+// known is what the books know of the payment. ok is false where it is one of another organization that shares the
+// account at the provider.
 func (l *look) known(d *row, stored *store.StoredGift, promised *store.StoredPlan) (known donate.Known, ok bool) {
 	known.Order = donate.Order{Account: l.account.ID, Live: l.live}
 	if stored != nil {
@@ -200,7 +208,9 @@ func (l *look) known(d *row, stored *store.StoredGift, promised *store.StoredPla
 	case d != nil && d.ID == l.is.Donation:
 		known.Order = d.order(l.account)
 	case l.is.Account == l.account.ID, d == nil && (stored != nil || promised != nil):
-		l.is.Donation, l.is.Account = "", "" // its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has moved from
+		// its row was forgotten, is not in the backup that was restored, or stayed on the server that the account has
+		// moved from
+		l.is.Donation, l.is.Account = "", ""
 	case d == nil && l.is.Account != "" && l.is.Live == l.live:
 		return known, false
 	}
@@ -215,14 +225,17 @@ func (l *look) isOthers(d *row) bool {
 	return d != nil && d.Session != "" && l.is.Session.ID != "" && d.Session != l.is.Session.ID
 }
 
-// notHere is a row for money that did not come by a page of ours, nil where the books have its gift or nothing was paid.
+// notHere is a row for money that did not come by a page of ours, nil where the books have its gift or nothing was
+// paid.
 func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 	p := l.is.Payment
 	if !isUnknown || o.New == nil || p.State != donate.Paid {
 		return nil
 	}
-	d := &row{Donation: donate.Donation{ID: donate.NewID(), Account: l.account.Number, State: donate.Review, Doubt: donate.NotHere, Charged: p.Amount, Currency: p.Currency, Provider: l.is.Provider, Live: l.is.Live,
-		Payment: p.ID, Wish: donate.Wish{FirstName: p.Name, Email: p.Email, Amount: p.Amount, Frequency: donate.Once}, CreatedAt: p.At, UpdatedAt: l.now}, LookedAt: l.now}
+	d := &row{Donation: donate.Donation{ID: donate.NewID(), Account: l.account.Number, State: donate.Review,
+		Doubt: donate.NotHere, Charged: p.Amount, Currency: p.Currency, Provider: l.is.Provider, Live: l.is.Live,
+		Payment: p.ID, Wish: donate.Wish{FirstName: p.Name, Email: p.Email, Amount: p.Amount, Frequency: donate.Once},
+		CreatedAt: p.At, UpdatedAt: l.now}, LookedAt: l.now}
 	if l.is.Plan != nil {
 		d.Plan, d.Wish.Frequency = l.is.Plan.ID, l.is.Plan.Frequency
 	}
@@ -230,7 +243,9 @@ func (l *look) notHere(isUnknown bool, o *donate.Outcome) *row {
 }
 
 // ledger makes the gift, or lets it follow what is true, and its plan.
-func (l *look) ledger(u store.Unit, d *row, stored *store.StoredGift, isNew bool, o *donate.Outcome, inputs []giving.GiftInput) (gift *giving.Gift, plan *giving.Plan, err error) {
+func (l *look) ledger(u store.Unit, d *row, stored *store.StoredGift, isNew bool, o *donate.Outcome,
+	inputs []giving.GiftInput,
+) (gift *giving.Gift, plan *giving.Plan, err error) {
 	switch {
 	case isNew:
 		made, err := l.record(u, d, o, inputs)
@@ -256,7 +271,8 @@ func (l *look) ledger(u store.Unit, d *row, stored *store.StoredGift, isNew bool
 	return gift, plan, err
 }
 
-// record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is in the books.
+// record makes the gift of a payment, whatever stands in the way of its giver, campaign or plan: money that has come is
+// in the books.
 func (l *look) record(u store.Unit, d *row, o *donate.Outcome, inputs []giving.GiftInput) (giving.Gift, error) {
 	var refused error
 	for _, in := range inputs {
@@ -294,7 +310,8 @@ func (l *look) recordWith(u store.Unit, o *donate.Outcome, in giving.GiftInput) 
 	return store.RecordGift(u, &in, l.now)
 }
 
-// archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an archived one.
+// archivedGiver tells, before a gift is recorded, that it makes a new contact because nothing is merged into an
+// archived one.
 func archivedGiver(u store.Unit, in *giving.GiftInput) (donate.Doubt, error) {
 	if in.Contact != nil || in.Anonymous {
 		return "", nil
@@ -319,7 +336,8 @@ func giverDoubt(u store.Unit, in *giving.GiftInput, contact int64) donate.Doubt 
 	return ""
 }
 
-// planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for it.
+// planFor is the plan of a payment, which is made with the first one. One whose contact a gift is not from is none for
+// it.
 func (l *look) planFor(u store.Unit, o *donate.Outcome, in *giving.GiftInput) (*giving.Plan, error) {
 	found, err := store.PlanCalled(u, l.reference(o.Plan.ID))
 	if err != nil || found != nil {
@@ -328,8 +346,10 @@ func (l *look) planFor(u store.Unit, o *donate.Outcome, in *giving.GiftInput) (*
 		}
 		return nil, err
 	}
-	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency, StartAt: new(u.Day(o.Plan.StartAt).Format(time.DateOnly))}
-	made.Amount, made.FeeCovered = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)), new(donate.Sent(o.Plan.Covered, o.Plan.Currency))
+	made := giving.PlanInput{GiftInput: *in, Frequency: &o.Plan.Frequency,
+		StartAt: new(u.Day(o.Plan.StartAt).Format(time.DateOnly))}
+	made.Amount, made.FeeCovered = new(donate.Sent(o.Plan.Amount, o.Plan.Currency)),
+		new(donate.Sent(o.Plan.Covered, o.Plan.Currency))
 	made.Status, made.ExternalID = nil, nil
 	if err := made.Validate(nil, true, l.s.region, l.now); err != nil {
 		return nil, err
@@ -339,7 +359,8 @@ func (l *look) planFor(u store.Unit, o *donate.Outcome, in *giving.GiftInput) (*
 	return &plan, err
 }
 
-// followPlan lets a plan follow what is true, and tells its giver when its card was declined. It is nil where the books have none.
+// followPlan lets a plan follow what is true, and tells its giver when its card was declined. It is nil where the books
+// have none.
 func (l *look) followPlan(u store.Unit, d *row, o *donate.Outcome) (*giving.Plan, error) {
 	if o.Plan == nil {
 		return nil, nil
@@ -348,7 +369,8 @@ func (l *look) followPlan(u store.Unit, d *row, o *donate.Outcome) (*giving.Plan
 	if err != nil || found == nil {
 		return nil, err
 	}
-	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Covered, o.Plan.Method, u.Day(o.Plan.Next), o.Plan.CanceledAt)
+	now := found.Followed(o.Plan.Status, o.Plan.Amount, o.Plan.Covered, o.Plan.Method, u.Day(o.Plan.Next),
+		o.Plan.CanceledAt)
 	if string(now.AppendBody(nil)) == string(found.Body) {
 		return &now, nil
 	}
@@ -423,7 +445,8 @@ func (l *look) valid(all []giving.GiftInput) (inputs []giving.GiftInput) {
 	return inputs
 }
 
-// inputs are the gifts that a payment may become: from the contact whose plan it is, from who was typed, without the campaign, and from no one who is known.
+// inputs are the gifts that a payment may become: from the contact whose plan it is, from who was typed, without the
+// campaign, and from no one who is known.
 func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
 	p, w, campaign := l.is.Payment, donate.Wish{}, int64(0)
 	if d != nil {
@@ -434,7 +457,8 @@ func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
 		at = l.now
 	}
 	made := w.Gift(p.Currency, at)
-	made.Amount, made.Method, made.Test = new(donate.Sent(p.Amount, p.Currency)), new(p.Method), !l.is.Live && l.is.Provider != donate.Pretend
+	made.Amount, made.Method, made.Test = new(donate.Sent(p.Amount, p.Currency)), new(p.Method), !l.is.Live &&
+		l.is.Provider != donate.Pretend
 	if p.State != donate.Paid {
 		made.Status = new(string(giving.Pending))
 	}
@@ -446,7 +470,8 @@ func (l *look) inputs(d *row, contact int64) []giving.GiftInput {
 	}
 	typed, unplaced, unknown := made, made, made
 	unplaced.Campaign = nil
-	unknown.Campaign, unknown.Giver, unknown.Email, unknown.Phone, unknown.Address, unknown.Anonymous = nil, crm.ContactInput{}, nil, nil, nil, true
+	unknown.Campaign, unknown.Giver, unknown.Email, unknown.Phone, unknown.Address, unknown.Anonymous = nil,
+		crm.ContactInput{}, nil, nil, nil, true
 	all := []giving.GiftInput{typed, unplaced, unknown}
 	if contact != 0 {
 		own := unknown

@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	sqlTests       = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND live = 0 AND provider <> '' AND provider <> 'pretend' ORDER BY id LIMIT 20`
+	sqlTests = `SELECT ` + donationColumns + ` FROM donation WHERE account_id = $1 AND live = 0 AND provider <> ''
+		AND provider <> 'pretend' ORDER BY id LIMIT 20`
 	sqlGiftsOfPlan = `SELECT id FROM gift WHERE account_id = $1 AND plan_id = $2 AND plan_id <> 0`
 )
 
 // testsComeBack is broken by deleting test gifts that a look at the provider would find again.
 const testsComeBack doc.Rule = "Your pages take test payments at the moment, so these gifts would come back. Connect your live key first, or disconnect the provider."
 
-// DeleteTests removes what was begun in a provider's test mode. Gifts and plans that it became are canceled, as by the undo of an import: the ledger has no gaps, and they have counted nowhere. It tells how many donations there were.
+// DeleteTests removes what was begun in a provider's test mode. Gifts and plans that it became are canceled, as by the
+// undo of an import: the ledger has no gaps, and they have counted nowhere. It tells how many donations there were.
 func (s *DonationStore) DeleteTests(ctx context.Context, account int64) (deleted int, err error) {
 	err = store.Stepwise(ctx, func() (more bool, err error) {
 		some := 0

@@ -28,10 +28,12 @@ func digest(c *crm.Contact) int64 {
 
 const (
 	sqlPair       = pairColumns + ` AND a = $2 AND b = $3`
-	sqlForgetPair = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 1 AND digest_a = $4 AND digest_b = $5`
+	sqlForgetPair = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 1 AND digest_a = $4
+		AND digest_b = $5`
 )
 
-// Dismiss remembers that two contacts are not the same person, until something changes that is compared. It is crm.ErrNotFound where one of them is none of the account, crm.ErrArchived for an archived one.
+// Dismiss remembers that two contacts are not the same person, until something changes that is compared. It is
+// crm.ErrNotFound where one of them is none of the account, crm.ErrArchived for an archived one.
 func (s *DuplicateStore) Dismiss(ctx context.Context, account, a, b int64) error {
 	return s.decide(ctx, account, a, b, func(t *store.Tx, p row, rows [2]*store.StoredContact) error {
 		t.Save(store.DuplicateTable, p.values(account, 1, digest(&rows[0].Contact), digest(&rows[1].Contact))...)
@@ -63,12 +65,15 @@ func mention(t *store.Tx, rows [2]*store.StoredContact, others ...int64) {
 		if after != 0 {
 			before = 0
 		}
-		store.Mention(t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss, doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
+		store.Mention(t.Account(doc.IDAccount(row.ID)), row, history.DidDismiss,
+			doc.Differences{doc.NumberDifference("contact_id", before, after)}.Text())
 	}
 }
 
 // decide lets a person decide about two active contacts. A pair that was not found has no level.
-func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64, fn func(t *store.Tx, p row, rows [2]*store.StoredContact) error) error {
+func (s *DuplicateStore) decide(ctx context.Context, account, a, b int64,
+	fn func(t *store.Tx, p row, rows [2]*store.StoredContact) error,
+) error {
 	p := row{key: key{min(a, b), max(a, b)}, person: -min(a, b)} // unless it was found
 	switch {
 	case store.Foreign(account, p.a) || store.Foreign(account, p.b):

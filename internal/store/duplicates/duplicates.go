@@ -1,5 +1,5 @@
-// Package duplicates keeps which contacts may be the same person: it looks for them in the background, lists them, remembers which ones are not the same, and
-// merges those that surely are.
+// Package duplicates keeps which contacts may be the same person: it looks for them in the background, lists them,
+// remembers which ones are not the same, and merges those that surely are.
 package duplicates
 
 import (
@@ -72,13 +72,15 @@ type Pair struct {
 	person      int64
 }
 
-// A pair that is likelier has a level at least as sure, so the likeliest come first by level and probability. That is the order of an index.
+// A pair that is likelier has a level at least as sure, so the likeliest come first by level and probability. That is
+// the order of an index.
 const (
 	millionths  = 1_000_000
 	pairColumns = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1`
 	bestFirst   = ` ORDER BY level, probability DESC, a, b`
 
-	// The pairs of contacts, one index after the other: an OR of both columns would read all pairs of the account. So would the index of states, which the signs keep an engine from.
+	// The pairs of contacts, one index after the other: an OR of both columns would read all pairs of the account. So
+	// would the index of states, which the signs keep an engine from.
 	sqlPairsA = pairColumns + ` AND a = ANY($2) AND state = $3 ORDER BY a, b`
 	sqlPairsB = pairColumns + ` AND b = ANY($2) AND state = $3 ORDER BY b, a`
 
@@ -87,7 +89,8 @@ const (
 
 func scanPair(r db.Row) Pair {
 	kept := scanRow(r)
-	return Pair{kept.a, kept.b, float64(kept.probability) / millionths, levels[kept.level], lines(kept.reasons), lines(kept.against), kept.person}
+	return Pair{kept.a, kept.b, float64(kept.probability) / millionths, levels[kept.level], lines(kept.reasons),
+		lines(kept.against), kept.person}
 }
 
 func lines(text string) []string {
@@ -143,7 +146,8 @@ func (f *Filter) where(account int64) (condition string, args []any) {
 // paged is a statement that reads one page.
 func paged(sql string, args []any, page crm.PageRequest) (string, []any) {
 	n := rune('0' + len(args))
-	return sql + ` LIMIT $` + string(n+1) + ` OFFSET $` + string(n+2), append(slices.Clip(args), page.PerPage, page.Skip())
+	return sql + ` LIMIT $` + string(n+1) + ` OFFSET $` + string(n+2),
+		append(slices.Clip(args), page.PerPage, page.Skip())
 }
 
 // view reads the pairs of an account, in its turn where there are many.
@@ -163,7 +167,9 @@ func (s *DuplicateStore) view(ctx context.Context, account int64, dismissed bool
 }
 
 // Pairs is one page of the pairs that a filter finds, the likeliest first.
-func (s *DuplicateStore) Pairs(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []Pair, result store.ListResult, err error) {
+func (s *DuplicateStore) Pairs(ctx context.Context, account int64, f Filter,
+	page crm.PageRequest,
+) (found []Pair, result store.ListResult, err error) {
 	if f.Contact != 0 {
 		err = s.base.View(ctx, func(c db.Conn) (err error) {
 			found, err = pairsOf(c, account, []int64{f.Contact}, f.Dismissed)
@@ -176,7 +182,8 @@ func (s *DuplicateStore) Pairs(ctx context.Context, account int64, f Filter, pag
 	}
 	err = s.view(ctx, account, f.Dismissed, func(c db.Conn) error {
 		condition, args := f.where(account)
-		if result.Total, err = c.Int(`SELECT COUNT(*) FROM duplicate WHERE account_id = $1`+condition, args...); err != nil {
+		if result.Total, err = c.Int(`SELECT COUNT(*) FROM duplicate WHERE account_id = $1`+condition,
+			args...); err != nil {
 			return err
 		}
 		sql, args := paged(pairColumns+condition+bestFirst, args, page)
@@ -204,14 +211,19 @@ type Member struct {
 const (
 	sqlGroupPairs = pairColumns + ` AND state = $2 AND person = ANY($3) ORDER BY person, probability DESC, a, b`
 
-	// A group is where its likeliest pair is: the page is read in the order of the index, and each pair that is not the likeliest of its group is left out.
+	// A group is where its likeliest pair is: the page is read in the order of the index, and each pair that is not the
+	// likeliest of its group is left out.
 	groupRows  = `SELECT d.person FROM duplicate AS d WHERE d.account_id = $1`
-	groupFirst = ` AND NOT EXISTS (SELECT 1 FROM duplicate AS o WHERE o.account_id = d.account_id AND o.state = d.state AND o.person = d.person
+	groupFirst = ` AND NOT EXISTS (SELECT 1 FROM duplicate AS o WHERE o.account_id = d.account_id AND o.state = d.state
+		AND o.person = d.person
 		AND (o.probability > d.probability OR o.probability = d.probability AND (o.a, o.b) < (d.a, d.b))) ORDER BY d.level, d.probability DESC, d.a, d.b`
 )
 
-// Duplicates is one page of the groups that a filter finds, the likeliest first. The level is that of the likeliest pair, and a contact brings its whole group. DuplicateCounts tells how many there are.
-func (s *DuplicateStore) Duplicates(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []Group, err error) {
+// Duplicates is one page of the groups that a filter finds, the likeliest first. The level is that of the likeliest
+// pair, and a contact brings its whole group. DuplicateCounts tells how many there are.
+func (s *DuplicateStore) Duplicates(ctx context.Context, account int64, f Filter,
+	page crm.PageRequest,
+) (found []Group, err error) {
 	if f.Contact != 0 {
 		err = s.base.View(ctx, func(c db.Conn) error {
 			pairs, err := pairsOf(c, account, []int64{f.Contact}, f.Dismissed)
@@ -279,8 +291,8 @@ type Counts struct {
 }
 
 const (
-	// A group of a hundred contacts has thousands of pairs. So the next group is looked up, and its likeliest pair, which
-	// is the first one: no other pair is read.
+	// A group of a hundred contacts has thousands of pairs. So the next group is looked up, and its likeliest pair,
+	// which is the first one: no other pair is read.
 	sqlGroupCounts = `WITH RECURSIVE g (person) AS (
 			SELECT MIN(person) FROM duplicate WHERE account_id = $1 AND state = 0
 			UNION ALL SELECT (SELECT MIN(person) FROM duplicate WHERE account_id = $1 AND state = 0 AND person > g.person)

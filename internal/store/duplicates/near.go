@@ -47,7 +47,8 @@ func (s *DuplicateStore) model(ctx context.Context, account, learned int64) (*du
 	return model, err
 }
 
-// near are the active contacts that may be the person of a record: those with one of its match keys, and those that a probe finds.
+// near are the active contacts that may be the person of a record: those with one of its match keys, and those that a
+// probe finds.
 func near(c db.Conn, account, except int64, keys []string, r *duplicate.Record) ([]crm.Contact, error) {
 	var ids []int64
 	take := func(search func(found *[]int64) error) error {
@@ -71,10 +72,11 @@ func near(c db.Conn, account, except int64, keys []string, r *duplicate.Record) 
 	}
 	for _, probe := range duplicate.Probes(r) {
 		if err := take(func(found *[]int64) error {
-			return c.Search(store.WordsTable, store.Query(account, find.PersonSearch(&probe)), crowd+1, func(id int64) error {
-				*found = append(*found, id)
-				return nil
-			})
+			return c.Search(store.WordsTable, store.Query(account, find.PersonSearch(&probe)), crowd+1,
+				func(id int64) error {
+					*found = append(*found, id)
+					return nil
+				})
 		}); err != nil {
 			return nil, err
 		}
@@ -140,7 +142,8 @@ func (s *DuplicateStore) lookAt(ctx context.Context, account, id int64, model *d
 	if err != nil {
 		return err
 	}
-	err = db.First(func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND a = $2`, account, id) }, func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND b = $2`, account, id) })
+	err = db.First(func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND a = $2`, account, id) },
+		func() error { return s.checkDismissals(ctx, account, sqlDismissed+` AND b = $2`, account, id) })
 	if err != nil || len(drop)+len(add) == 0 {
 		return err
 	}
@@ -174,9 +177,12 @@ type Similar struct {
 	duplicate.Found
 }
 
-// Similar are the active contacts that may be the person of a valid input, the likeliest first: those whose name and street, or name and birth date agree, and what else the
-// finder would show. except is a contact that is none of them, 0 for none. It takes a few milliseconds however many contacts there are.
-func (s *DuplicateStore) Similar(ctx context.Context, account, except int64, in crm.ContactInput) (similar []Similar, err error) {
+// Similar are the active contacts that may be the person of a valid input, the likeliest first: those whose name and
+// street, or name and birth date agree, and what else the finder would show. except is a contact that is none of them,
+// 0 for none. It takes a few milliseconds however many contacts there are.
+func (s *DuplicateStore) Similar(ctx context.Context, account, except int64,
+	in crm.ContactInput,
+) (similar []Similar, err error) {
 	about, err := crm.NewContact(in, s.base.Now())
 	if err != nil {
 		return nil, err
@@ -199,7 +205,8 @@ func (s *DuplicateStore) Similar(ctx context.Context, account, except int64, in 
 	}
 	model, err := s.model(ctx, account, at.learned)
 	if err != nil || row.ContactActive < aFew {
-		model = duplicate.Unlearned(int(max(row.ContactActive, aFew))) // until the first look; and a person is asked where few contacts have taught little
+		// until the first look; and a person is asked where few contacts have taught little
+		model = duplicate.Unlearned(int(max(row.ContactActive, aFew)))
 	}
 	for i := range found {
 		other := duplicate.Of(&found[i])

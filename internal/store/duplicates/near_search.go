@@ -17,12 +17,17 @@ const (
 	maxSteps    = 150 // statements that go through the last names which begin alike
 	maxNames    = 8   // last names that a word may have been meant for
 
-	sqlSortNames = `SELECT sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name > $2 AND sort_name <= $3 ORDER BY sort_name LIMIT $4`
+	sqlSortNames = `SELECT sort_name FROM contact WHERE account_id = $1 AND sort_name <> '' AND sort_name > $2
+		AND sort_name <= $3 ORDER BY sort_name LIMIT $4`
 )
 
-// NearSearches are what may have been meant by the text of a search that found nothing, the best first: every word is compared as the finder compares names, so that Fitzgereld finds Fitzgerald and Tom Thomas. Each of them
-// finds an active contact. First, all spellings that one letter makes are looked up; where that finds nothing, the last names that begin with the same two letters are compared.
-func (s *DuplicateStore) NearSearches(ctx context.Context, account int64, typed, region string) (texts []string, err error) {
+// NearSearches are what may have been meant by the text of a search that found nothing, the best first: every word is
+// compared as the finder compares names, so that Fitzgereld finds Fitzgerald and Tom Thomas. Each of them finds an
+// active contact. First, all spellings that one letter makes are looked up; where that finds nothing, the last names
+// that begin with the same two letters are compared.
+func (s *DuplicateStore) NearSearches(ctx context.Context, account int64, typed,
+	region string,
+) (texts []string, err error) {
 	if _, ok := find.ParseNear(typed, region); !ok {
 		return nil, nil
 	}
@@ -76,11 +81,13 @@ func meant(c db.Conn, account int64, near *find.NearSearch) ([]string, error) {
 	return near.Meant(found), err
 }
 
-// namesLike are the last names that a word may have been meant for, of those that begin with the same letters. Statement by statement, it skips the other people of a name.
+// namesLike are the last names that a word may have been meant for, of those that begin with the same letters.
+// Statement by statement, it skips the other people of a name.
 func namesLike(c db.Conn, account int64, word string) (names []string, err error) {
 	between := find.NamesLike(word)
 	for range maxSteps {
-		some, err := db.List(c, func(r db.Row) string { return r.Text(0) }, sqlSortNames, account, between.From, between.To, int64(namesAtOnce))
+		some, err := db.List(c, func(r db.Row) string { return r.Text(0) }, sqlSortNames, account, between.From,
+			between.To, int64(namesAtOnce))
 		if err != nil || len(some) == 0 || len(names) >= maxNames {
 			return names, err
 		}

@@ -17,8 +17,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// A look at an account reads beside all other work, and writes what it has found in small units. It notes up to which change it has seen everything: what changes meanwhile is for the next look. One that
-// was cut off is begun again.
+// A look at an account reads beside all other work, and writes what it has found in small units. It notes up to which
+// change it has seen everything: what changes meanwhile is for the next look. One that was cut off is begun again.
 
 const (
 	claimed  = 30 * time.Second // a node says for so long that it is at an account
@@ -26,9 +26,12 @@ const (
 	quiet    = 10 * time.Second // after a change, before a look
 	patience = 10 * time.Minute // a look comes at last where changes do not end
 
-	fewChanges = 20      // that are looked at one by one, however few contacts there are
-	shareOf    = 33      // one of so many contacts may have changed before all are compared again, because what was learned is old
-	singleLook = 80      // a look at one contact costs as much as that share of a look at all of them: 4 ms against 0.1 ms for each of 250,000, 20 against 0.27 of a million
+	fewChanges = 20 // that are looked at one by one, however few contacts there are
+	// one of so many contacts may have changed before all are compared again, because what was learned is old
+	shareOf = 33
+	// a look at one contact costs as much as that share of a look at all of them: 4 ms against 0.1 ms for each of
+	// 250,000, 20 against 0.27 of a million
+	singleLook = 80
 	pairUnit   = 200     // pairs of one unit of work
 	maxPairs   = 500_000 // that are kept
 )
@@ -42,23 +45,30 @@ const (
 	sqlBusy  = `UPDATE duplicate_run SET busy = $2 WHERE account_id = $1`
 	sqlSeen  = `UPDATE duplicate_run SET revision = $2, at = $3, changed = changed + $4 WHERE account_id = $1`
 
-	pendingAccount = `SELECT t.account_id FROM account_tally AS t LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
+	pendingAccount = `SELECT t.account_id FROM account_tally AS t
+		LEFT JOIN duplicate_run AS r ON r.account_id = t.account_id LEFT JOIN change AS c ON c.account_id = t.account_id AND c.revision = t.revision
 		WHERE t.contact_active > 1 AND t.importing = 0 AND (r.account_id IS NULL OR r.revision < t.revision) AND `
 	sqlPending       = pendingAccount + `(c.at IS NULL OR c.at <= $1 OR r.at <= $2) ORDER BY t.account_id`
 	sqlPendingOf     = pendingAccount + `t.account_id = $1 AND (c.at IS NULL OR c.at <= $2 OR r.at <= $3)`
-	sqlActiveBetween = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2 AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
+	sqlActiveBetween = `SELECT id, match_keys, body, checksum FROM contact WHERE account_id = $1 AND id > $2
+		AND id <= $3 AND archived = 0 ORDER BY id LIMIT 500`
 
-	sqlFound     = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1 AND state = 0`
+	sqlFound = `SELECT a, b, person, level, probability, reasons, against FROM duplicate WHERE account_id = $1
+		AND state = 0`
 	sqlDrop      = `DELETE FROM duplicate WHERE account_id = $1 AND a = $2 AND b = $3 AND state = 0`
 	sqlDismissed = `SELECT a, b, digest_a, digest_b FROM duplicate WHERE account_id = $1 AND state = 1`
 )
 
-// sqlChanged finds the contacts with a change of something that may be compared: not of tags, notes, gifts, refunds and plans, and not what people said about duplicates.
-const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3 AND noun = ` + store.ContactNoun + `
-	AND kind NOT IN (` + store.DidTag + `, ` + store.DidUntag + `, ` + store.DidNote + `, ` + store.AboutGifts + `, ` + store.DidDismiss + `) LIMIT $4`
+// sqlChanged finds the contacts with a change of something that may be compared: not of tags, notes, gifts, refunds and
+// plans, and not what people said about duplicates.
+const sqlChanged = `SELECT DISTINCT id FROM change WHERE account_id = $1 AND revision > $2 AND revision <= $3
+	AND noun = ` + store.ContactNoun + `
+	AND kind NOT IN (` + store.DidTag + `, ` + store.DidUntag + `, ` + store.DidNote + `, ` + store.AboutGifts + `, ` +
+	store.DidDismiss + `) LIMIT $4`
 
 func readRun(c db.Conn, account int64) (r run, err error) {
-	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} }, sqlRun, account)
+	_, err = c.One(func(row db.Row) { r = run{row.Int(0), row.Int(1), row.Int(2), row.Int(3), row.Int(4), row.Int(5)} },
+		sqlRun, account)
 	return r, err
 }
 
@@ -79,7 +89,8 @@ func (s *DuplicateStore) LookOnce(ctx context.Context, report func(error)) {
 
 func (s *DuplicateStore) lookAtPending(ctx context.Context, report func(error)) {
 	now := s.base.Now()
-	accounts, err := store.ListAll(ctx, s.base, store.Number, sqlPending, sqlPendingOf, store.Seconds(now.Add(-quiet)), store.Seconds(now.Add(-patience)))
+	accounts, err := store.ListAll(ctx, s.base, store.Number, sqlPending, sqlPendingOf, store.Seconds(now.Add(-quiet)),
+		store.Seconds(now.Add(-patience)))
 	for account := range s.asked.Range {
 		s.asked.Delete(account)
 		accounts = append(accounts, account.(int64))
@@ -101,8 +112,9 @@ func (s *DuplicateStore) CheckNow(account int64) {
 	s.jobs.WakeJobs()
 }
 
-// FindDuplicates brings the duplicates of an account up to date: what was changed since the last look is compared, or all contacts with each other where much was changed. It waits for a look that is
-// under way. progress is told how much is done, from 0 to 1; it may be nil.
+// FindDuplicates brings the duplicates of an account up to date: what was changed since the last look is compared, or
+// all contacts with each other where much was changed. It waits for a look that is under way. progress is told how much
+// is done, from 0 to 1; it may be nil.
 func (s *DuplicateStore) FindDuplicates(ctx context.Context, account int64, progress func(done float64)) error {
 	if progress == nil {
 		progress = func(float64) {}
@@ -164,7 +176,8 @@ func (s *DuplicateStore) claim(ctx context.Context, account int64) (ours bool, e
 			return err
 		}
 		if known, err := t.Exists(sqlRun, account); err != nil || !known {
-			t.Save(store.DuplicateRunTable, account, int64(0), int64(0), store.Seconds(now.Add(claimed)), int64(0), int64(0), int64(0), "")
+			t.Save(store.DuplicateRunTable, account, int64(0), int64(0), store.Seconds(now.Add(claimed)), int64(0),
+				int64(0), int64(0), "")
 			return err
 		}
 		return t.Run(sqlBusy, account, store.Seconds(now.Add(claimed)))
@@ -173,7 +186,10 @@ func (s *DuplicateStore) claim(ctx context.Context, account int64) (ours bool, e
 }
 
 func (s *DuplicateStore) sayBusy(ctx context.Context, account int64, until time.Time) error {
-	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return t.Run(sqlBusy, account, store.Seconds(until)) })
+	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
+		return t.Run(sqlBusy, account,
+			store.Seconds(until))
+	})
 }
 
 // bringUp looks at the contacts that were changed since the last look, or at all of them.
@@ -220,8 +236,9 @@ func (s *DuplicateStore) seen(ctx context.Context, account, revision, changed in
 	})
 }
 
-// collected is how many contacts are read, or pairs found, before their garbage is collected; so is that of each pass. All contacts are in memory during a look, and the usual pace of the collector would let garbage take several
-// times as much. That pace is for requests, and stays.
+// collected is how many contacts are read, or pairs found, before their garbage is collected; so is that of each pass.
+// All contacts are in memory during a look, and the usual pace of the collector would let garbage take several times as
+// much. That pace is for requests, and stays.
 const collected = 1 << 13
 
 // What parts of a look take.
@@ -268,21 +285,30 @@ func (s *DuplicateStore) lookAtAll(ctx context.Context, account, revision int64,
 		err = s.forgetDismissals(ctx, account)
 	}
 	if err == nil {
-		err = s.replace(ctx, account, pairs, func(done float64) { progress(reading + comparing + (1-reading-comparing)*done) })
+		err = s.replace(ctx, account, pairs, func(done float64) {
+			progress(reading + comparing +
+				(1-reading-comparing)*done)
+		})
 	}
 	if err != nil {
 		return err
 	}
 	now := store.Seconds(s.base.Now())
 	return s.base.UpdateAccount(ctx, account, func(t *store.Tx) error {
-		t.Save(store.DuplicateRunTable, account, revision, now, now+int64(claimed.Seconds()), revision, n, int64(0), string(text))
+		t.Save(store.DuplicateRunTable, account, revision, now, now+int64(claimed.Seconds()), revision, n, int64(0),
+			string(text))
 		return nil
 	})
 }
 
 // readAll reads the active contacts of an account.
-func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicate.Finder, progress func(done float64)) (n int64, err error) {
-	tally, err := store.Snapshot(ctx, s.base, func(c db.Conn) (store.Tally, error) { return store.ReadTally(c, account) })
+func (s *DuplicateStore) readAll(ctx context.Context, account int64, f *duplicate.Finder,
+	progress func(done float64),
+) (n int64, err error) {
+	tally, err := store.Snapshot(ctx, s.base, func(c db.Conn) (store.Tally, error) {
+		return store.ReadTally(c,
+			account)
+	})
 	at, end := doc.MakeID(account, 0), doc.MakeID(account, tally.ContactSeq)
 	for last := int64(-1); err == nil && last != at; {
 		last = at
@@ -320,10 +346,12 @@ type row struct {
 	reasons, against           string // lines
 }
 
-// rowOf is what is kept of a pair that was found. The person of a pair that is in no group stands apart from the groups of both.
+// rowOf is what is kept of a pair that was found. The person of a pair that is in no group stands apart from the groups
+// of both.
 func rowOf(f *duplicate.Found) row {
 	k := key{min(f.A, f.B), max(f.A, f.B)}
-	return row{k, cmp.Or(f.Group, -k.a), int64(slices.Index(levels, f.Level)), int64(f.Probability * millionths), strings.Join(f.Reasons, "\n"), strings.Join(f.Against, "\n")}
+	return row{k, cmp.Or(f.Group, -k.a), int64(slices.Index(levels, f.Level)), int64(f.Probability * millionths),
+		strings.Join(f.Reasons, "\n"), strings.Join(f.Against, "\n")}
 }
 
 func rowsOf(found []duplicate.Found) (rows []row) {
@@ -369,7 +397,8 @@ func (s *DuplicateStore) replace(ctx context.Context, account int64, pairs []row
 		}
 	}
 	pairs = pairs[:n]
-	for total := len(gone) + n; err == nil && len(gone)+len(pairs) > 0; progress(1 - float64(len(gone)+len(pairs))/float64(total)) {
+	for total := len(gone) + n; err == nil && len(gone)+
+		len(pairs) > 0; progress(1 - float64(len(gone)+len(pairs))/float64(total)) {
 		drop, add := gone[:min(pairUnit, len(gone))], pairs[:min(pairUnit, len(pairs))]
 		gone, pairs = gone[len(drop):], pairs[len(add):]
 		err = s.base.UpdateAccount(ctx, account, func(t *store.Tx) error { return write(t, account, drop, add) })
@@ -388,7 +417,8 @@ func write(t *store.Tx, account int64, drop []key, add []row) error {
 	active, dismissed := make(map[int64]bool), make(map[key]bool)
 	err := cmp.Or(
 		t.Each(func(r db.Row) error { active[r.Int(0)] = true; return nil }, store.SQLActive, account, ids),
-		t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil }, sqlDismissed+` AND a = ANY($2)`, account, ids))
+		t.Each(func(r db.Row) error { dismissed[key{r.Int(0), r.Int(1)}] = true; return nil },
+			sqlDismissed+` AND a = ANY($2)`, account, ids))
 	if err != nil {
 		return err
 	}
@@ -415,7 +445,8 @@ func write(t *store.Tx, account int64, drop []key, add []row) error {
 // afterUndo is the surest level of contacts whose merge was undone: a person has a look before they are merged again.
 var afterUndo = int64(slices.Index(levels, duplicate.Likely))
 
-const sqlParted = `SELECT other, survivor FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0 AND undone <> 0`
+const sqlParted = `SELECT other, survivor FROM contact_merge WHERE account_id = $1 AND other = ANY($2) AND other <> 0
+	AND undone <> 0`
 
 // parted are contacts that were merged into others and taken out again, with these others.
 type parted map[key]bool

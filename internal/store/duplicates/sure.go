@@ -23,8 +23,9 @@ type SureProgress struct {
 	Total  int64 `json:"total"`  // groups
 	Groups int64 `json:"groups"` // that were looked at
 	Merged int64 `json:"merged"` // contacts that became part of another one
-	Left   int64 `json:"left"`   // groups that were left alone, because something was changed since, or a merge was refused
-	At     int64 `json:"at"`     // the contact that was looked at last
+	// groups that were left alone, because something was changed since, or a merge was refused
+	Left int64 `json:"left"`
+	At   int64 `json:"at"` // the contact that was looked at last
 }
 
 type sureSpec struct {
@@ -48,9 +49,12 @@ const (
 	sqlSureOf   = pairColumns + ` AND state = 0 AND +level = 1 AND person = $2 ORDER BY probability DESC, a, b`
 )
 
-// MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the job as a whole
-// like other jobs (jobs.UndoJob).
-func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string, only []int64) (j jobs.Job, err error) {
+// MergeSure merges the contacts of each group that is sure, or only of those groups that have one of some contacts, in
+// the background: the one with most gifts survives, or else the oldest one. Each merge can be undone by itself, and the
+// job as a whole like other jobs (jobs.UndoJob).
+func (s *DuplicateStore) MergeSure(ctx context.Context, account int64, region string,
+	only []int64,
+) (j jobs.Job, err error) {
 	groups, err := s.SureGroups(ctx, account)
 	if err != nil {
 		return j, err
@@ -83,7 +87,8 @@ func personsOf(t *store.Tx, account int64, ids []int64) ([]int64, error) {
 	return append([]int64{}, personsOfPairs(pairs)...), err // never nil, which would be all
 }
 
-// nextSure is the first pair of the next group; ok is false where there is none left. A group that was chosen may be gone: then the pair has no contacts.
+// nextSure is the first pair of the next group; ok is false where there is none left. A group that was chosen may be
+// gone: then the pair has no contacts.
 func nextSure(t *store.Tx, account int64, spec *sureSpec, at *SureProgress) (next Pair, ok bool, err error) {
 	var found []Pair
 	switch {
@@ -124,13 +129,19 @@ func (s *DuplicateStore) sureStep(ctx context.Context, w *jobs.JobWorker, j *job
 		return mergeAll(u, same, spec.Region, now)
 	})
 	if errors.As(err, new(*doc.Invalid)) || errors.As(err, new(*store.Damaged)) { // which another try would not change
-		return s.mergeGroup(ctx, w, j, &spec, &progress, func(store.Unit, Pair) ([]crm.Contact, error) { return nil, nil })
+		return s.mergeGroup(ctx, w, j, &spec, &progress, func(store.Unit, Pair) ([]crm.Contact, error) {
+			return nil,
+				nil
+		})
 	}
 	return err
 }
 
-// mergeGroup merges the contacts of the next group, and notes what became of it. The group is left alone where none were merged.
-func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec, progress *SureProgress, merge func(u store.Unit, first Pair) ([]crm.Contact, error)) error {
+// mergeGroup merges the contacts of the next group, and notes what became of it. The group is left alone where none
+// were merged.
+func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *jobs.Job, spec *sureSpec,
+	progress *SureProgress, merge func(u store.Unit, first Pair) ([]crm.Contact, error),
+) error {
 	return w.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
 		at := *progress
 		first, ok, err := nextSure(u.Tx, u.Number, spec, &at)
@@ -154,8 +165,9 @@ func (s *DuplicateStore) mergeGroup(ctx context.Context, w *jobs.JobWorker, j *j
 	})
 }
 
-// samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that survives first. None comes back where something was changed since, or a person has said that
-// two of them are not the same or has undone their merge, or for a pair whose groups are rather two people.
+// samePerson are the contacts that are surely the same person as those of a pair, by what they say now: the one that
+// survives first. None comes back where something was changed since, or a person has said that two of them are not the
+// same or has undone their merge, or for a pair whose groups are rather two people.
 func samePerson(t *store.Tx, account int64, first Pair, model *duplicate.Model) ([]crm.Contact, error) {
 	if first.person < 0 {
 		return nil, nil
@@ -217,7 +229,8 @@ func linked(from int64, pairs []Pair) []int64 {
 	return ids
 }
 
-// mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was done.
+// mergeAll merges contacts into the first of them. None comes back where one of the merges is refused: then nothing was
+// done.
 func mergeAll(u store.Unit, same []crm.Contact, region string, now time.Time) ([]crm.Contact, error) {
 	if len(same) == 0 {
 		return nil, nil

@@ -13,12 +13,14 @@ import (
 
 // The campaigns that gifts and plans are for, as far as imports have made them.
 const (
-	madeCampaign = `SELECT c.id FROM change AS c WHERE c.account_id = $1 AND c.noun = ` + store.CampaignNoun + ` AND c.kind = ` + store.DidCreate + ` AND c.job <> 0 AND c.id <> 0 AND c.id IN `
+	madeCampaign = `SELECT c.id FROM change AS c WHERE c.account_id = $1 AND c.noun = ` + store.CampaignNoun +
+		` AND c.kind = ` + store.DidCreate + ` AND c.job <> 0 AND c.id <> 0 AND c.id IN `
 	sqlGiftsMade = madeCampaign + `(SELECT g.campaign_id FROM gift AS g WHERE g.account_id = $1 AND g.id = ANY($2))`
 	sqlPlansMade = madeCampaign + `(SELECT p.campaign_id FROM plan AS p WHERE p.account_id = $1 AND p.id = ANY($2))`
 )
 
-// lookForCampaigns asks which campaigns of gifts and plans were made by imports. What is withdrawn is no longer for them: it would keep them.
+// lookForCampaigns asks which campaigns of gifts and plans were made by imports. What is withdrawn is no longer for
+// them: it would keep them.
 func (u *Undoing) lookForCampaigns(ids map[history.Noun][]int64) error {
 	u.drafts = make(map[int64]bool)
 	read := func(r db.Row) error {
@@ -54,7 +56,9 @@ func (u *Undoing) removeCampaign(c store.Change) (undone bool, err error) {
 }
 
 // ancestryFor is the account and those above it, whose lists change where one of the changes has made a campaign.
-func (w *JobWorker) ancestryFor(ctx context.Context, account int64, changes []store.Change) (owner access.Account, above []int64, err error) {
+func (w *JobWorker) ancestryFor(ctx context.Context, account int64,
+	changes []store.Change,
+) (owner access.Account, above []int64, err error) {
 	if slices.ContainsFunc(changes, func(c store.Change) bool { return c.Noun == history.CampaignNoun }) {
 		owner, above, err = w.Ancestry(ctx, account)
 	}

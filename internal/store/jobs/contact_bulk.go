@@ -16,9 +16,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the job is done when it
-// begins. Which contacts it is about is known from then on: their sequence numbers are kept in parts of the job, by
-// blocks as in contact_set. Only work on a tag is about whoever has it (tag_work.go).
+// Something that is done to many contacts is a job. Few contacts are changed at once, while the person waits, and the
+// job is done when it begins. Which contacts it is about is known from then on: their sequence numbers are kept in
+// parts of the job, by blocks as in contact_set. Only work on a tag is about whoever has it (tag_work.go).
 
 const (
 	BulkAtOnce      = 500     // contacts that are changed while the person waits
@@ -28,7 +28,8 @@ const (
 
 const (
 	sqlBodyBytes = `SELECT length(body) FROM contact WHERE account_id = $1 AND id = ANY($2)`
-	sqlNextPart  = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number >= $3 ORDER BY number LIMIT 1`
+	sqlNextPart  = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number >= $3
+		ORDER BY number LIMIT 1`
 )
 
 // Selection is which contacts something is done to: those that were picked, or all that a list shows.
@@ -85,9 +86,11 @@ func (s *JobStore) Selected(ctx context.Context, account int64, of Selection) (s
 	return set, err
 }
 
-// BulkChange does something to every contact of a selection: to a few at once, to many in the background. It is *crm.SelectionChanged where a
-// search finds another number of contacts than the person has seen.
-func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection, action crm.BulkAction) (made BulkResult, err error) {
+// BulkChange does something to every contact of a selection: to a few at once, to many in the background. It is
+// *crm.SelectionChanged where a search finds another number of contacts than the person has seen.
+func (s *JobStore) BulkChange(ctx context.Context, account int64, of Selection,
+	action crm.BulkAction,
+) (made BulkResult, err error) {
 	set, err := s.Selected(ctx, account, of)
 	if err != nil {
 		return made, err
@@ -132,7 +135,9 @@ func beginBulk(u store.Unit, action crm.BulkAction, set db.Set, now time.Time) (
 }
 
 // bulkAtOnce does an action to contacts, and notes it as a job that is done.
-func bulkAtOnce(u store.Unit, action crm.BulkAction, ids []int64, now time.Time) (job int64, counts crm.BulkCounts, err error) {
+func bulkAtOnce(u store.Unit, action crm.BulkAction, ids []int64,
+	now time.Time,
+) (job int64, counts crm.BulkCounts, err error) {
 	rows, err := loadRows(u, ids)
 	if err != nil {
 		return 0, counts, err
@@ -178,7 +183,9 @@ func loadRows(u store.Unit, ids []int64) (rows []*store.StoredContact, err error
 }
 
 // bulkChange does an action to contacts and counts what became of them.
-func bulkChange(u store.Unit, action crm.BulkAction, rows []*store.StoredContact, now time.Time, counts *crm.BulkCounts) error {
+func bulkChange(u store.Unit, action crm.BulkAction, rows []*store.StoredContact, now time.Time,
+	counts *crm.BulkCounts,
+) error {
 	readable := slices.DeleteFunc(slices.Clone(rows), func(row *store.StoredContact) bool { return row.Damage != nil })
 	counts.Unreadable += int64(len(rows) - len(readable))
 	return store.ChangeAll(u, readable, func(c crm.Contact) crm.Contact { return action.Apply(c, now, counts) })
@@ -210,7 +217,9 @@ func bulkStep(ctx context.Context, w *JobWorker, j *Job) error {
 }
 
 // nextOf are the next contacts that a job is about: those with a tag, or those that were picked.
-func nextOf(u store.Unit, j *Job, action crm.BulkAction, at *BulkProgress) (rows []*store.StoredContact, ended bool, err error) {
+func nextOf(u store.Unit, j *Job, action crm.BulkAction,
+	at *BulkProgress,
+) (rows []*store.StoredContact, ended bool, err error) {
 	var ids []int64
 	if action.Kind == crm.BulkRename {
 		ids, ended, err = nextTagged(u, action, at)
@@ -224,7 +233,8 @@ func nextOf(u store.Unit, j *Job, action crm.BulkAction, at *BulkProgress) (rows
 	return rows, ended, err
 }
 
-// nextPicked are the next ids in the parts of a job, of one block, after a sequence number. ended tells that there are none.
+// nextPicked are the next ids in the parts of a job, of one block, after a sequence number. ended tells that there are
+// none.
 func nextPicked(c db.Conn, j *Job, at *int64, most int) (ids []int64, ended bool, err error) {
 	var part db.SetBlock
 	var broken error
@@ -253,15 +263,17 @@ func nextPicked(c db.Conn, j *Job, at *int64, most int) (ids []int64, ended bool
 	return ids, false, nil
 }
 
-// UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it answers with may be at its
-// end.
+// UndoSoon is UndoJob that goes on with the work while the person waits, as long as that is not much. The job that it
+// answers with may be at its end.
 func (s *JobStore) UndoSoon(ctx context.Context, account, id int64, region string) (Job, error) {
 	undo, err := s.UndoJob(ctx, account, id, region, false)
 	return s.undoSome(ctx, undo, err, undoAtOnce, func(*Job) {})
 }
 
 // UndoWhole is UndoJob that ends when all is undone. It goes on with an undo that was begun or stopped before.
-func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region string, progress func(done, total int64)) (Job, error) {
+func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region string,
+	progress func(done, total int64),
+) (Job, error) {
 	of, err := s.Job(ctx, account, id)
 	if err != nil {
 		return of, err
@@ -285,7 +297,8 @@ func (s *JobStore) UndoWhole(ctx context.Context, account, id int64, region stri
 func (s *JobStore) undoSome(ctx context.Context, undo Job, err error, units int, progress func(*Job)) (Job, error) {
 	for w, n := NewJobWorker(s), 0; n < units && err == nil && !undo.Ended(); n++ {
 		progress(&undo)
-		if _, err = w.Step(ctx, &undo); err == nil || errors.Is(err, ErrJobMoved) { // the server's own worker may be at it
+		// the server's own worker may be at it
+		if _, err = w.Step(ctx, &undo); err == nil || errors.Is(err, ErrJobMoved) {
 			undo, err = s.Job(ctx, undo.Account, undo.ID)
 		}
 	}

@@ -17,19 +17,21 @@ import (
 	"donorbook/internal/table"
 )
 
-// An import makes contacts of the rows of a file, as CreateContact does with each of them, or gifts, as CreateGift does. It is a job: some rows
-// after the others are decided about in one transaction, which also notes how many rows are done, so that nothing is done twice.
+// An import makes contacts of the rows of a file, as CreateContact does with each of them, or gifts, as CreateGift
+// does. It is a job: some rows after the others are decided about in one transaction, which also notes how many rows
+// are done, so that nothing is done twice.
 
 // FileImport says how a file is imported. It is the spec of the job.
 type FileImport struct {
-	Of        string        `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
-	Name      string        `json:"name"`         // of the file
-	Size      int64         `json:"size"`
-	SHA256    string        `json:"sha256"`
-	Local     bool          `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
-	JSON      bool          `json:"json,omitempty"`  // its rows are objects
-	Mode      ImportMode    `json:"mode"`            // of contacts: what becomes of a row about one who exists; of gifts LeaveCampaigns or none
-	Region    string        `json:"region"`          // of phone numbers without +
+	Of     string `json:"of,omitempty"` // what its rows are: ImportContacts or ImportGifts
+	Name   string `json:"name"`         // of the file
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	Local  bool   `json:"local,omitempty"` // the command line reads the file; otherwise it was uploaded
+	JSON   bool   `json:"json,omitempty"`  // its rows are objects
+	// of contacts: what becomes of a row about one who exists; of gifts LeaveCampaigns or none
+	Mode      ImportMode    `json:"mode"`
+	Region    string        `json:"region"` // of phone numbers without +
 	Header    []string      `json:"header"`
 	FoundRow  int           `json:"found_row,omitempty"`  // the row that names the columns
 	HeaderRow int           `json:"header_row,omitempty"` // the same, where a person has said it
@@ -38,18 +40,22 @@ type FileImport struct {
 	Unread    bool          `json:"unread,omitempty"` // it was uploaded, and its header is not known yet
 	Sheets    []string      `json:"sheets,omitempty"` // others of its workbook, which have rows, too, and are not read
 
-	OtherName   ImportMode `json:"other_name,omitempty"`    // what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; "" is KeepBoth
-	FileIsRight bool       `json:"file_is_right,omitempty"` // of contacts: what is merged overwrites, and does not only fill what is empty
-	UsualNames  bool       `json:"usual_names,omitempty"`   // names in capitals are written in the usual form
-	MatchNames  bool       `json:"match_names,omitempty"`   // of gifts: a giver may be found by name and address
-	Thanks      bool       `json:"thanks,omitempty"`        // of gifts: new ones wait for thanks
-	Fields      []int64    `json:"fields,omitempty"`        // of contacts: custom fields that were made for it
-	Days        string     `json:"-"`                       // how the columns write days, as sheet.Rows.Days takes it
+	// what becomes of a row with the email or phone of a contact of another name, or of a gift with the ID of one; ""
+	// is KeepBoth
+	OtherName ImportMode `json:"other_name,omitempty"`
+	// of contacts: what is merged overwrites, and does not only fill what is empty
+	FileIsRight bool    `json:"file_is_right,omitempty"`
+	UsualNames  bool    `json:"usual_names,omitempty"` // names in capitals are written in the usual form
+	MatchNames  bool    `json:"match_names,omitempty"` // of gifts: a giver may be found by name and address
+	Thanks      bool    `json:"thanks,omitempty"`      // of gifts: new ones wait for thanks
+	Fields      []int64 `json:"fields,omitempty"`      // of contacts: custom fields that were made for it
+	Days        string  `json:"-"`                     // how the columns write days, as sheet.Rows.Days takes it
 }
 
 // rule is what the import does about contacts that exist.
 func (spec *FileImport) rule() crm.ImportRule {
-	return crm.ImportRule{Existing: CreateModes[spec.Mode], OtherName: OtherNameModes[spec.OtherName], FileIsRight: spec.FileIsRight}
+	return crm.ImportRule{Existing: CreateModes[spec.Mode], OtherName: OtherNameModes[spec.OtherName],
+		FileIsRight: spec.FileIsRight}
 }
 
 // What the rows of a file are.
@@ -69,16 +75,19 @@ const (
 	KeepBoth      ImportMode = "keep" // of rows with another name alone
 )
 
-// LeaveCampaigns is the mode of an import of gifts that makes no campaigns: a gift whose campaign does not exist has none.
+// LeaveCampaigns is the mode of an import of gifts that makes no campaigns: a gift whose campaign does not exist has
+// none.
 const LeaveCampaigns ImportMode = "leave"
 
-var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force, SkipExisting: crm.Skip}
+var CreateModes = map[ImportMode]crm.CreateMode{MergeExisting: crm.Dedupe, ForceCreate: crm.Force,
+	SkipExisting: crm.Skip}
 
 // OtherNameModes are what may become of a row with the email or phone of a contact of another name.
-var OtherNameModes = map[ImportMode]crm.CreateMode{"": crm.Force, KeepBoth: crm.Force, MergeExisting: crm.Dedupe, SkipExisting: crm.Skip}
+var OtherNameModes = map[ImportMode]crm.CreateMode{"": crm.Force, KeepBoth: crm.Force, MergeExisting: crm.Dedupe,
+	SkipExisting: crm.Skip}
 
-// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, one that was known by its external id is
-// unchanged, and a row that has told what became of a gift, as a refund does, is merged.
+// ImportCounts is how many rows were read, and what became of them. A gift that is recorded is created, one that was
+// known by its external id is unchanged, and a row that has told what became of a gift, as a refund does, is merged.
 type ImportCounts struct {
 	Rows      int64 `json:"rows"`
 	Created   int64 `json:"created"`
@@ -87,13 +96,15 @@ type ImportCounts struct {
 	Rejected  int64 `json:"rejected"`
 	Contacts  int64 `json:"new_contacts,omitempty"` // that gifts have made
 	Skipped   int64 `json:"skipped,omitempty"`      // with the email or phone of a contact of another name
-	OtherName int64 `json:"other_name,omitempty"`   // rows with the email or phone of a contact of another name, whatever became of them
-	LeftOut   int64 `json:"left_out,omitempty"`     // cells that no contact or gift can have
-	Anonymous int64 `json:"anonymous,omitempty"`    // gifts that no one is named for
-	Waiting   int64 `json:"waiting,omitempty"`      // refunds that wait for their gift
-	Marked    int64 `json:"marked,omitempty"`       // rows that mark a contact who must not be mailed, emailed or called
-	Capitals  int64 `json:"capitals,omitempty"`     // rows with a name in capitals, or without any
-	Matches   int64 `json:"matches,omitempty"`      // gifts of companies that were recorded beside those of rows
+	// rows with the email or phone of a contact of another name, whatever became of them
+	OtherName int64 `json:"other_name,omitempty"`
+	LeftOut   int64 `json:"left_out,omitempty"`  // cells that no contact or gift can have
+	Anonymous int64 `json:"anonymous,omitempty"` // gifts that no one is named for
+	Waiting   int64 `json:"waiting,omitempty"`   // refunds that wait for their gift
+	// rows that mark a contact who must not be mailed, emailed or called
+	Marked   int64 `json:"marked,omitempty"`
+	Capitals int64 `json:"capitals,omitempty"` // rows with a name in capitals, or without any
+	Matches  int64 `json:"matches,omitempty"`  // gifts of companies that were recorded beside those of rows
 }
 
 // ImportProgress is how far an import has come.
@@ -104,9 +115,11 @@ type ImportProgress struct {
 	Tried *ImportCounts `json:"tried,omitempty"` // what the last dry run has found
 	Error string        `json:"error,omitempty"` // why it failed
 
-	Before  int64                `json:"before,omitempty"`  // how many contacts there were when it began
-	Counted map[string]int64     `json:"counted,omitempty"` // of gifts: what the rows add to all sums, in the smallest unit of each currency
-	Unknown []sheet.UnknownValue `json:"unknown,omitempty"` // values of gifts that the dry run could not tell the meaning of, up to a limit
+	Before int64 `json:"before,omitempty"` // how many contacts there were when it began
+	// of gifts: what the rows add to all sums, in the smallest unit of each currency
+	Counted map[string]int64 `json:"counted,omitempty"`
+	// values of gifts that the dry run could not tell the meaning of, up to a limit
+	Unknown []sheet.UnknownValue `json:"unknown,omitempty"`
 }
 
 // Import is a job that imports a file.
@@ -129,8 +142,8 @@ type RejectedRow struct {
 	Object string   `json:"object,omitempty"` // of a gift in JSON: the row with its reason, instead of cells
 }
 
-// UnitRows is how many rows of a file are decided about together at most, and unitBytes how many bytes they have together, about. Tests have
-// smaller units.
+// UnitRows is how many rows of a file are decided about together at most, and unitBytes how many bytes they have
+// together, about. Tests have smaller units.
 var UnitRows = 400
 
 const UnitBytes = 4 << 20
@@ -151,7 +164,8 @@ type ImportRun struct {
 	trial   *trial                        // nil where it is no dry run
 	sources map[int64]bool                // imports before: whether their files come from the same source
 	givers  *seen                         // who gave the gifts of rows that have nothing but a name
-	Beside  *reading                      // a worker does not wait for the file; nil where this process has nothing else to do
+	// a worker does not wait for the file; nil where this process has nothing else to do
+	Beside *reading
 
 	Started time.Time
 	passed  int64                         // rows that were taken from the file
@@ -180,7 +194,8 @@ type ImportRow struct {
 	RejectedRow
 }
 
-// fresh is a row to decide about, which makes of it what fits the account: a unit of work that is done again begins with what was read.
+// fresh is a row to decide about, which makes of it what fits the account: a unit of work that is done again begins
+// with what was read.
 func (row *ImportRow) fresh() *ImportRow {
 	is := *row
 	if row.contact != nil {
@@ -214,7 +229,9 @@ func (row *ImportRow) personName() crm.PersonName {
 }
 
 func (s *JobStore) newRun(account int64, spec FileImport, done int64) *ImportRun {
-	r := &ImportRun{store: s, account: account, spec: spec, inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region).UsualNames(spec.UsualNames), read: done, Started: time.Now(), Ahead: make(chan *importUnit, 1)}
+	r := &ImportRun{store: s, account: account, spec: spec,
+		inputs: sheet.Contacts.Rows(spec.Mapping, spec.Region).UsualNames(spec.UsualNames), read: done,
+		Started: time.Now(), Ahead: make(chan *importUnit, 1)}
 	r.givers, r.sources = newSeen(), make(map[int64]bool)
 	return r
 }
@@ -392,7 +409,8 @@ func (r *ImportRun) interpret(row *ImportRow, now time.Time) {
 	}
 }
 
-// deciding runs a unit of work about rows. Where someone has changed the definitions of custom fields, the rows are made anew.
+// deciding runs a unit of work about rows. Where someone has changed the definitions of custom fields, the rows are
+// made anew.
 func (r *ImportRun) deciding(ctx context.Context, u *importUnit, work func() error) error {
 	return store.Repeat(func() error {
 		err := work()
@@ -477,9 +495,12 @@ func (r *ImportRun) importing(u *importUnit, at ImportProgress) func(u store.Uni
 			progress.add(out.currency, out.counted)
 			progress.count(&out)
 			if out.Outcome == RowRejected {
-				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: RowRejected, Data: JSONOf(row.Rejected(out.Reason))})
-			} else if out.OtherName || out.waits || len(out.LeftOut) > 0 || out.Outcome == RowSkipped && out.Reason != "" {
-				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about, Data: JSONOf(out)})
+				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: RowRejected,
+					Data: JSONOf(row.Rejected(out.Reason))})
+			} else if out.OtherName || out.waits || len(out.LeftOut) > 0 || out.Outcome == RowSkipped &&
+				out.Reason != "" {
+				NoteRow(unit.Tx, next, JobRow{Number: row.Line, Outcome: out.Outcome, Contact: out.about,
+					Data: JSONOf(out)})
 			}
 		}
 		next.Progress = JSONOf(progress)

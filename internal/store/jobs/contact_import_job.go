@@ -18,7 +18,8 @@ import (
 
 const (
 	sqlImports       = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' ORDER BY id DESC`
-	sqlImportsBefore = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import' AND state <> 'uploading' AND id < $2 ORDER BY id DESC LIMIT $3`
+	sqlImportsBefore = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1 AND kind = 'import'
+		AND state <> 'uploading' AND id < $2 ORDER BY id DESC LIMIT $3`
 )
 
 // Import is one import of an account.
@@ -33,7 +34,8 @@ func (s *JobStore) Import(ctx context.Context, account, id int64) (im Import, er
 	return ImportOf(j)
 }
 
-// Imports are some imports of an account with a smaller number than another, newest first. more tells whether there are others.
+// Imports are some imports of an account with a smaller number than another, newest first. more tells whether there are
+// others.
 func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (imports []Import, more bool, err error) {
 	jobs, err := store.List(ctx, s.Store, ScanJob, sqlImportsBefore, account, before, int64(n+1))
 	if err != nil {
@@ -49,7 +51,8 @@ func (s *JobStore) Imports(ctx context.Context, account, before int64, n int) (i
 	return imports, len(jobs) > n, nil
 }
 
-// Choices are what a person says about a file that was uploaded. Whether the file is right and fields are for contacts alone.
+// Choices are what a person says about a file that was uploaded. Whether the file is right and fields are for contacts
+// alone.
 type Choices struct {
 	Mapping         sheet.Mapping
 	Mode, OtherName ImportMode
@@ -92,7 +95,8 @@ func (s *JobStore) BeginImport(ctx context.Context, account, id int64, as Choice
 	return ImportOf(j)
 }
 
-// check refuses an import whose columns or mode say too little. Objects of gifts have the names of the API, whatever their columns are taken for.
+// check refuses an import whose columns or mode say too little. Objects of gifts have the names of the API, whatever
+// their columns are taken for.
 func (spec *FileImport) check() error {
 	if _, known := OtherNameModes[spec.OtherName]; !known {
 		return store.Fault("other_name", doc.OneOf, "keep, merge, skip")
@@ -141,7 +145,8 @@ func importStep(ctx context.Context, w *JobWorker, j *Job) error {
 	return err
 }
 
-// runOf is the run of an import on this node: the one that is under way, or a new one where this node may go on with the import.
+// runOf is the run of an import on this node: the one that is under way, or a new one where this node may go on with
+// the import.
 func (w *JobWorker) runOf(ctx context.Context, j *Job, im Import) (*ImportRun, error) {
 	run, _ := w.Runs[j.Of()].(*ImportRun)
 	switch {
@@ -159,7 +164,8 @@ func (w *JobWorker) runOf(ctx context.Context, j *Job, im Import) (*ImportRun, e
 	return run, nil
 }
 
-// isAt tells whether the run is where the import is: its file is being opened, or its next rows are those that the import goes on with.
+// isAt tells whether the run is where the import is: its file is being opened, or its next rows are those that the
+// import goes on with.
 func (r *ImportRun) isAt(im *Import) bool {
 	return !r.Beside.taken || r.read == im.Progress.Rows && (r.trial != nil) == im.Spec.Trial
 }
@@ -244,7 +250,8 @@ func (r *ImportRun) openUpload(ctx context.Context, im *Import) error {
 	return err
 }
 
-// giveWay closes a large workbook that has been open for long while others wait, and opens it again when it is its turn.
+// giveWay closes a large workbook that has been open for long while others wait, and opens it again when it is its
+// turn.
 func (r *ImportRun) giveWay() error {
 	if !r.Beside.wanted() || time.Since(r.Beside.Opened) < 2*r.Opening {
 		return nil
@@ -286,9 +293,11 @@ func (s *JobStore) failImport(ctx context.Context, j *Job, message string) error
 	})
 }
 
-// ImportFile imports a file that this process reads. An import of the same file with the same options goes on where it was; one that has
-// ended is known, and nothing is done, unless it was undone or is to be done again.
-func (s *JobStore) ImportFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, total int64, again bool, progress func(ImportProgress)) (im Import, known bool, err error) {
+// ImportFile imports a file that this process reads. An import of the same file with the same options goes on where it
+// was; one that has ended is known, and nothing is done, unless it was undone or is to be done again.
+func (s *JobStore) ImportFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, total int64,
+	again bool, progress func(ImportProgress),
+) (im Import, known bool, err error) {
 	spec.Local, spec.Header, spec.JSON = true, rows.Header(), rows.Format == JSONLines
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		im, known = Import{}, false
@@ -346,7 +355,9 @@ func (s *JobStore) importFailure(ctx context.Context, j *Job, err error) error {
 // sameAs tells whether a job imports the same file in the same way.
 func (spec *FileImport) sameAs(j Job) (im Import, ok bool) {
 	im, err := ImportOf(j)
-	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 && im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
-		im.Spec.rule() == spec.rule() && im.Spec.MatchNames == spec.MatchNames && im.Spec.UsualNames == spec.UsualNames && im.Spec.Thanks == spec.Thanks &&
+	return im, err == nil && im.Spec.Local && im.Spec.Of == spec.Of && im.Spec.SHA256 == spec.SHA256 &&
+		im.Spec.Mode == spec.Mode && im.Spec.Region == spec.Region &&
+		im.Spec.rule() == spec.rule() && im.Spec.MatchNames == spec.MatchNames &&
+		im.Spec.UsualNames == spec.UsualNames && im.Spec.Thanks == spec.Thanks &&
 		slices.Equal(JSONOf(im.Spec.Mapping), JSONOf(spec.Mapping))
 }

@@ -13,18 +13,20 @@ import (
 	"donorbook/internal/table"
 )
 
-// ReasonColumns are the last columns of files of rejected rows, by what the rows are. A file that was mended and is imported again has it, too.
+// ReasonColumns are the last columns of files of rejected rows, by what the rows are. A file that was mended and is
+// imported again has it, too.
 var ReasonColumns = map[string]string{ImportContacts: "reason", ImportGifts: giving.RejectedKey}
 
-// RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected. Gifts that were objects stay
-// objects, with the reason as one more key.
+// RejectedFile is a table of rejected rows: the columns of the file that was imported, and why each row was rejected.
+// Gifts that were objects stay objects, with the reason as one more key.
 type RejectedFile struct {
 	table   table.Writer
 	columns int
 	objects *bufio.Writer // instead of a table
 }
 
-// RejectedFormat is the format of a file of rejected rows that can be imported again: the one that is asked for, or else CSV.
+// RejectedFormat is the format of a file of rejected rows that can be imported again: the one that is asked for, or
+// else CSV.
 func (spec *FileImport) RejectedFormat(asked string) string {
 	switch {
 	case spec.Of == ImportGifts && spec.JSON:

@@ -29,9 +29,10 @@ const (
 )
 
 const (
-	sqlOpenImports = `SELECT count(*) FROM job WHERE account_id = $1 AND kind = 'import' AND state IN ('uploading', 'mapping', 'waiting', 'running')`
-	sqlPart        = `SELECT data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
-	sqlMapping     = `SELECT mapping FROM column_mapping WHERE account_id = $1 AND header = $2`
+	sqlOpenImports = `SELECT count(*) FROM job WHERE account_id = $1 AND kind = 'import'
+		AND state IN ('uploading', 'mapping', 'waiting', 'running')`
+	sqlPart    = `SELECT data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number = $3`
+	sqlMapping = `SELECT mapping FROM column_mapping WHERE account_id = $1 AND header = $2`
 )
 
 // The faults of an upload.
@@ -40,10 +41,12 @@ const (
 	TooManyImports doc.Rule = "This organization has 5 imports that are not finished. Finish or cancel one of them first."
 )
 
-// UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized, and waits for a person to
-// go on. Only a part of the file is in memory at a time. A file that is slow to arrive is in no one's way, and one that takes long to be read is read
-// by the worker, after the answer.
-func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, region string, file io.Reader) (im Import, err error) {
+// UploadImport keeps a file of contacts or of gifts, finds out what its columns mean as far as they can be recognized,
+// and waits for a person to go on. Only a part of the file is in memory at a time. A file that is slow to arrive is in
+// no one's way, and one that takes long to be read is read by the worker, after the answer.
+func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, region string,
+	file io.Reader,
+) (im Import, err error) {
 	if of != ImportContacts && of != ImportGifts {
 		return im, store.Fault("of", doc.OneOf, ImportGifts)
 	}
@@ -56,7 +59,8 @@ func (s *JobStore) UploadImport(ctx context.Context, account int64, of, name, re
 		case n >= OpenImports:
 			return store.Fault("file", TooManyImports)
 		}
-		made := NewJob(t.Account(account), ImportJob, JobUploading, FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
+		made := NewJob(t.Account(account), ImportJob, JobUploading,
+			FileImport{Of: of, Name: name, Mode: MergeExisting, Region: region, Unread: true})
 		SaveJob(t, made)
 		j = *made
 		return nil
@@ -100,7 +104,9 @@ func (s *JobStore) readSoon(ctx context.Context, im Import) (Import, error) {
 }
 
 // KeepParts keeps a file part by part.
-func (s *JobStore) KeepParts(ctx context.Context, j *Job, file io.Reader, limit int64) (size int64, sum string, err error) {
+func (s *JobStore) KeepParts(ctx context.Context, j *Job, file io.Reader,
+	limit int64,
+) (size int64, sum string, err error) {
 	digest, part := sha256.New(), make([]byte, PartSize)
 	for number := int64(0); ; number++ {
 		n, err := io.ReadFull(file, part)
@@ -155,7 +161,8 @@ func (s *JobStore) readUpload(ctx context.Context, im Import, hurry bool) (Impor
 	if err != nil {
 		return im, err
 	}
-	im.Spec.Unread, im.Spec.Header, im.Spec.JSON, im.Spec.Sheets = false, rows.Header(), rows.Format == JSONLines, rows.OtherSheets
+	im.Spec.Unread, im.Spec.Header, im.Spec.JSON, im.Spec.Sheets = false, rows.Header(), rows.Format == JSONLines,
+		rows.OtherSheets
 	im.Spec.FoundRow = rows.HeaderRow
 	first, look, err := Preview(rows)
 	if err != nil {
@@ -198,18 +205,23 @@ func fileFault(err error) error {
 	return err
 }
 
-// OpenTable opens a file that is imported. Its header is the row that a person has named, or else the one that looks like it.
-func OpenTable(r io.ReaderAt, size int64, name string, headerRow int, hold func(bytes int64) error) (*table.Reader, error) {
-	return table.OpenWith(r, size, name, table.Options{HeaderRow: headerRow, Header: sheet.FindHeader, Titled: sheet.CustomList, TitledMark: sheet.CustomMark, Hold: hold})
+// OpenTable opens a file that is imported. Its header is the row that a person has named, or else the one that looks
+// like it.
+func OpenTable(r io.ReaderAt, size int64, name string, headerRow int,
+	hold func(bytes int64) error,
+) (*table.Reader, error) {
+	return table.OpenWith(r, size, name, table.Options{HeaderRow: headerRow, Header: sheet.FindHeader,
+		Titled: sheet.CustomList, TitledMark: sheet.CustomMark, Hold: hold})
 }
 
 // openUpload opens the file of an import, whose turn it is.
 func (s *JobStore) openUpload(im *Import, file *reading) (*table.Reader, error) {
-	return OpenTable(&partReader{store: s, of: im.Of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name, im.Spec.HeaderRow, file.hold)
+	return OpenTable(&partReader{store: s, of: im.Of(), size: im.Spec.Size, reading: file}, im.Spec.Size, im.Spec.Name,
+		im.Spec.HeaderRow, file.hold)
 }
 
-// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept beside the file until the
-// import ends: a large workbook must not be unpacked for each view of a page.
+// The preview of a file is the first rows that can be read, and as much of each cell as a person looks at. It is kept
+// beside the file until the import ends: a large workbook must not be unpacked for each view of a page.
 const (
 	PreviewPart  = int64(-1) // the number of the part that has it
 	PreviewRows  = 5
@@ -240,7 +252,8 @@ func Preview(file *table.Reader) (rows [][]string, look *sheet.Look, err error) 
 		}
 		rows = append(rows, row.Cells)
 	}
-	if errors.Is(err, io.EOF) || errors.As(err, new(*table.FileError)) && len(rows) == PreviewRows { // the import will tell it
+	// the import will tell it
+	if errors.Is(err, io.EOF) || errors.As(err, new(*table.FileError)) && len(rows) == PreviewRows {
 		err = nil
 	}
 	return rows, look, err
@@ -248,7 +261,8 @@ func Preview(file *table.Reader) (rows [][]string, look *sheet.Look, err error) 
 
 // Preview are the first rows of the file of an import that has not ended.
 func (s *JobStore) Preview(ctx context.Context, im *Import) (rows [][]string, err error) {
-	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) }, sqlPart, im.Account, im.ID, PreviewPart)
+	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) []byte { return bytes.Clone(r.Bytes(0)) },
+		sqlPart, im.Account, im.ID, PreviewPart)
 	if errors.Is(err, crm.ErrNotFound) {
 		return nil, nil
 	}
@@ -297,7 +311,8 @@ func (r *partReader) part(number int64) ([]byte, error) {
 			return held.data, nil
 		}
 	}
-	data, err := store.Find(r.ctx, r.store.Store, ErrJobMoved, func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
+	data, err := store.Find(r.ctx, r.store.Store, ErrJobMoved,
+		func(row db.Row) []byte { return bytes.Clone(row.Bytes(0)) }, sqlPart, r.of.Account, r.of.ID, number)
 	if err == nil && int64(len(data)) != min(PartSize, r.size-number*PartSize) {
 		err = errors.New("part of an uploaded file is damaged")
 	}
@@ -326,12 +341,15 @@ func SheetOf(of string) *sheet.Sheet {
 }
 
 // ColumnMapping is how the columns of a file with this header were mapped last, or else what they are recognized as.
-func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string, look *sheet.Look) (m sheet.Mapping, err error) {
+func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, header []string,
+	look *sheet.Look,
+) (m sheet.Mapping, err error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping, account, headerKey(of, header))
+	text, err := store.Find(ctx, s.Store, crm.ErrNotFound, func(r db.Row) string { return r.Text(0) }, sqlMapping,
+		account, headerKey(of, header))
 	if errors.Is(err, crm.ErrNotFound) {
 		return SheetOf(of).Recognize(header, fields, look), nil
 	}
@@ -346,9 +364,11 @@ func (s *JobStore) ColumnMapping(ctx context.Context, account int64, of string, 
 	return m, err
 }
 
-// MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is the title of a field goes
-// there. made are those that are new.
-func (s *JobStore) MakeFields(ctx context.Context, account int64, mapping sheet.Mapping) (as sheet.Mapping, made []int64, err error) {
+// MakeFields makes the custom fields that columns are to become, and is the mapping with them. A column whose name is
+// the title of a field goes there. made are those that are new.
+func (s *JobStore) MakeFields(ctx context.Context, account int64,
+	mapping sheet.Mapping,
+) (as sheet.Mapping, made []int64, err error) {
 	mapping = slices.Clone(mapping)
 	for i := range mapping {
 		kind, isNew := strings.CutPrefix(mapping[i].Target, sheet.NewFieldPrefix)

@@ -11,8 +11,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// Rows of a file that have no email or phone say who gave by the name with the id, or with the ZIP code and the street. Rows with the same ones are gifts of one contact, which
-// the run remembers by 64 bits of these (trial). What a run has forgotten because the program ended, the gifts tell: rows that are done have recorded them.
+// Rows of a file that have no email or phone say who gave by the name with the id, or with the ZIP code and the street.
+// Rows with the same ones are gifts of one contact, which the run remembers by 64 bits of these (trial). What a run has
+// forgotten because the program ended, the gifts tell: rows that are done have recorded them.
 
 // giverKeys are what a row without an email or a phone is known by; a row that was not checked has none.
 func (row *giftRow) giverKeys() []string {
@@ -22,14 +23,16 @@ func (row *giftRow) giverKeys() []string {
 	return row.Giver.NameKeys()
 }
 
-// meet tells a row which contact rows before have had for the same giver, or files before from the same source, which contacts may have its name and address, and what a person has chosen for all rows.
+// meet tells a row which contact rows before have had for the same giver, or files before from the same source, which
+// contacts may have its name and address, and what a person has chosen for all rows.
 func (r *ImportRun) meet(u store.Unit, row *ImportRow, before int64) (err error) {
 	filed := row.Gift.Filed
 	if filed == nil {
 		return nil
 	}
 	keys := row.Gift.giverKeys()
-	if filed.Same, filed.Neighbors, filed.OtherName = r.givers.first(keys...), 0, OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
+	if filed.Same, filed.Neighbors, filed.OtherName = r.givers.first(keys...), 0,
+		OtherNameModes[r.spec.OtherName]; r.spec.MatchNames {
 		filed.Neighbors = before
 	}
 	filed.Thank = r.spec.Thanks
@@ -39,8 +42,8 @@ func (r *ImportRun) meet(u store.Unit, row *ImportRow, before int64) (err error)
 	return err
 }
 
-// knownBefore is the contact with the name and the address of a row that has no email, phone or id, which a file from the same source has made; 0 where there is none. So the next export
-// of a system brings no one twice.
+// knownBefore is the contact with the name and the address of a row that has no email, phone or id, which a file from
+// the same source has made; 0 where there is none. So the next export of a system brings no one twice.
 func (r *ImportRun) knownBefore(u store.Unit, in *crm.ContactInput, before int64) (id int64, err error) {
 	if len(in.MatchKeys()) > 0 {
 		return 0, nil
@@ -53,7 +56,8 @@ func (r *ImportRun) knownBefore(u store.Unit, in *crm.ContactInput, before int64
 }
 
 // sqlMadeBy is the job that has made a contact.
-const sqlMadeBy = `SELECT job FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun + ` AND id = $2 AND id <> 0 AND kind = ` + store.DidCreate + ` AND job <> 0 ORDER BY revision LIMIT 1`
+const sqlMadeBy = `SELECT job FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun +
+	` AND id = $2 AND id <> 0 AND kind = ` + store.DidCreate + ` AND job <> 0 ORDER BY revision LIMIT 1`
 
 // isFromSource tells whether an import of a file from the same source has made a contact.
 func (r *ImportRun) isFromSource(t *store.Tx, contact int64) (bool, error) {
@@ -85,17 +89,21 @@ func (row *TrialRow) takeGiver(from *giftRow, made *store.GiftDocument) {
 	if !made.Existing || made.Updated { // of a row that is known, nothing is taken
 		row.LeftOut = append(row.LeftOut, from.leftOut()...)
 	}
-	row.anonymous, row.newContacts, row.marked = store.Flag(from.Anonymous && made.Created), store.Flag(made.NewGiver), store.Flag(made.Marked)
+	row.anonymous, row.newContacts, row.marked = store.Flag(from.Anonymous && made.Created), store.Flag(made.NewGiver),
+		store.Flag(made.Marked)
 	if made.NewGiver {
 		row.ReadAs, row.unusual = from.Giver.ReadAs, from.Giver.Unusual
 	}
 	if row.waits = made.Waits; row.waits {
 		amount := text.MoneyInput(-made.Payment().Amount, made.Currency)
-		row.ReadAs = append(row.ReadAs, crm.LeftOut{Column: cmp.Or(from.SentAs["amount"], "Amount"), Value: amount, Reason: "refunds a gift that is not known: it is recorded as a gift that was given back in full, so that nothing counts, and waits for its gift"})
+		row.ReadAs = append(row.ReadAs, crm.LeftOut{Column: cmp.Or(from.SentAs["amount"], "Amount"), Value: amount,
+			Reason: "refunds a gift that is not known: it is recorded as a gift that was given back in full, so that nothing counts, and waits for its gift"})
 	}
 	if row.NewContact = made.NewGiver; made.PlanOf != nil {
 		column := cmp.Or(from.SentAs["plan"], from.SentAs["refund_of"], "Plan")
-		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan, Reason: "is a recurring gift of " + made.PlanOf.Contact.PersonName().String() + ": the gift is recorded without it"})
+		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: column, Value: from.Filed.Plan,
+			Reason: "is a recurring gift of " + made.PlanOf.Contact.PersonName().String() +
+				": the gift is recorded without it"})
 	}
 	if row.OtherName = made.Other != nil; row.OtherName {
 		row.meets(&from.Giver, made.Other)

@@ -26,9 +26,11 @@ type GiftOutcome struct {
 	Refused *doc.Invalid // nil where it was recorded or known
 }
 
-// CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit. One that is refused
-// leaves the others alone.
-func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giving.GiftInput) (outcomes []GiftOutcome, err error) {
+// CreateGifts records gifts of valid inputs, one after the other, as CreateGift does each of them. They share a commit.
+// One that is refused leaves the others alone.
+func (s *JobStore) CreateGifts(ctx context.Context, account int64,
+	inputs []*giving.GiftInput,
+) (outcomes []GiftOutcome, err error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
@@ -54,7 +56,8 @@ func (s *JobStore) CreateGifts(ctx context.Context, account int64, inputs []*giv
 	return outcomes, err
 }
 
-// UnitGifts is how many gifts of a file are recorded together at most: each changes many sums, and most change a contact.
+// UnitGifts is how many gifts of a file are recorded together at most: each changes many sums, and most change a
+// contact.
 const UnitGifts = 100
 
 // giftRow is a row of a file of gifts.
@@ -94,7 +97,8 @@ type giftRows struct {
 	Most      int               // of seen
 	campaigns store.CampaignNames
 
-	later   []ImportRow     // that come after all others: payments of pledges, gifts whose refunds other rows may have, and then these
+	// that come after all others: payments of pledges, gifts whose refunds other rows may have, and then these
+	later   []ImportRow
 	held    int             // bytes of later
 	Room    int             // for these bytes
 	refunds map[string]bool // the external ids of gifts that rows give back
@@ -118,7 +122,8 @@ func (s *JobStore) NewGiftRows(account int64, spec *FileImport, rows *table.Read
 	return g, g.begin(spec, rows)
 }
 
-// begin begins with the first row of a file. Rows of JSON have the names of the API, whatever their columns are taken for.
+// begin begins with the first row of a file. Rows of JSON have the names of the API, whatever their columns are taken
+// for.
 func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	mapping := spec.Mapping
 	if spec.JSON {
@@ -127,7 +132,8 @@ func (g *giftRows) begin(spec *FileImport, rows *table.Reader) error {
 	if err := sheet.Gifts.Check(mapping); err != nil && !spec.JSON {
 		return &table.FileError{Name: spec.Name, Message: ReasonOf(err)}
 	}
-	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON, sheet.Gifts.Rows(mapping, spec.Region).UsualNames(spec.UsualNames).Days(spec.Days), make(map[uint64]uint32)
+	g.table, g.isJSON, g.columns, g.seen = rows, spec.JSON,
+		sheet.Gifts.Rows(mapping, spec.Region).UsualNames(spec.UsualNames).Days(spec.Days), make(map[uint64]uint32)
 	g.later, g.held, g.refunds, g.atEnd = nil, 0, make(map[string]bool), false
 	return nil
 }
@@ -138,7 +144,10 @@ func (g *giftRows) read() (row ImportRow, err error) {
 		return row, err
 	}
 	cells, columns := row.Cells, g.columns
-	row.Gift = &giftRow{isJSON: g.isJSON, quote: func(left []crm.LeftOut) []crm.LeftOut { return columns.Quoted(left, cells) }}
+	row.Gift = &giftRow{isJSON: g.isJSON, quote: func(left []crm.LeftOut) []crm.LeftOut {
+		return columns.Quoted(left,
+			cells)
+	}}
 	switch line := int(row.Line); {
 	case row.broken:
 		row.Gift.GiftRow = g.columns.BrokenGift(line, row.Reason, row.Cells, g.table.Object())
@@ -151,7 +160,8 @@ func (g *giftRows) read() (row ImportRow, err error) {
 	return row, nil
 }
 
-// Next is the next row. Payments come after all pledges, and refunds after all gifts: many systems list the latest first.
+// Next is the next row. Payments come after all pledges, and refunds after all gifts: many systems list the latest
+// first.
 func (g *giftRows) Next() (row ImportRow, err error) {
 	for !g.atEnd {
 		row, err = g.named()
@@ -205,7 +215,8 @@ func (row *ImportRow) size() (n int) {
 	return n
 }
 
-// named is the next row of the file. One without an external id gets one that is made from what it says, and from how many rows that say it came before.
+// named is the next row of the file. One without an external id gets one that is made from what it says, and from how
+// many rows that say it came before.
 func (g *giftRows) named() (row ImportRow, err error) {
 	if row, err = g.read(); err != nil {
 		return row, err
@@ -220,10 +231,13 @@ func (g *giftRows) named() (row ImportRow, err error) {
 
 // count tells how many rows with a key came before, and counts one more.
 func (g *giftRows) count(key sheet.RowKey) (before int, err error) {
-	short := binary.LittleEndian.Uint64(key[:]) // of a million rows, two are taken for the same once in 30 million files
+	// of a million rows, two are taken for the same once in 30 million files
+	short := binary.LittleEndian.Uint64(key[:])
 	n, known := g.seen[short]
 	if !known && len(g.seen) >= g.Most {
-		return 0, store.Fault("external_id", "is required: a file can have at most %v different rows without one. Split the file", g.Most/keysOfRow)
+		return 0,
+			store.Fault("external_id",
+				"is required: a file can have at most %v different rows without one. Split the file", g.Most/keysOfRow)
 	}
 	g.seen[short] = n + 1
 	return int(n), nil
@@ -251,7 +265,8 @@ func (r *ImportRun) findPromise(ctx context.Context, row *ImportRow) error {
 	}
 	known := r.gifts.campaigns.Store
 	err := known.View(ctx, func(c db.Conn) (err error) {
-		if row.promise, err = store.PromiseIn(c, r.account, strings.Join(row.Cells, "\n")); err != nil || row.promise == nil {
+		if row.promise, err = store.PromiseIn(c, r.account, strings.Join(row.Cells, "\n")); err != nil ||
+			row.promise == nil {
 			return err
 		}
 		return known.Fill(c, r.account, row.promise, &row.Gift.GiftInput)
@@ -286,7 +301,8 @@ func (r *ImportRun) findCampaign(ctx context.Context, row *ImportRow, by making)
 		return err
 	default: // the money has come all the same
 		row.Gift.Campaign, row.Gift.CampaignName = nil, ""
-		row.Gift.LeftOut = append(row.Gift.LeftOut, crm.LeftOut{Column: cmp.Or(row.Gift.SentAs["campaign"], "campaign"), Value: name, Reason: noCampaignReason(err)})
+		row.Gift.LeftOut = append(row.Gift.LeftOut, crm.LeftOut{Column: cmp.Or(row.Gift.SentAs["campaign"], "campaign"),
+			Value: name, Reason: noCampaignReason(err)})
 	}
 	return nil
 }
@@ -301,7 +317,8 @@ func noCampaignReason(err error) string {
 	return refused.Faults[0].Format(string(refused.Faults[0].Rule))
 }
 
-// campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run takes it as made.
+// campaignNamed is the campaign that a row names. One that does not exist is made where a person wants that; a dry run
+// takes it as made.
 func (r *ImportRun) campaignNamed(ctx context.Context, name string, by making) (id int64, err error) {
 	id, err = r.gifts.campaigns.Find(ctx, name)
 	if !store.IsNoCampaign(err) {
@@ -332,8 +349,11 @@ func (p *ImportProgress) add(currency string, amount int64) {
 	p.Counted = counted
 }
 
-// importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected. What has nothing to do with the money is left out.
-func (r *ImportRun) importGift(u store.Unit, row *ImportRow, now time.Time) (outcome string, made store.GiftDocument, reason string, err error) {
+// importGift decides about a row of gifts: what became of it, and the gift, or why it is rejected. What has nothing to
+// do with the money is left out.
+func (r *ImportRun) importGift(u store.Unit, row *ImportRow,
+	now time.Time,
+) (outcome string, made store.GiftDocument, reason string, err error) {
 	if own, err := exportedGift(u, row.Gift.GiftRow); err != nil {
 		return "", made, "", err
 	} else if own != nil {
@@ -369,7 +389,8 @@ func (r *ImportRun) importGift(u store.Unit, row *ImportRow, now time.Time) (out
 		}
 		return RowRejected, store.GiftDocument{}, reason, err
 	case made.Installment:
-		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge + " has not been paid yet: the pledge has its amount.", nil
+		return RowSkipped, made, "This installment of pledge " + row.Gift.Filed.Pledge +
+			" has not been paid yet: the pledge has its amount.", nil
 	case made.Skipped:
 		return RowSkipped, made, "", nil
 	case made.Existing && made.Void != nil:
@@ -393,7 +414,8 @@ func recordGift(u store.Unit, in *giving.GiftInput, now time.Time) (store.GiftDo
 	return store.RecordGift(u, in, now)
 }
 
-// exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as an undo does.
+// exportedGift is the gift that a row was exported from, nil where it is not in this account, or was canceled since, as
+// an undo does.
 func exportedGift(u store.Unit, row *sheet.GiftRow) (*store.StoredGift, error) {
 	id := store.CodeID(u.Number, row.Own)
 	if id == 0 {

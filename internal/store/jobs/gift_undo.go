@@ -10,8 +10,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts nowhere. A refund would say
-// that money went back.
+// The undoing of an import of gifts withdraws each gift that it has recorded: the ledger keeps it, and it counts
+// nowhere. A refund would say that money went back.
 
 // Numbers of rows of an undoing: contacts have their sequence numbers, and gifts, plans and campaigns follow.
 const (
@@ -107,8 +107,10 @@ func (u *Undoing) unpay(c store.Change) (undone bool, err error) {
 
 // Contacts with gifts that were not withdrawn, and with plans that have not ended.
 const (
-	sqlGivesStill = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND status <> $3 GROUP BY contact_id`
-	sqlPlansStill = `SELECT contact_id FROM plan WHERE account_id = $1 AND contact_id = ANY($2) AND status <> $3 GROUP BY contact_id`
+	sqlGivesStill = `SELECT contact_id FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND status <> $3
+		GROUP BY contact_id`
+	sqlPlansStill = `SELECT contact_id FROM plan WHERE account_id = $1 AND contact_id = ANY($2) AND status <> $3
+		GROUP BY contact_id`
 )
 
 // lookWhoGives asks which contacts that were created still give.

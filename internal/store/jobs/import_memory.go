@@ -16,13 +16,14 @@ import (
 	"donorbook/internal/store"
 )
 
-// seen is what the rows of a file have had so far, by keys. A key is known by 64 bits, and takes about 40 bytes. In one of ten million files of a million rows, two keys are taken for
-// the same.
+// seen is what the rows of a file have had so far, by keys. A key is known by 64 bits, and takes about 40 bytes. In one
+// of ten million files of a million rows, two keys are taken for the same.
 type seen struct {
 	seed    maphash.Seed
 	last    map[uint64]uint32 // the place in holders of the one who got a key last
 	holders []holder          // the first one is no one
-	unit    []uint64          // the keys that the unit has given which is decided about; their holders are the last ones
+	// the keys that the unit has given which is decided about; their holders are the last ones
+	unit []uint64
 }
 
 // holder is who or what has a key.
@@ -31,7 +32,8 @@ type holder struct {
 	before uint32 // the place of the one who got the key before; 0 for none
 }
 
-// maxHolders is how many contacts with one key are known, whatever their names are. Others are known by the key and their name together.
+// maxHolders is how many contacts with one key are known, whatever their names are. Others are known by the key and
+// their name together.
 const maxHolders = 50
 
 func newSeen() *seen {
@@ -94,7 +96,8 @@ func (s *seen) first(keys ...string) int64 {
 	return 0
 }
 
-// trial is what a dry run knows: what has become of rows, and the contacts, gifts and plans that its units of work would have left.
+// trial is what a dry run knows: what has become of rows, and the contacts, gifts and plans that its units of work
+// would have left.
 type trial struct {
 	*seen
 	rows   scratch
@@ -136,7 +139,8 @@ func (tr *trial) beginUnit(a *store.Account) {
 func givenKey(contact int64) string { return fmt.Sprint("given by ", contact) }
 
 // keptTables are where the records are that rows are decided by.
-var keptTables = map[history.Noun]*db.Table{history.ContactNoun: store.ContactTable, history.GiftNoun: store.GiftTable, history.PlanNoun: store.PlanTable}
+var keptTables = map[history.Noun]*db.Table{history.ContactNoun: store.ContactTable, history.GiftNoun: store.GiftTable,
+	history.PlanNoun: store.PlanTable}
 
 // keepUnit keeps what a unit of work would have written.
 func (tr *trial) keepUnit(u store.Unit) (err error) {
@@ -145,7 +149,8 @@ func (tr *trial) keepUnit(u store.Unit) (err error) {
 			if tr.at[recordOf(noun, row[1].(int64))], err = tr.rows.keep(table.Append(nil, row)); err != nil {
 				return err
 			}
-			if key := givenKey(row[2].(int64)); noun == history.GiftNoun && int64(len(tr.holding(key))) < store.MostTakenBack {
+			if key := givenKey(row[2].(int64)); noun == history.GiftNoun &&
+				int64(len(tr.holding(key))) < store.MostTakenBack {
 				tr.give(row[1].(int64), crm.PersonName{}, key)
 			}
 		}
@@ -169,7 +174,8 @@ func (tr *trial) keepUnit(u store.Unit) (err error) {
 
 func lostKey(key string, id int64) string { return fmt.Sprint(key, "\x00", id) }
 
-// meet makes the unit of work know what a row may be about, as the units before would have left it: by whom its keys are held, and its records.
+// meet makes the unit of work know what a row may be about, as the units before would have left it: by whom its keys
+// are held, and its records.
 func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 	if row == nil {
 		return nil
@@ -205,8 +211,8 @@ func (tr *trial) meet(a *store.Account, row *ImportRow) error {
 	return tr.meet(a, row.match)
 }
 
-// meetKey adds those to the holders of a key who have got it by rows before. What they are is read when someone asks for it, but where many have the key: of those, who is not known is looked
-// for among what is there.
+// meetKey adds those to the holders of a key who have got it by rows before. What they are is read when someone asks
+// for it, but where many have the key: of those, who is not known is looked for among what is there.
 func (tr *trial) meetKey(a *store.Account, key string, got []int64) error {
 	keys := a.Keys
 	if len(tr.lost) > 0 && len(keys[key]) <= store.FewCandidates {

@@ -80,7 +80,8 @@ type imported struct {
 
 // dropsName tells that a row was merged by its external id into a contact with another name, which stays.
 func (im *imported) dropsName(from *ImportRow) bool {
-	return im.Into != nil && !im.Leave && im.OtherOf == nil && from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
+	return im.Into != nil && !im.Leave && im.OtherOf == nil &&
+		from.contact.In.PersonName().Contradicts(im.Into.Contact.PersonName())
 }
 
 // meetContact tells a row which contact files before from the same source have had for its name and address.
@@ -91,7 +92,8 @@ func (r *ImportRun) meetContact(u store.Unit, row *ImportRow, before int64) (err
 	return err
 }
 
-// decide does with a row what the import does, or would do in a unit of work that is only considered. before is how many contacts there were when the import began.
+// decide does with a row what the import does, or would do in a unit of work that is only considered. before is how
+// many contacts there were when the import began.
 func (r *ImportRun) decide(u store.Unit, row *ImportRow, before int64, now time.Time) (out TrialRow, err error) {
 	if out = (TrialRow{Line: row.Line, Of: r.spec.Of}); row.Gift == nil {
 		return out, r.decideContact(u, row, &out, before, now)
@@ -116,8 +118,10 @@ func (r *ImportRun) decide(u store.Unit, row *ImportRow, before int64, now time.
 
 // join adds what became of the gift of a company that comes with the row.
 func (row *TrialRow) join(match *TrialRow) {
-	row.matches, row.newContacts, row.counted = store.Flag(match.Outcome == RowCreated), row.newContacts+match.newContacts, row.counted+match.counted
-	if row.anonymous, row.LeftOut = row.anonymous+match.anonymous, append(row.LeftOut, match.LeftOut...); match.Outcome == RowRejected {
+	row.matches, row.newContacts, row.counted = store.Flag(match.Outcome == RowCreated),
+		row.newContacts+match.newContacts, row.counted+match.counted
+	if row.anonymous, row.LeftOut = row.anonymous+match.anonymous,
+		append(row.LeftOut, match.LeftOut...); match.Outcome == RowRejected {
 		row.LeftOut = append(row.LeftOut, crm.LeftOut{Column: "Match", Reason: "was not recorded: " + match.Reason})
 	}
 }
@@ -136,7 +140,8 @@ func (r *ImportRun) decideContact(u store.Unit, row *ImportRow, out *TrialRow, b
 	}
 	if out.about = im.ID; r.trial != nil && im.outcome == RowMerged && out.Contact != 0 {
 		before, after := &im.Into.Contact, &u.Contacts[im.Into.ID].Contact
-		out.Changes = append(crm.Changes(*before, *after), r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
+		out.Changes = append(crm.Changes(*before, *after),
+			r.fields.Load().Told(custom.Differences(before.Custom, after.Custom))...)
 	}
 	return err
 }
@@ -144,7 +149,8 @@ func (r *ImportRun) decideContact(u store.Unit, row *ImportRow, out *TrialRow, b
 // importContact decides about a row, and does what was decided.
 func importContact(u store.Unit, row *ImportRow, rule crm.ImportRule, now time.Time) (im imported, err error) {
 	if row.contact == nil {
-		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark], reason: row.Reason}, nil
+		return imported{outcome: map[bool]string{false: RowRejected, true: RowSkipped}[row.isRemark],
+			reason: row.Reason}, nil
 	}
 	if im.Plan, err = store.PlanImport(u.Tx, u.Number, row.contact, rule); err == nil {
 		im.ContactDocument, err = store.ImportContact(u.Tx, u.Number, im.Row, im.Plan, rule, now)
@@ -242,7 +248,8 @@ func (row *TrialRow) DetailsInWords() (said string) {
 // LeftOutInWords lists the cells that are left out.
 func (row *TrialRow) LeftOutInWords() (said string) {
 	for _, left := range row.LeftOut {
-		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, store.KeptText), strings.TrimSuffix(left.Reason, "."))
+		said += fmt.Sprintf(" Left out: %s %q %s.", left.Column, giving.Clip(left.Value, store.KeptText),
+			strings.TrimSuffix(left.Reason, "."))
 	}
 	return said
 }

@@ -13,8 +13,8 @@ import (
 	"donorbook/internal/table"
 )
 
-// A dry run is the import itself, decided on a snapshot and dropped: it writes nothing, and no one waits for it. What its units of work would have left, the next ones find in its memory
-// (import_memory.go).
+// A dry run is the import itself, decided on a snapshot and dropped: it writes nothing, and no one waits for it. What
+// its units of work would have left, the next ones find in its memory (import_memory.go).
 
 // TrialRow is what would become of a row.
 type TrialRow struct {
@@ -30,7 +30,8 @@ type TrialRow struct {
 	Of      string   `json:"of,omitempty"`      // ImportGifts for a gift
 	Gift    string   `json:"gift,omitempty"`    // the public id of a gift that is known, where it exists
 
-	OtherName  bool          `json:"other_name,omitempty"`  // the row has the email or phone of the contact, and another name
+	// the row has the email or phone of the contact, and another name
+	OtherName  bool          `json:"other_name,omitempty"`
 	FileName   string        `json:"file_name,omitempty"`   // the name that the row has
 	NewContact bool          `json:"new_contact,omitempty"` // a gift makes one
 	Changes    []doc.Change  `json:"changes,omitempty"`     // what a merge would change in the contact
@@ -135,10 +136,13 @@ func (row *TrialRow) take(from *ImportRow, im *imported) {
 		row.ReadAs, row.unusual = from.contact.In.ReadAs, from.contact.In.Unusual
 	}
 	if im.dropsName(from) {
-		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name", Value: from.contact.In.PersonName().String(), Reason: "is not the name of " + im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
+		row.LeftOut = append(slices.Clip(from.left), crm.LeftOut{Column: "Name",
+			Value: from.contact.In.PersonName().String(), Reason: "is not the name of " +
+				im.Into.Contact.PersonName().String() + ", who has the external ID of the row"})
 	}
 	for _, id := range im.Taken {
-		row.LeftOut = append(slices.Clip(row.LeftOut), crm.LeftOut{Column: from.contact.In.IDColumn(), Value: id.Value, Reason: "is the ID of " + im.HasTaken.Contact.PersonName().String()})
+		row.LeftOut = append(slices.Clip(row.LeftOut), crm.LeftOut{Column: from.contact.In.IDColumn(), Value: id.Value,
+			Reason: "is the ID of " + im.HasTaken.Contact.PersonName().String()})
 	}
 	if from.contact != nil && (row.OtherName || len(row.LeftOut)+len(row.ReadAs) > 0) {
 		row.FileName = from.contact.In.PersonName().String() // an erasure finds the row by it
@@ -181,12 +185,14 @@ const (
 	trialDeserted = 30 * time.Second // one that was not heard of for so long is begun again, by any node
 )
 
-// triedElsewhere tells whether another node has a dry run under way. What it knows is in its memory, so that it cannot be joined.
+// triedElsewhere tells whether another node has a dry run under way. What it knows is in its memory, so that it cannot
+// be joined.
 func (im *Import) triedElsewhere(now time.Time) bool {
 	return im.Spec.Trial && im.State == JobRunning && now.Sub(im.UpdatedAt) < trialDeserted
 }
 
-// tryJob tries some more rows of a job, and lists what a person has to know of. Nothing of that is queued with what others write but a note now and then.
+// tryJob tries some more rows of a job, and lists what a person has to know of. Nothing of that is queued with what
+// others write but a note now and then.
 func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	outcomes, end, err := r.tryStep(ctx)
 	if err != nil {
@@ -204,7 +210,8 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 	progress := r.trial.progress(cmp.Or(im.Progress.Total, r.Total), r.spec.Days)
 	err = r.store.Advance(ctx, j, store.Needs{}, func(u store.Unit, next *Job) error {
 		for i := range told {
-			NoteRow(u.Tx, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact, Data: JSONOf(told[i])})
+			NoteRow(u.Tx, next, JobRow{Number: told[i].Line, Outcome: told[i].Outcome, Contact: told[i].Contact,
+				Data: JSONOf(told[i])})
 		}
 		if next.Progress = JSONOf(progress); end {
 			spec := im.Spec
@@ -222,7 +229,8 @@ func (r *ImportRun) tryJob(ctx context.Context, j *Job, im *Import) error {
 
 // progress is what the dry run has found so far.
 func (tr *trial) progress(total int64, days string) ImportProgress {
-	return ImportProgress{ImportCounts: tr.counts, Total: total, Days: days, Counted: tr.told.Counted, Unknown: tr.told.Unknown}
+	return ImportProgress{ImportCounts: tr.counts, Total: total, Days: days, Counted: tr.told.Counted,
+		Unknown: tr.told.Unknown}
 }
 
 // asTried is what a person is told when the dry run has ended.
@@ -232,7 +240,9 @@ func (p ImportProgress) asTried() ImportProgress {
 }
 
 // TryFile says what would become of the rows of a file, and changes nothing.
-func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport, each func(TrialRow) error, progress func(ImportCounts)) (ImportProgress, error) {
+func (s *JobStore) TryFile(ctx context.Context, account int64, rows *table.Reader, spec FileImport,
+	each func(TrialRow) error, progress func(ImportCounts),
+) (ImportProgress, error) {
 	spec.Header, spec.JSON = rows.Header(), rows.Format == JSONLines
 	r := s.newTry(account, spec)
 	if err := r.begin(ctx, rows); err != nil {

@@ -18,9 +18,10 @@ import (
 	"donorbook/internal/store/people"
 )
 
-// A job is work on many contacts that goes on in the background: an import, a change of everything that a search found, or the undoing of
-// such a job. One small unit of work after the other changes some contacts and notes in the same transaction how far the job has come. So
-// others wait for little, a server that was killed goes on where it was, and any node may take a turn.
+// A job is work on many contacts that goes on in the background: an import, a change of everything that a search found,
+// or the undoing of such a job. One small unit of work after the other changes some contacts and notes in the same
+// transaction how far the job has come. So others wait for little, a server that was killed goes on where it was, and
+// any node may take a turn.
 
 // Job is one job of an account.
 type Job struct {
@@ -77,12 +78,15 @@ func (j *Job) Stoppable() bool {
 	return j.Working() && j.Kind != EraseJob && j.Kind != MoveJob
 }
 
-// Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with the merge, and mails are gone.
+// Undoable tells whether the job has changed something that can be taken back. What a merge has moved goes back with
+// the merge, and mails are gone.
 func (j *Job) Undoable() bool {
-	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.Kind != MailingJob && j.First != 0 && j.Undo == 0
+	return j.Ended() && j.Kind != UndoingJob && j.Kind != EraseJob && j.Kind != MoveJob && j.Kind != MailingJob &&
+		j.First != 0 && j.Undo == 0
 }
 
-// StoppedUndo tells whether the job is an undo that a person has stopped, or that has failed, and that a person may continue.
+// StoppedUndo tells whether the job is an undo that a person has stopped, or that has failed, and that a person may
+// continue.
 func (j *Job) StoppedUndo() bool {
 	return j.Kind == UndoingJob && (j.State == JobCanceled || j.State == JobFailed)
 }
@@ -94,20 +98,23 @@ const (
 	// Numbers of jobs that were given out before the first one that is there.
 	sqlJobsBefore = `SELECT COALESCE((SELECT id FROM job WHERE account_id = $1 ORDER BY id LIMIT 1) - 1, $2)`
 
-	sqlJobRows  = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2 AND number > $3 ORDER BY number LIMIT $4`
+	sqlJobRows = `SELECT number, outcome, contact_id, data FROM job_row WHERE account_id = $1 AND job_id = $2
+		AND number > $3 ORDER BY number LIMIT $4`
 	SQLParts    = `SELECT number FROM job_part WHERE account_id = $1 AND job_id = $2 ORDER BY number LIMIT $3`
 	sqlDropPart = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number <= $3`
 	sqlDropRows = `DELETE FROM job_row WHERE account_id = $1 AND job_id = $2`
 )
 
 func ScanJob(r db.Row) Job {
-	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), history.Channel(r.Int(5)), store.Moment(r.Int(6)), store.Moment(r.Int(7)),
+	return Job{r.Int(0), r.Int(1), JobKind(r.Text(2)), JobState(r.Text(3)), r.Text(4), history.Channel(r.Int(5)),
+		store.Moment(r.Int(6)), store.Moment(r.Int(7)),
 		json.RawMessage(r.Text(8)), json.RawMessage(r.Text(9)), r.Int(10), r.Int(11), r.Int(12), 0}
 }
 
 // SaveJob writes the row of a job.
 func SaveJob(t *store.Tx, j *Job) {
-	t.Save(store.JobTable, j.Account, j.ID, string(j.Kind), string(j.State), j.Actor, int64(j.Channel), store.Seconds(j.CreatedAt), store.Seconds(j.UpdatedAt),
+	t.Save(store.JobTable, j.Account, j.ID, string(j.Kind), string(j.State), j.Actor, int64(j.Channel),
+		store.Seconds(j.CreatedAt), store.Seconds(j.UpdatedAt),
 		string(j.Spec), string(j.Progress), j.First, j.Last, j.Undo)
 }
 
@@ -116,7 +123,8 @@ func NewJob(u store.Unit, kind JobKind, state JobState, spec any) *Job {
 	u.Touch()
 	u.JobSeq++
 	at := store.Moment(u.Author.At)
-	j := &Job{Account: u.Number, ID: u.JobSeq, Kind: kind, State: state, Actor: u.Author.Who, Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at}
+	j := &Job{Account: u.Number, ID: u.JobSeq, Kind: kind, State: state, Actor: u.Author.Who, Channel: u.Author.Channel,
+		CreatedAt: at, UpdatedAt: at}
 	j.Spec, j.Progress = JSONOf(spec), json.RawMessage("{}")
 	u.Record(history.JobNoun, j.ID, history.DidCreate, string(JSONOf(struct {
 		Kind JobKind `json:"kind"`
@@ -136,7 +144,9 @@ func (s *JobStore) Job(ctx context.Context, account, id int64) (Job, error) {
 }
 
 // Jobs is one page of the jobs of an account, newest first.
-func (s *JobStore) Jobs(ctx context.Context, account int64, page crm.PageRequest) (jobs []Job, result store.ListResult, err error) {
+func (s *JobStore) Jobs(ctx context.Context, account int64,
+	page crm.PageRequest,
+) (jobs []Job, result store.ListResult, err error) {
 	err = s.View(ctx, func(c db.Conn) error {
 		row, err := store.ReadTally(c, account)
 		if err != nil {
@@ -162,7 +172,8 @@ type JobRow struct {
 	Data    json.RawMessage
 }
 
-// JobRows are the next rows of a job after a number. They are fewer where rows are long, but at least one where any is left.
+// JobRows are the next rows of a job after a number. They are fewer where rows are long, but at least one where any is
+// left.
 func (s *JobStore) JobRows(ctx context.Context, account, job, after int64, limit int) ([]JobRow, error) {
 	return store.Lend(ctx, s.Read, func(c db.Conn) (rows []JobRow, err error) {
 		length := 0
@@ -199,7 +210,8 @@ func (s *JobStore) CancelJob(ctx context.Context, account, id int64) (Job, error
 	})
 }
 
-// EndJob ends a job. What it has kept in parts is no longer needed, and goes right after it (dropParts). The preview of a file goes at once.
+// EndJob ends a job. What it has kept in parts is no longer needed, and goes right after it (dropParts). The preview of
+// a file goes at once.
 func EndJob(t *store.Tx, j *Job, state JobState) error {
 	j.State = state
 	return t.Run(sqlDropPart, j.Account, j.ID, PreviewPart)
@@ -214,8 +226,8 @@ func RemoveJob(t *store.Tx, j *Job) error {
 // partsAtOnce is how many parts are removed in one unit of work: 4 MB of a file.
 const partsAtOnce = 16
 
-// dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes a second, in which no one
-// else could write. What a server that was killed has left is removed by sweepJobs.
+// dropParts removes what a job that has ended has kept, a few parts in each unit of work: to remove a large file takes
+// a second, in which no one else could write. What a server that was killed has left is removed by sweepJobs.
 func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 	ctx = context.WithoutCancel(ctx)
 	for {
@@ -223,7 +235,10 @@ func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 		if err != nil || len(parts) == 0 {
 			return err
 		}
-		err = s.UpdateAccount(ctx, of.Account, func(t *store.Tx) error { return t.Run(sqlDropPart, of.Account, of.ID, parts[len(parts)-1]) })
+		err = s.UpdateAccount(ctx, of.Account, func(t *store.Tx) error {
+			return t.Run(sqlDropPart, of.Account, of.ID,
+				parts[len(parts)-1])
+		})
 		if err != nil {
 			return err
 		}
@@ -231,7 +246,9 @@ func (s *JobStore) dropParts(ctx context.Context, of JobOf) error {
 }
 
 // ChangeJob is the one way in which a job changes: load, decide, save.
-func (s *JobStore) ChangeJob(ctx context.Context, account, id int64, decide func(u store.Unit, j *Job) error) (changed Job, err error) {
+func (s *JobStore) ChangeJob(ctx context.Context, account, id int64,
+	decide func(u store.Unit, j *Job) error,
+) (changed Job, err error) {
 	now := s.Now()
 	err = s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		j, err := store.FindIn(t.Conn, crm.ErrNotFound, ScanJob, SQLJob, account, id)
@@ -255,8 +272,8 @@ func (s *JobStore) ChangeJob(ctx context.Context, account, id int64, decide func
 // errJobMoved: a job is not where it was, because another node has worked on it or a person has ended it.
 var ErrJobMoved = errors.New("the job has moved on")
 
-// Advance does one unit of work of a job, and notes how far it has come. Nothing is done where the job is no longer where the caller has
-// seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
+// Advance does one unit of work of a job, and notes how far it has come. Nothing is done where the job is no longer
+// where the caller has seen it. step may run again; it gets a copy of the job, whose progress and state it changes.
 func (s *JobStore) Advance(ctx context.Context, j *Job, n store.Needs, step func(u store.Unit, next *Job) error) error {
 	now, made := s.Now(), *j
 	var begun time.Time
@@ -327,7 +344,8 @@ type JobStore struct {
 	erase Eraser
 }
 
-// Kind is a kind of jobs: Step does one unit of work, by Advance, and ends the job when nothing is left to do. Undo takes a change of such a job back, where its changes belong together.
+// Kind is a kind of jobs: Step does one unit of work, by Advance, and ends the job when nothing is left to do. Undo
+// takes a change of such a job back, where its changes belong together.
 type Kind struct {
 	Step func(ctx context.Context, w *JobWorker, j *Job) error
 	Undo func(u *Undoing, c store.Change) (undone bool, err error)
@@ -337,14 +355,15 @@ type Kind struct {
 type Eraser = func(u store.Unit, found []*store.StoredContact, now time.Time) (refused []int64, err error)
 
 func New(s *store.Store, p *people.PeopleStore) *JobStore {
-	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(), kinds: map[JobKind]Kind{
-		ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep},
-		MailingJob: {Step: mailingStep},
-	}}
+	return &JobStore{Store: s, PeopleStore: p, jobsBegun: make(chan struct{}, 1), Files: newOpenedFiles(),
+		kinds: map[JobKind]Kind{
+			ImportJob: {Step: importStep}, BulkJob: {Step: bulkStep}, UndoingJob: {Step: undoStep},
+			MailingJob: {Step: mailingStep},
+		}}
 }
 
-// Use says what packages above this one do in the background: jobs that move gifts, that remove what names erased people, and that merge what is surely the same; how people are
-// erased; and what begins when no job waits.
+// Use says what packages above this one do in the background: jobs that move gifts, that remove what names erased
+// people, and that merge what is surely the same; how people are erased; and what begins when no job waits.
 func (s *JobStore) Use(move, erase, sure Kind, eraser Eraser, idle func(ctx context.Context, report func(error))) {
 	s.kinds[MoveJob], s.kinds[EraseJob], s.kinds[SureJob] = move, erase, sure
 	s.erase, s.idle = eraser, idle

@@ -73,7 +73,9 @@ const GaveNothing crm.Unreached = "gave nothing in that year"
 type Recipients = db.Set
 
 // WaitingGifts are the gifts that wait for thanks: those that were picked, or all that a list shows.
-func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int64, filter giving.GiftFilter) (set db.Set, err error) {
+func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int64,
+	filter giving.GiftFilter,
+) (set db.Set, err error) {
 	for _, id := range picked {
 		if !store.Foreign(account, id) {
 			set.Add(doc.IDSeq(id))
@@ -90,7 +92,9 @@ func (s *JobStore) WaitingGifts(ctx context.Context, account int64, picked []int
 }
 
 // PreviewMailing counts what a job would do, and shows the first thank-you or statement that it would send.
-func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing, set db.Set) (at MailingProgress, first *store.ThankYou, err error) {
+func (s *JobStore) PreviewMailing(ctx context.Context, account int64, m Mailing,
+	set db.Set,
+) (at MailingProgress, first *store.ThankYou, err error) {
 	at.Total = set.Count()
 	if m.Year != 0 { // who gave is known without a look at each gift
 		gave, err := s.DonorSet(ctx, account, m.Year)
@@ -132,7 +136,8 @@ func (s *JobStore) exampleFor(ctx context.Context, account, year int64, r *recip
 	}
 	gave, err := s.NewStatements(account, year).Of(ctx, r.id)
 	m := statementMail(&head, &gave, &r.contact)
-	return &store.ThankYou{Note: thanks.Note{Subject: m.Subject, Says: m.Says}, Letterhead: head, Contact: r.contact}, err
+	return &store.ThankYou{Note: thanks.Note{Subject: m.Subject, Says: m.Says}, Letterhead: head, Contact: r.contact},
+		err
 }
 
 func statementMail(h *store.Letterhead, gave *giving.Statement, to *crm.Contact) *mail.Message {
@@ -163,7 +168,8 @@ func (s *JobStore) recipients(ctx context.Context, account int64, m Mailing, ids
 		all = nil
 		of := ids
 		if m.Year == 0 {
-			records, err := db.List(c, func(r db.Row) *store.GiftRecord { g, _ := store.ScanGiftRecord(r); return &g }, store.SQLGiftsByID, account, ids)
+			records, err := db.List(c, func(r db.Row) *store.GiftRecord { g, _ := store.ScanGiftRecord(r); return &g },
+				store.SQLGiftsByID, account, ids)
 			if err != nil {
 				return err
 			}
@@ -222,13 +228,16 @@ func (s *JobStore) BeginMailing(ctx context.Context, account int64, m Mailing, s
 // A statement is not mailed twice within an hour, or while it waits: two people may send the same ones.
 const (
 	sentAgain      = time.Hour
-	sqlMailedSince = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND (due_at <> 0 OR error = '' AND created_at > $3) LIMIT 1`
+	sqlMailedSince = `SELECT 1 FROM mail WHERE account_id = $1 AND about = $2 AND about <> '' AND (due_at <> 0
+		OR error = '' AND created_at > $3) LIMIT 1`
 )
 
-// AboutStatement is what a mail with the statement of a contact for a year is about. What it begins with finds the mails to a contact that are about no gift.
+// AboutStatement is what a mail with the statement of a contact for a year is about. What it begins with finds the
+// mails to a contact that are about no gift.
 func AboutStatement(contact, year int64) string { return fmt.Sprintf("contact %d %d", contact, year) }
 
-// mailingStep writes to a few people more. Their statements are made before the unit of work begins, which decides again whether they may be written to.
+// mailingStep writes to a few people more. Their statements are made before the unit of work begins, which decides
+// again whether they may be written to.
 func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 	var m Mailing
 	var progress MailingProgress
@@ -264,7 +273,8 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 		at.Left = maps.Clone(progress.Left)
 		note := func(id, contact int64, way crm.Way, why crm.Unreached) {
 			if at.count(way, why); way == crm.ByLetter {
-				NoteRow(u.Tx, job, JobRow{Number: at.Letters, Outcome: letterOutcome, Contact: contact, Data: JSONOf(id)})
+				NoteRow(u.Tx, job, JobRow{Number: at.Letters, Outcome: letterOutcome, Contact: contact,
+					Data: JSONOf(id)})
 			}
 		}
 		for _, id := range n.Gifts {
@@ -289,7 +299,8 @@ func mailingStep(ctx context.Context, w *JobWorker, j *Job) error {
 			}
 			way, why := r.way(w.Mails())
 			if way == crm.ByMail {
-				if mailed, err := u.Tx.Exists(sqlMailedSince, u.Number, AboutStatement(r.id, m.Year), store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
+				if mailed, err := u.Tx.Exists(sqlMailedSince, u.Number, AboutStatement(r.id, m.Year),
+					store.Seconds(now.Add(-sentAgain))); err != nil || mailed {
 					if note(r.id, r.id, crm.NoWay, ""); err != nil {
 						return err
 					}

@@ -10,9 +10,10 @@ import (
 	"donorbook/internal/guard"
 )
 
-// Files that were uploaded are read in turns, so that they keep no more than one processor busy: some of one file, then some of the next, whichever
-// account it belongs to. The file of an import is read beside the worker, so that no job waits for the file of another: it may take minutes to
-// count the rows of a workbook, or to come to the row at which an import goes on.
+// Files that were uploaded are read in turns, so that they keep no more than one processor busy: some of one file, then
+// some of the next, whichever account it belongs to. The file of an import is read beside the worker, so that no job
+// waits for the file of another: it may take minutes to count the rows of a workbook, or to come to the row at which an
+// import goes on.
 
 // openedFiles bounds what all files that are being read take together.
 type openedFiles struct {
@@ -26,7 +27,8 @@ type openedFiles struct {
 }
 
 func newOpenedFiles() *openedFiles {
-	return &openedFiles{Turn: make(chan struct{}, 1), keeping: make(chan struct{}, 4), headers: make(chan struct{}, 4), Large: make(chan struct{}, 1), Patience: 5 * time.Second}
+	return &openedFiles{Turn: make(chan struct{}, 1), keeping: make(chan struct{}, 4), headers: make(chan struct{}, 4),
+		Large: make(chan struct{}, 1), Patience: 5 * time.Second}
 }
 
 const (
@@ -186,5 +188,6 @@ func (r *reading) take(ahead chan *importUnit) *importUnit {
 
 // overtaken tells whether the job has moved on while its file was opened: another node works on it.
 func (r *reading) overtaken(j *Job) bool {
-	return !r.taken && (j.State != r.found.State || !bytes.Equal(j.Progress, r.found.Progress) || !bytes.Equal(j.Spec, r.found.Spec))
+	return !r.taken && (j.State != r.found.State || !bytes.Equal(j.Progress, r.found.Progress) ||
+		!bytes.Equal(j.Spec, r.found.Spec))
 }

@@ -9,8 +9,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// What a job tells of single rows may hold the data of people: of rows that an import has rejected, all their cells. A person has some time to
-// download and mend them. Then they are forgotten, a few in each unit of work; the job itself stays.
+// What a job tells of single rows may hold the data of people: of rows that an import has rejected, all their cells. A
+// person has some time to download and mend them. Then they are forgotten, a few in each unit of work; the job itself
+// stays.
 
 // JobRowsKept is how long the rows of a job are kept after it was last worked on.
 const JobRowsKept = 30 * 24 * time.Hour
@@ -64,7 +65,8 @@ func (s *JobStore) sweepRows(ctx context.Context, of JobOf, cutoff int64) (more 
 	return more, err
 }
 
-// Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next look.
+// Sweep forgets what is too old until the context ends. report hears what went wrong; that is tried again at the next
+// look.
 func (s *JobStore) Sweep(ctx context.Context, report func(error)) {
 	for ctx.Err() == nil {
 		for _, sweep := range []func(context.Context) error{s.SweepJobs, s.SweepMails, s.SweepResets} {

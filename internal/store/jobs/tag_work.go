@@ -12,9 +12,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// A tag is renamed, merged into another one or deleted by one bulk change of the contacts that have it (contact_bulk.go).
-// One that goes on in the background does so until none is left, so that it also changes those that get the tag
-// meanwhile.
+// A tag is renamed, merged into another one or deleted by one bulk change of the contacts that have it
+// (contact_bulk.go). One that goes on in the background does so until none is left, so that it also changes those that
+// get the tag meanwhile.
 
 const sqlOpenBulkJobs = `SELECT ` + JobColumns + ` FROM job WHERE account_id = $1
 	AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'bulk'`
@@ -107,8 +107,8 @@ func tagWorks(c db.Conn, account int64) (works []TagWork, err error) {
 	return works, err
 }
 
-// tagUnderWay is the job that does the same already, 0 for none. Other work on the tags, or such that makes contacts have
-// them, must end first.
+// tagUnderWay is the job that does the same already, 0 for none. Other work on the tags, or such that makes contacts
+// have them, must end first.
 func tagUnderWay(c db.Conn, account int64, action crm.BulkAction) (job int64, err error) {
 	works, err := tagWorks(c, account)
 	for _, other := range works {
@@ -134,8 +134,8 @@ func tagged(u store.Unit, names []string) (set db.Set, err error) {
 	return set, err
 }
 
-// nextTagged are the next contacts that have the tags of a job. Where some have got them behind its back it begins again:
-// the only ones that stay there are those that could not be changed.
+// nextTagged are the next contacts that have the tags of a job. Where some have got them behind its back it begins
+// again: the only ones that stay there are those that could not be changed.
 func nextTagged(u store.Unit, action crm.BulkAction, at *BulkProgress) (ids []int64, ended bool, err error) {
 	set, err := tagged(u, action.Tags)
 	from := set.Rank(at.At)

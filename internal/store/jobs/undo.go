@@ -42,7 +42,8 @@ type UndoProgress struct {
 	Restored  int64 `json:"restored,omitempty"`  // changes among them of gifts that were there before
 	Erased    int64 `json:"erased,omitempty"`    // contacts among them
 	Campaigns int64 `json:"campaigns,omitempty"` // that were made, and removed
-	Kept      int64 `json:"kept"`                // contacts, gifts, plans and campaigns that were changed since, and stay as they are
+	// contacts, gifts, plans and campaigns that were changed since, and stay as they are
+	Kept int64 `json:"kept"`
 }
 
 // ChangedSince is the outcome of a contact, a gift or a plan that the undoing of a job has left alone.
@@ -72,9 +73,9 @@ func (row *JobRow) Kept() (k Kept) {
 	return k
 }
 
-// UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed. An undo that was stopped goes
-// on where it was, for the person who asks for that. Of an import that was a mistake, those whom it has created can be erased; custom fields that were made for it
-// end then.
+// UndoJob begins to take back what a job has changed. A contact that was changed since stays as it is, and is listed.
+// An undo that was stopped goes on where it was, for the person who asks for that. Of an import that was a mistake,
+// those whom it has created can be erased; custom fields that were made for it end then.
 func (s *JobStore) UndoJob(ctx context.Context, account, id int64, region string, erase bool) (undo Job, err error) {
 	spec := undoSpec{Region: region, Erase: erase}
 	_, err = s.ChangeJob(ctx, account, id, func(u store.Unit, j *Job) error {
@@ -120,13 +121,17 @@ func undone(c db.Conn, undo *Job) (of Job, err error) {
 
 const (
 	SQLJobChanges = store.ChangeColumns + ` AND revision <= $2 AND revision >= $3 ORDER BY revision DESC LIMIT $4`
-	// The changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may have left them as they are. What a file calls a gift is no change of it.
-	sqlOthersSince = `SELECT c.id, c.revision, c.undoes, c.noun, CASE WHEN c.noun IN (` + store.GiftNoun + `, ` + store.PlanNoun + `) THEN c.data ELSE '' END FROM change AS c WHERE c.account_id = $1 AND c.noun = $2 AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
+	// The changes of documents that are neither undone nor an undo, after one of them. An undo that was stopped may
+	// have left them as they are. What a file calls a gift is no change of it.
+	sqlOthersSince = `SELECT c.id, c.revision, c.undoes, c.noun, CASE WHEN c.noun IN (` + store.GiftNoun + `, ` +
+		store.PlanNoun + `) THEN c.data ELSE '' END FROM change AS c WHERE c.account_id = $1 AND c.noun = $2
+			AND c.id = ANY($3) AND c.id <> 0 AND c.revision > $4 AND c.job <> $5
 		AND NOT (c.noun = ` + store.GiftNoun + ` AND c.kind = ` + store.DidMerge + `)
 		AND COALESCE((SELECT CASE WHEN j.kind = 'undo' THEN 1
 			ELSE (SELECT 1 FROM job AS u WHERE u.account_id = $1 AND u.id = j.undo AND u.state NOT IN ('canceled', 'failed')) END
 			FROM job AS j WHERE j.account_id = $1 AND j.id = c.job), 0) = 0 ORDER BY c.id, c.revision`
-	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4 AND job = $5`
+	sqlCreatedBy = `SELECT id FROM change WHERE account_id = $1 AND noun = $2 AND id = ANY($3) AND id <> 0 AND kind = $4
+		AND job = $5`
 )
 
 // undoStep takes some more changes back.
@@ -141,11 +146,13 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 		return err
 	}
 	limit := min(UndoUnit, w.UnitSize(j))
-	changes, err := store.List(ctx, w.JobStore.Store, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First, int64(limit))
+	changes, err := store.List(ctx, w.JobStore.Store, store.ScanChange, SQLJobChanges, j.Account, at.At, of.First,
+		int64(limit))
 	if err != nil {
 		return err
 	}
-	ended := len(changes) == 0 || len(changes) < limit && !spec.Erase // custom fields end when no contact has their values any more
+	// custom fields end when no contact has their values any more
+	ended := len(changes) == 0 || len(changes) < limit && !spec.Erase
 	if len(changes) > 0 {
 		at.At = changes[len(changes)-1].Revision - 1
 	}
@@ -163,7 +170,8 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	needs := undoNeeds(changes)
 	needs.Also = above
 	return w.Advance(ctx, j, needs, func(unit store.Unit, next *Job) error {
-		u := Undoing{Unit: unit, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now, undo: w.kinds[of.Kind].Undo, progress: at}
+		u := Undoing{Unit: unit, Job: next, Of: &of, Region: spec.Region, Erase: spec.Erase, Now: now,
+			undo: w.kinds[of.Kind].Undo, progress: at}
 		u.owner, u.above = owner, above
 		if err := u.TakeAll(changes); err != nil {
 			return err
@@ -190,7 +198,8 @@ func undoStep(ctx context.Context, w *JobWorker, j *Job) error {
 	})
 }
 
-// undoNeeds is what a unit of work looks up that takes changes back. A contact may leave the sets that a change has made it join.
+// undoNeeds is what a unit of work looks up that takes changes back. A contact may leave the sets that a change has
+// made it join.
 func undoNeeds(changes []store.Change) (n store.Needs) {
 	for _, c := range changes {
 		switch c.Noun {
@@ -207,7 +216,8 @@ func undoNeeds(changes []store.Change) (n store.Needs) {
 	return n
 }
 
-// endFields takes the custom fields out of use that were made for an import, unless other contacts have got values in them since.
+// endFields takes the custom fields out of use that were made for an import, unless other contacts have got values in
+// them since.
 func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	im, err := ImportOf(*of)
 	if err != nil {
@@ -225,7 +235,8 @@ func (w *JobWorker) endFields(ctx context.Context, of *Job) error {
 	return nil
 }
 
-// usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into another.
+// usesField tells whether a contact has a value in a custom field, also one that is archived or was merged into
+// another.
 func (w *JobWorker) usesField(ctx context.Context, account, id int64) (bool, error) {
 	var set db.Set
 	err := w.Read(ctx, func(c db.Conn) error { return store.AddBlocks(c, account, find.FieldWord(id), 0, &set) })
@@ -257,7 +268,8 @@ type Undoing struct {
 	gives  map[int64]bool                   // contacts with gifts that were not withdrawn, or with plans
 }
 
-// TakeAll takes changes back, from the last to the first. Contacts that were created go after everything else: whether they still give is asked once for all of them.
+// TakeAll takes changes back, from the last to the first. Contacts that were created go after everything else: whether
+// they still give is asked once for all of them.
 func (u *Undoing) TakeAll(changes []store.Change) error {
 	if err := u.look(changes); err != nil {
 		return err
@@ -292,7 +304,8 @@ func (u *Undoing) count(c store.Change) error {
 	return err
 }
 
-// look asks who else has changed what the unit is about, which gifts the job has recorded, and which changes were merges, each once for all changes.
+// look asks who else has changed what the unit is about, which gifts the job has recorded, and which changes were
+// merges, each once for all changes.
 func (u *Undoing) look(changes []store.Change) error {
 	u.others, u.made = make(map[history.Noun]map[int64]int64), make(map[int64]bool)
 	ids, first := make(map[history.Noun][]int64), make(map[history.Noun]int64)
@@ -315,7 +328,8 @@ func (u *Undoing) look(changes []store.Change) error {
 		if len(ids[noun]) == 0 || noun == history.ContactNoun && u.Of.Kind == BulkJob {
 			continue
 		}
-		if err := u.Prefetch(others.add, sqlOthersSince, u.Number, int64(noun), ids[noun], first[noun], u.Of.ID); err != nil {
+		if err := u.Prefetch(others.add, sqlOthersSince, u.Number, int64(noun), ids[noun], first[noun],
+			u.Of.ID); err != nil {
 			return err
 		}
 	}
@@ -334,7 +348,8 @@ func (u *Undoing) look(changes []store.Change) error {
 			u.made[r.Int(0)] = true
 			return nil
 		}
-		if err := u.Prefetch(read, sqlCreatedBy, u.Number, int64(history.GiftNoun), ids[history.GiftNoun], int64(history.DidCreate), u.Of.ID); err != nil {
+		if err := u.Prefetch(read, sqlCreatedBy, u.Number, int64(history.GiftNoun), ids[history.GiftNoun],
+			int64(history.DidCreate), u.Of.ID); err != nil {
 			return err
 		}
 	}
@@ -353,7 +368,8 @@ func (u *Undoing) look(changes []store.Change) error {
 	return nil
 }
 
-// isOthers tells whether someone else has changed a document after one of the job's changes, but for jobs that are undone as this one is.
+// isOthers tells whether someone else has changed a document after one of the job's changes, but for jobs that are
+// undone as this one is.
 func (u *Undoing) isOthers(c *store.Change) bool { return u.others[c.Noun][c.ID] > c.Revision }
 
 // Take takes one change back, unless what it has changed was changed since by anyone but the job itself.
@@ -406,9 +422,10 @@ func (u *Undoing) takeContact(c store.Change) (undone bool, err error) {
 	return err == nil, err
 }
 
-// ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created and gives now stays, although
-// a plan changes nothing in the contact, and so does who was merged into another one. A bulk change is taken back field by
-// field, no matter what else was changed; where it has renamed a tag, also on contacts that are part of others.
+// ours tells whether no one has changed a contact since, but for jobs that are undone as this one is. Who was created
+// and gives now stays, although a plan changes nothing in the contact, and so does who was merged into another one. A
+// bulk change is taken back field by field, no matter what else was changed; where it has renamed a tag, also on
+// contacts that are part of others.
 func (u *Undoing) ours(c *store.Change, row *store.StoredContact) bool {
 	switch {
 	case u.Of.Kind == BulkJob:

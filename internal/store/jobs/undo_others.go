@@ -13,7 +13,8 @@ import (
 // sqlMergedAway are merges of contacts into others.
 const sqlMergedAway = store.MergeColumns + ` AND other = ANY($2) AND other <> 0`
 
-// others are the changes of documents by anyone else. What was changed and changed back, such as the contact of a gift by a merge that was undone, counts as untouched, and so does what a merge has moved.
+// others are the changes of documents by anyone else. What was changed and changed back, such as the contact of a gift
+// by a merge that was undone, counts as untouched, and so does what a merge has moved.
 type others struct {
 	last   map[int64]int64 // the last change of a document
 	before map[int64]int64 // the change before one
@@ -54,7 +55,8 @@ func moveOf(told string) (m move, only bool) {
 	return m, errs == [2]error{}
 }
 
-// forgetMoves leaves out what merges have moved, and their undos. A person who has given a gift to another contact has changed it.
+// forgetMoves leaves out what merges have moved, and their undos. A person who has given a gift to another contact has
+// changed it.
 func (o others) forgetMoves(c db.Conn, account int64) error {
 	var contacts []int64
 	for _, m := range o.moved {

@@ -21,7 +21,8 @@ const (
 	JobUpload = time.Hour          // and one that did not come to its end
 )
 
-// OpenFiles is how many files are imported at once, one of each account, and openTurn how long one is open while others wait.
+// OpenFiles is how many files are imported at once, one of each account, and openTurn how long one is open while others
+// wait.
 const (
 	OpenFiles = 4
 	OpenTurn  = time.Minute
@@ -29,12 +30,15 @@ const (
 
 // What is to be done is read for those that are worked on alone: it may be long.
 const (
-	SQLOpenJobs   = `SELECT account_id, id, kind, state, updated_at FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
-	SQLOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
+	SQLOpenJobs = `SELECT account_id, id, kind, state, updated_at FROM job
+		WHERE state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY account_id, id`
+	SQLOpenJobsOf = `SELECT account_id, id, kind, state, updated_at FROM job WHERE account_id = $1
+		AND state IN ('uploading', 'mapping', 'waiting', 'running') ORDER BY id`
 )
 
 func ScanOpenJob(r db.Row) Job {
-	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)), UpdatedAt: store.Moment(r.Int(4))}
+	return Job{Account: r.Int(0), ID: r.Int(1), Kind: JobKind(r.Text(2)), State: JobState(r.Text(3)),
+		UpdatedAt: store.Moment(r.Int(4))}
 }
 
 // JobWorker is what a node knows of the jobs that it works on.
@@ -57,7 +61,8 @@ type JobOf struct{ Account, ID int64 }
 func (j *Job) Of() JobOf { return JobOf{j.Account, j.ID} }
 
 func NewJobWorker(s *JobStore) *JobWorker {
-	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int), Ready: make(chan struct{}, 1),
+	return &JobWorker{JobStore: s, left: make(map[JobOf]bool), Runs: make(map[JobOf]jobRun), sizes: make(map[JobOf]int),
+		Ready: make(chan struct{}, 1),
 		turns: jobTurns{used: make(map[int64]time.Duration), last: make(map[int64]int64)}}
 }
 
@@ -69,8 +74,9 @@ func (s *JobStore) WakeJobs() {
 	}
 }
 
-// WorkOnJobs goes on with jobs until the context ends. While others wait for the database, it rests between two rounds for as long as the
-// last one took, so that they have at least half of the time. report hears what went wrong; that is tried again at the next look.
+// WorkOnJobs goes on with jobs until the context ends. While others wait for the database, it rests between two rounds
+// for as long as the last one took, so that they have at least half of the time. report hears what went wrong; that is
+// tried again at the next look.
 func (s *JobStore) WorkOnJobs(ctx context.Context, report func(error)) {
 	w := NewJobWorker(s)
 	defer w.Forget(nil)
@@ -105,7 +111,8 @@ func (w *JobWorker) LookAgain() {
 	w.looked = w.Now()
 }
 
-// Round does one unit of work of each account that has jobs, but for those jobs that were left. The jobs of an account take turns. It reports whether anything may be left to do.
+// Round does one unit of work of each account that has jobs, but for those jobs that were left. The jobs of an account
+// take turns. It reports whether anything may be left to do.
 func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, err error) {
 	if w.Now().Sub(w.looked) >= JobLook {
 		w.LookAgain()
@@ -148,19 +155,22 @@ func (w *JobWorker) Round(ctx context.Context, report func(error)) (busy bool, e
 
 // failed reports what went wrong with a job, and notes it.
 func (w *JobWorker) failed(ctx context.Context, j *Job, err error, report func(error)) {
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) && !errors.Is(err, crm.ErrImporting) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrJobMoved) && !errors.Is(err, crm.ErrNotFound) &&
+		!errors.Is(err, crm.ErrImporting) {
 		report(errors.Join(err, w.noteTrouble(ctx, j.Of(), err)))
 	}
 }
 
-// jobTurns says whose turn it is. Accounts share the time that is worked, however many jobs each of them has and however long their units of work take: who had more than another one passes until that one had as much.
+// jobTurns says whose turn it is. Accounts share the time that is worked, however many jobs each of them has and
+// however long their units of work take: who had more than another one passes until that one had as much.
 type jobTurns struct {
 	used   map[int64]time.Duration // by accounts that have jobs
 	last   map[int64]int64         // the job of an account that had its turn last
 	passed bool                    // someone passes
 }
 
-// next is whose turn it is among accounts with jobs that wait, oldest first. These are in the order of their turns then.
+// next is whose turn it is among accounts with jobs that wait, oldest first. These are in the order of their turns
+// then.
 func (t *jobTurns) next(waiting map[int64][]*Job) (accounts []int64) {
 	gone := func(account int64) bool { return len(waiting[account]) == 0 }
 	maps.DeleteFunc(t.used, func(account int64, _ time.Duration) bool { return gone(account) })
@@ -196,10 +206,12 @@ func (t *jobTurns) took(account int64, used time.Duration, worked bool) {
 	}
 }
 
-// JobTries is how often a step of a job may fail, one time after the other, before the job fails: once a minute. A database that takes no changes does not count.
+// JobTries is how often a step of a job may fail, one time after the other, before the job fails: once a minute. A
+// database that takes no changes does not count.
 const JobTries = 10
 
-// Trouble is why a job has failed, or does not get on. It stands beside its progress, so that a step that succeeds forgets it.
+// Trouble is why a job has failed, or does not get on. It stands beside its progress, so that a step that succeeds
+// forgets it.
 type Trouble struct {
 	Tries int    `json:"tries,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -241,7 +253,8 @@ func saysWhy(err error) string {
 	return "The server could not go on. Its log says why."
 }
 
-// Retryable tells whether a person may let a job that has failed go on. An undo is continued, and a file that cannot be read is sent again.
+// Retryable tells whether a person may let a job that has failed go on. An undo is continued, and a file that cannot be
+// read is sent again.
 func (j *Job) Retryable() bool {
 	return j.State == JobFailed && j.Kind != ImportJob && j.Kind != UndoingJob
 }
@@ -298,8 +311,8 @@ func (w *JobWorker) mayOpen(of JobOf) bool {
 	return w.Runs[of] != nil || others < OpenFiles || w.makeRoom()
 }
 
-// makeRoom closes a file that has been open for long. Its import goes on when another one has ended or has been open for long; a dry run would have
-// to begin again.
+// makeRoom closes a file that has been open for long. Its import goes on when another one has ended or has been open
+// for long; a dry run would have to begin again.
 func (w *JobWorker) makeRoom() bool {
 	for of, run := range w.Runs {
 		if run, isImport := run.(*ImportRun); isImport && run.trial == nil && time.Since(run.Started) > OpenTurn {
@@ -310,7 +323,8 @@ func (w *JobWorker) makeRoom() bool {
 	return false
 }
 
-// mayRead tells whether the first rows of one more upload may be read. Where many wait for a large workbook, the others wait for them.
+// mayRead tells whether the first rows of one more upload may be read. Where many wait for a large workbook, the others
+// wait for them.
 func (w *JobWorker) mayRead() bool {
 	n := 0
 	for _, run := range w.Runs {
@@ -357,7 +371,8 @@ func (w *JobWorker) Step(ctx context.Context, open *Job) (worked bool, err error
 	return err == nil, err
 }
 
-// unitTime is for how long a unit of work may keep others from writing, about. How much is done in that time depends on the machine, on the database and on what is done.
+// unitTime is for how long a unit of work may keep others from writing, about. How much is done in that time depends on
+// the machine, on the database and on what is done.
 const unitTime = 50 * time.Millisecond
 
 // The sizes of units of work: the first one of a job, and between which they move.

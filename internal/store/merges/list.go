@@ -63,7 +63,8 @@ func (f *Filter) where(account int64) (condition string, args []any) {
 	return condition, args
 }
 
-const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, m.choice, m.place, COALESCE(c.actor, ''), COALESCE(c.channel, 0), COALESCE(u.at, 0) FROM contact_merge AS m
+const mergeRows = `SELECT m.id, m.survivor, m.other, m.last, m.sent, m.review, m.undone, m.at, m.moving, m.choice,
+	m.place, COALESCE(c.actor, ''), COALESCE(c.channel, 0), COALESCE(u.at, 0) FROM contact_merge AS m
 	LEFT JOIN change AS c ON c.account_id = m.account_id AND c.revision = m.id LEFT JOIN change AS u ON u.account_id = m.account_id AND u.revision = m.undone`
 
 func scanListed(r db.Row) store.Merge {
@@ -73,7 +74,9 @@ func scanListed(r db.Row) store.Merge {
 }
 
 // Merges is one page of the merges that a filter finds.
-func (s *MergeStore) Merges(ctx context.Context, account int64, f Filter, page crm.PageRequest) (found []store.Merge, result store.ListResult, err error) {
+func (s *MergeStore) Merges(ctx context.Context, account int64, f Filter,
+	page crm.PageRequest,
+) (found []store.Merge, result store.ListResult, err error) {
 	condition, args := f.where(account)
 	order := ` ORDER BY m.id`
 	if f.Newest {
@@ -85,7 +88,8 @@ func (s *MergeStore) Merges(ctx context.Context, account int64, f Filter, page c
 		}
 		if err == nil && page.Skip() < result.Total {
 			limit := ` LIMIT $` + strconv.Itoa(len(args)+1) + ` OFFSET $` + strconv.Itoa(len(args)+2)
-			found, err = db.List(c, scanListed, mergeRows+condition+order+limit, append(args, page.PerPage, page.Skip())...)
+			found, err = db.List(c, scanListed, mergeRows+condition+order+limit,
+				append(args, page.PerPage, page.Skip())...)
 		}
 		return found, err
 	})
@@ -95,7 +99,8 @@ func (s *MergeStore) Merges(ctx context.Context, account int64, f Filter, page c
 
 // MergeOf is one merge.
 func (s *MergeStore) MergeOf(ctx context.Context, account, id int64) (store.Merge, error) {
-	return store.Find(ctx, s.base, crm.ErrNotFound, scanListed, mergeRows+` WHERE m.account_id = $1 AND m.id = $2`, account, id)
+	return store.Find(ctx, s.base, crm.ErrNotFound, scanListed, mergeRows+` WHERE m.account_id = $1 AND m.id = $2`,
+		account, id)
 }
 
 // KeepMerge notes that a person has looked at a merge whose names contradict each other, and keeps it.

@@ -1,4 +1,5 @@
-// Package merges makes one contact of two that are the same person, undoes that, and lists it, together with the merges that creates and imports made by de-duplication.
+// Package merges makes one contact of two that are the same person, undoes that, and lists it, together with the merges
+// that creates and imports made by de-duplication.
 package merges
 
 import (
@@ -23,9 +24,12 @@ type MergeStore struct {
 
 func New(j *jobs.JobStore) *MergeStore { return &MergeStore{j.Store, j} }
 
-// Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of it is one transaction, but for gifts that are many, which follow (move.go). Phone
-// numbers without a country are of a region.
-func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (store.ContactDocument, error) {
+// Merge merges a contact into another one: the survivor gets what the other one has, with its gifts and plans. All of
+// it is one transaction, but for gifts that are many, which follow (move.go). Phone numbers without a country are of a
+// region.
+func (s *MergeStore) Merge(ctx context.Context, account, survivor int64, in crm.MergeInput,
+	region string,
+) (store.ContactDocument, error) {
 	if store.Foreign(account, survivor) {
 		return store.ContactDocument{}, crm.ErrNotFound
 	}
@@ -77,7 +81,9 @@ type Preview struct {
 }
 
 // PreviewMerge is what Merge would do. It writes nothing.
-func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, in crm.MergeInput, region string) (Preview, error) {
+func (s *MergeStore) PreviewMerge(ctx context.Context, account, survivor int64, in crm.MergeInput,
+	region string,
+) (Preview, error) {
 	return store.Snapshot(ctx, s.base, func(c db.Conn) (p Preview, err error) {
 		found, err := store.LoadContacts(c, account, []int64{survivor, in.Contact})
 		for _, one := range found {
@@ -148,13 +154,16 @@ func (m merging) load(id int64) (*store.StoredContact, error) {
 }
 
 // record writes what becomes of a contact, as a change that takes another one back; 0 is none.
-func (m merging) record(row *store.StoredContact, kind history.Kind, undoes int64, more doc.Differences, is crm.Contact) (store.ContactDocument, error) {
+func (m merging) record(row *store.StoredContact, kind history.Kind, undoes int64, more doc.Differences,
+	is crm.Contact,
+) (store.ContactDocument, error) {
 	m.Author.Undoes = undoes
 	defer func() { m.Author.Undoes = 0 }()
 	return store.Record(m.Tx, row, kind, more, func(crm.Contact) (crm.Contact, error) { return is, nil })
 }
 
-// merge merges a contact into the survivor. The other contact comes first, since no two have the same external id. again is a merge that was undone and is brought back, or nil.
+// merge merges a contact into the survivor. The other contact comes first, since no two have the same external id.
+// again is a merge that was undone and is brought back, or nil.
 func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (made store.ContactDocument, err error) {
 	into, err := m.load(survivor)
 	if err != nil {
@@ -190,7 +199,8 @@ func (m merging) merge(survivor int64, in crm.MergeInput, again *store.Merge) (m
 	if made, err = m.record(into, history.DidMerge, undone, told, merged); err != nil {
 		return made, err
 	}
-	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision, At: store.Moment(m.Author.At), Choice: in.Text(survivor), Place: cmp.Or(place, made.Tag.Revision)}
+	row := store.Merge{ID: made.Tag.Revision, Survivor: survivor, Other: other.ID, Last: made.Tag.Revision,
+		At: store.Moment(m.Author.At), Choice: in.Text(survivor), Place: cmp.Or(place, made.Tag.Revision)}
 	if err = m.move(&row, func() (int64, error) { return m.leftBehind(&row) }); err != nil {
 		return made, err
 	}

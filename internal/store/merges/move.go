@@ -15,9 +15,11 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// A merge moves the gifts and plans of the other contact to the survivor, and its undo moves them back: a few together with the merge, and where there are more, a job goes on with the rest, a portion in
-// each unit of work. Each portion takes the sums of both contacts along, so that they are always those of the gifts that a contact has. What is left to move follows from the row of the merge, the gifts
-// and the history alone: any node may go on with it, and a merge that is undone meanwhile turns around.
+// A merge moves the gifts and plans of the other contact to the survivor, and its undo moves them back: a few together
+// with the merge, and where there are more, a job goes on with the rest, a portion in each unit of work. Each portion
+// takes the sums of both contacts along, so that they are always those of the gifts that a contact has. What is left to
+// move follows from the row of the merge, the gifts and the history alone: any node may go on with it, and a merge that
+// is undone meanwhile turns around.
 
 // MovedAtOnce is how many gifts and plans move together with a merge or its undo.
 const MovedAtOnce = 100
@@ -45,14 +47,18 @@ func MoveOf(j *jobs.Job) (merge int64, err error) {
 var MoveKind = jobs.Kind{Step: moveStep}
 
 const (
-	sqlMovedBy = store.ChangeColumns + ` AND revision > $2 AND revision <= $3 AND (noun = $4 OR noun = $5) ORDER BY revision DESC LIMIT $6`
-	sqlOfPlan  = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = $3 ORDER BY given_at, id LIMIT $4`
+	sqlMovedBy = store.ChangeColumns +
+		` AND revision > $2 AND revision <= $3 AND (noun = $4 OR noun = $5) ORDER BY revision DESC LIMIT $6`
+	sqlOfPlan = `SELECT id FROM gift WHERE account_id = $1 AND contact_id = $2 AND plan_id = $3 ORDER BY given_at, id
+		LIMIT $4`
 	// Undone merges that still move gifts back to a contact.
-	sqlReturning = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone <> 0 AND moving <> 0 ORDER BY id LIMIT 1`
-	sqlMoving    = store.MergeColumns + ` AND moving <> 0 ORDER BY id`
+	sqlReturning = store.MergeColumns +
+		` AND other = $2 AND other <> 0 AND undone <> 0 AND moving <> 0 ORDER BY id LIMIT 1`
+	sqlMoving = store.MergeColumns + ` AND moving <> 0 ORDER BY id`
 )
 
-// moveRange is how many changes one portion of an undo looks through. Others may have been made while the merge moved gifts.
+// moveRange is how many changes one portion of an undo looks through. Others may have been made while the merge moved
+// gifts.
 const moveRange = 5000
 
 // moveStep moves a few more gifts and plans.
@@ -109,7 +115,8 @@ func (m merging) leftBehind(row *store.Merge) (int64, error) {
 	return given + plans, err
 }
 
-// move moves what a merge or its undo has to move: some at once, and the rest by a job. total is about how many there are.
+// move moves what a merge or its undo has to move: some at once, and the rest by a job. total is about how many there
+// are.
 func (m merging) move(row *store.Merge, total func() (int64, error)) error {
 	if row.Moving != 0 {
 		if busy, err := m.Exists(sqlOpenJob, m.Number, row.Moving); busy || err != nil {
@@ -128,7 +135,8 @@ func (m merging) move(row *store.Merge, total func() (int64, error)) error {
 	return err
 }
 
-const sqlOpenJob = `SELECT 1 FROM job WHERE account_id = $1 AND id = $2 AND state IN ('uploading', 'mapping', 'waiting', 'running')`
+const sqlOpenJob = `SELECT 1 FROM job WHERE account_id = $1 AND id = $2
+	AND state IN ('uploading', 'mapping', 'waiting', 'running')`
 
 // begin makes the job that moves what is left.
 func (m merging) begin(row *store.Merge, at MoveProgress) {
@@ -194,11 +202,12 @@ func (m merging) moveIn(row *store.Merge, limit int) (moved int, ended bool, err
 	return moved, moved < limit, err
 }
 
-// moveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still the survivor's, from the last one to the first. A gift that a plan has brought since
-// goes with the plan.
+// moveBack makes the gifts and plans that a merge has moved those of the other contact again, as far as they are still
+// the survivor's, from the last one to the first. A gift that a plan has brought since goes with the plan.
 func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, err error) {
 	from := max(row.ID, row.Last-moveRange)
-	changes, err := db.List(m.Conn, store.ScanChange, sqlMovedBy, m.Number, from, row.Last, int64(history.GiftNoun), int64(history.PlanNoun), int64(limit))
+	changes, err := db.List(m.Conn, store.ScanChange, sqlMovedBy, m.Number, from, row.Last, int64(history.GiftNoun),
+		int64(history.PlanNoun), int64(limit))
 	if err != nil {
 		return 0, false, err
 	}
@@ -206,14 +215,18 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 		from = changes[limit-1].Revision - 1
 	}
 	row.Last = from
-	changes = slices.DeleteFunc(changes, func(c store.Change) bool { return !movedBetween(&c, row.Other, row.Survivor) })
+	changes = slices.DeleteFunc(changes, func(c store.Change) bool {
+		return !movedBetween(&c, row.Other,
+			row.Survivor)
+	})
 	undoes := map[history.Noun]map[int64]int64{history.GiftNoun: {}, history.PlanNoun: {}}
 	ids := make(map[history.Noun][]int64)
 	for _, c := range slices.Backward(changes) {
 		undoes[c.Noun][c.ID] = c.Revision
 		ids[c.Noun] = append(ids[c.Noun], c.ID)
 	}
-	if err := db.First(func() error { return m.Gifts.Load(m.Tx, m.Number, ids[history.GiftNoun]) }, func() error { return m.Plans.Load(m.Tx, m.Number, ids[history.PlanNoun]) }); err != nil {
+	if err := db.First(func() error { return m.Gifts.Load(m.Tx, m.Number, ids[history.GiftNoun]) },
+		func() error { return m.Plans.Load(m.Tx, m.Number, ids[history.PlanNoun]) }); err != nil {
 		return 0, false, err
 	}
 	given := slices.DeleteFunc(ids[history.GiftNoun], func(id int64) bool {
@@ -231,7 +244,8 @@ func (m merging) moveBack(row *store.Merge, limit int) (moved int, ended bool, e
 	return len(given) + len(plans) + brought, row.Last <= row.ID, err
 }
 
-// bringWithPlans moves gifts that plans have brought to the survivor, once the plans are the other contact's again. Where there are more than a limit, the change of the plan is looked at again.
+// bringWithPlans moves gifts that plans have brought to the survivor, once the plans are the other contact's again.
+// Where there are more than a limit, the change of the plan is looked at again.
 func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit int) (moved int, err error) {
 	for _, c := range changes {
 		if c.Noun != history.PlanNoun || m.Plans.Rows[c.ID] == nil || m.Plans.Rows[c.ID].Contact != row.Other {
@@ -264,11 +278,13 @@ func (m merging) bringWithPlans(row *store.Merge, changes []store.Change, limit 
 func movedBetween(c *store.Change, from, to int64) bool {
 	differences := doc.KnownDifferences(c.Data)
 	return slices.ContainsFunc(differences, func(d doc.Difference) bool {
-		return d.Field == "contact_id" && string(d.Before) == strconv.FormatInt(from, 10) && string(d.After) == strconv.FormatInt(to, 10)
+		return d.Field == "contact_id" && string(d.Before) == strconv.FormatInt(from, 10) &&
+			string(d.After) == strconv.FormatInt(to, 10)
 	})
 }
 
-// Settle moves a few more gifts and plans of merges of some contacts that still move any, for work that must find them where they belong. It tells whether there were such merges.
+// Settle moves a few more gifts and plans of merges of some contacts that still move any, for work that must find them
+// where they belong. It tells whether there were such merges.
 func Settle(u store.Unit, of []int64, limit int) (moving bool, err error) {
 	all, err := db.List(u.Conn, store.ScanMerge, sqlMoving, u.Number)
 	for _, row := range all {

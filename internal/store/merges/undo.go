@@ -12,8 +12,9 @@ import (
 	"donorbook/internal/store"
 )
 
-// UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so do gifts that were recorded since, but for those of plans that go back.
-// What a create or an import had sent becomes a contact of its own. The id may be that of an undo: then both are merged again.
+// UndoMerge makes both contacts of a merge again as they were. What was changed since stays with the survivor, and so
+// do gifts that were recorded since, but for those of plans that go back. What a create or an import had sent becomes a
+// contact of its own. The id may be that of an undo: then both are merged again.
 func (s *MergeStore) UndoMerge(ctx context.Context, account, id int64, region string) (store.Undone, error) {
 	now, begun := s.base.Now(), false
 	made, err := store.Answered(ctx, s.base, account, store.Needs{}, func(u store.Unit) (made store.Undone, err error) {
@@ -60,7 +61,8 @@ func (m merging) redo(id int64) (u store.Undone, err error) {
 
 const (
 	sqlMergeAway = store.MergeColumns + ` AND other = $2 AND other <> 0 AND undone = 0`
-	sqlJoined    = store.ChangeColumns + ` AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND revision < $5 ORDER BY revision DESC LIMIT 1`
+	sqlJoined    = store.ChangeColumns +
+		` AND noun = $2 AND id = $3 AND id <> 0 AND kind = $4 AND revision < $5 ORDER BY revision DESC LIMIT 1`
 )
 
 // refuse tells why a merge cannot be undone.
@@ -141,7 +143,8 @@ func (m merging) undo(row store.Merge) (u store.Undone, err error) {
 	return u, err
 }
 
-// apart is the contact that leaves the survivor: the other contact as it was before the merge, or a new one made from what was sent. joined is the change that merged it.
+// apart is the contact that leaves the survivor: the other contact as it was before the merge, or a new one made from
+// what was sent. joined is the change that merged it.
 func (m merging) apart(row *store.Merge, other *store.StoredContact) (joined int64, part crm.Contact, err error) {
 	if row.Sent != "" {
 		part, err = store.SentContact(row.Sent, m.now)

@@ -61,7 +61,8 @@ func exportContacts(x *accountExport, w *LineWriter) error {
 		return s.Damage
 	}, func() error {
 		for _, s := range read {
-			if err := w.document(crm.AppendContact(nil, s.ID, s.Body), contactKept{store.SplitKeys(s.MatchKeys), s.Revision, s.LastGift}); err != nil {
+			if err := w.document(crm.AppendContact(nil, s.ID, s.Body),
+				contactKept{store.SplitKeys(s.MatchKeys), s.Revision, s.LastGift}); err != nil {
 				return err
 			}
 		}
@@ -96,7 +97,8 @@ func readContact(r *accountReader, h *head[int64, contactKept], body []byte) (im
 		rows := find.ContactRows(&made, w.Number)
 		w.stage(made.ID, rows, func() error {
 			w.done.Contacts++
-			return store.PlaceContact(w.Unit, store.Trace{Revision: w.revision(h.Kept.Revision), LastGift: h.Kept.LastGift}, made, rows)
+			return store.PlaceContact(w.Unit, store.Trace{Revision: w.revision(h.Kept.Revision),
+				LastGift: h.Kept.LastGift}, made, rows)
 		})
 		return nil
 	}, err
@@ -133,8 +135,9 @@ func exportHistory(x *accountExport, w *LineWriter) error {
 
 // lineOf is a row of the record as files have it.
 func lineOf(c *store.Change) changeLine {
-	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Undoes: c.Undoes, Job: c.Job,
-		At: c.At, Channel: c.Channel.String(), Actor: c.Who}
+	line := changeLine{Revision: c.Revision, Noun: c.Noun.String(), Kind: c.Kind.String(), ID: c.ID, Undoes: c.Undoes,
+		Job: c.Job,
+		At:  c.At, Channel: c.Channel.String(), Actor: c.Who}
 	if c.Data != "" {
 		line.Data = json.RawMessage(c.Data)
 	}
@@ -166,7 +169,8 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 		}
 	}
 	return func(w *accountWriter) error {
-		c := store.Change{Revision: w.revision(l.Revision), Noun: about, Kind: kind, ID: l.ID, Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
+		c := store.Change{Revision: w.revision(l.Revision), Noun: about, Kind: kind, ID: l.ID,
+			Undoes: w.revision(l.Undoes), Job: l.Job, At: l.At, Channel: channel, Who: l.Actor}
 		switch {
 		case numbered:
 			c.ID = w.id(l.ID)
@@ -185,7 +189,8 @@ func readChange(r *accountReader, l *changeLine) (importLine, error) {
 func exportMerges(x *accountExport, w *LineWriter) error {
 	return x.conn.EachOf(store.MergeTable, x.account.Number, func(row []any) error {
 		at := func(i int) int64 { return row[i].(int64) }
-		return w.encode(lineOfMerge(&store.Merge{ID: at(1), Survivor: at(2), Other: at(3), Last: at(4), Sent: row[5].(string), Review: store.Review(at(6)), Undone: at(7), At: store.Moment(at(8)), Moving: at(9),
+		return w.encode(lineOfMerge(&store.Merge{ID: at(1), Survivor: at(2), Other: at(3), Last: at(4),
+			Sent: row[5].(string), Review: store.Review(at(6)), Undone: at(7), At: store.Moment(at(8)), Moving: at(9),
 			Choice: row[10].(string), Place: at(11)}))
 	})
 }
@@ -195,11 +200,14 @@ func lineOfMerge(m *store.Merge) mergeLine {
 	if place == m.ID {
 		place = 0
 	}
-	return mergeLine{m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, store.Seconds(m.At), m.Moving != 0, m.Choice, place}
+	return mergeLine{m.ID, m.Survivor, m.Other, m.Last, m.Sent, int64(m.Review), m.Undone, store.Seconds(m.At),
+		m.Moving != 0, m.Choice, place}
 }
 
 func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
-	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent, Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At), Choice: l.Choice, Place: cmp.Or(l.Place, l.ID)}
+	m := store.Merge{ID: l.ID, Survivor: l.Survivor, Other: l.Other, Last: l.Last, Sent: l.Sent,
+		Review: store.Review(l.Review), Undone: l.Undone, At: store.Moment(l.At), Choice: l.Choice,
+		Place: cmp.Or(l.Place, l.ID)}
 	err := cmp.Or(r.known(m.ID), r.known(m.Last), r.known(m.Place), r.known(m.Undone), r.refers(m.Survivor, 0))
 	if err == nil && m.Other != 0 {
 		err = r.refers(m.Other, 0)
@@ -224,7 +232,9 @@ func readMerge(r *accountReader, l *mergeLine) (importLine, error) {
 	}
 	return func(w *accountWriter) error {
 		made := m
-		made.ID, made.Last, made.Undone, made.Place = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone), w.revision(m.Place) // one that the history has forgotten keeps its number, too
+		// one that the history has forgotten keeps its number, too
+		made.ID, made.Last, made.Undone, made.Place = w.revision(m.ID), w.revision(m.Last), w.revision(m.Undone),
+			w.revision(m.Place)
 		made.Survivor, made.Other = w.id(m.Survivor), w.id(m.Other)
 		made.Moving = -store.Flag(l.Moving) // until the account is complete, and a job goes on (merges.Resume)
 		w.Insert(store.MergeTable, made.Values(w.Number)...)
@@ -239,7 +249,8 @@ func exportDismissed(x *accountExport, w *LineWriter) error {
 		if row[at("state")].(int64) == 0 {
 			return nil
 		}
-		return w.encode(dismissedLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64), row[at("digest_b")].(int64)})
+		return w.encode(dismissedLine{row[1].(int64), row[2].(int64), row[at("digest_a")].(int64),
+			row[at("digest_b")].(int64)})
 	})
 }
 
@@ -251,7 +262,8 @@ func readDismissed(r *accountReader, l *dismissedLine) (importLine, error) {
 		r.dismissed = pair
 	}
 	return func(w *accountWriter) error {
-		w.Insert(store.DuplicateTable, w.Number, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1), l.DigestA, l.DigestB)
+		w.Insert(store.DuplicateTable, w.Number, w.id(l.A), w.id(l.B), -w.id(l.A), int64(0), int64(0), "", "", int64(1),
+			l.DigestA, l.DigestB)
 		return nil
 	}, err
 }

@@ -12,12 +12,15 @@ import (
 )
 
 const (
-	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1 ORDER BY campaign_id LIMIT $2` // its own
-	sqlImportedChanges   = `SELECT revision FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision LIMIT $3`
+	// its own
+	sqlImportedCampaigns = `SELECT campaign_id FROM campaign_reader WHERE account_id = $1 AND relation = 1
+		ORDER BY campaign_id LIMIT $2`
+	sqlImportedChanges = `SELECT revision FROM change WHERE account_id = $1 AND revision > $2 ORDER BY revision
+		LIMIT $3`
 )
 
-// DiscardAccount removes what an import that has not ended has left, some rows in each unit of work. An account that was there before is empty
-// again. It is told by its public id, as UnfinishedAccounts lists it.
+// DiscardAccount removes what an import that has not ended has left, some rows in each unit of work. An account that
+// was there before is empty again. It is told by its public id, as UnfinishedAccounts lists it.
 func (s *MoveStore) DiscardAccount(ctx context.Context, id string) (found UnfinishedAccount, err error) {
 	all, err := s.UnfinishedAccounts(ctx)
 	if err != nil {

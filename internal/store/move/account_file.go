@@ -20,8 +20,8 @@ import (
 	"donorbook/internal/store"
 )
 
-// All data of an account in files that anyone can read: a line of JSON for each record, in the form in which the API shows it, and a manifest
-// that tells what must be there. What the API does not show stands in each line under "kept".
+// All data of an account in files that anyone can read: a line of JSON for each record, in the form in which the API
+// shows it, and a manifest that tells what must be there. What the API does not show stands in each line under "kept".
 
 // Manifest describes the files of an account. It is written last, so that files without it are not complete.
 type Manifest struct {
@@ -112,13 +112,16 @@ func encodeAll[T any](w *LineWriter, records []T, line func(T) any) error {
 }
 
 // WriteFile lets write fill a file, and tells what has become of it.
-func WriteFile(create func(name string) (io.WriteCloser, error), name string, write func(*LineWriter) error) (ManifestFile, error) {
+func WriteFile(create func(name string) (io.WriteCloser, error), name string,
+	write func(*LineWriter) error,
+) (ManifestFile, error) {
 	file, err := create(name)
 	if err != nil {
 		return ManifestFile{}, err
 	}
 	hash, size := sha256.New(), new(byteCount)
-	w := &LineWriter{ManifestFile: ManifestFile{Name: name}, Out: bufio.NewWriterSize(io.MultiWriter(file, hash, size), 64<<10)}
+	w := &LineWriter{ManifestFile: ManifestFile{Name: name},
+		Out: bufio.NewWriterSize(io.MultiWriter(file, hash, size), 64<<10)}
 	if err = write(w); err == nil {
 		err = w.Out.Flush()
 	}
@@ -161,7 +164,8 @@ func (p *FileProblem) Error() string {
 // maxManifest is more than a manifest needs.
 const maxManifest = 1 << 20
 
-// ReadManifest reads the manifest, and compares every file with it. The fingerprint is that of the manifest, and so of all files.
+// ReadManifest reads the manifest, and compares every file with it. The fingerprint is that of the manifest, and so of
+// all files.
 func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	file, err := openRegular(files, ManifestName)
 	if err != nil {
@@ -178,11 +182,15 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	case m.Format != manifestFormat:
 		return m, "", &FileProblem{File: ManifestName, Reason: "does not describe the data of an account"}
 	case m.Version != manifestVersion:
-		return m, "", &FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d", m.Version, manifestVersion)}
+		return m, "",
+			&FileProblem{File: ManifestName, Reason: fmt.Sprintf("has version %d; this program reads version %d",
+				m.Version, manifestVersion)}
 	}
 	for i, file := range m.Files {
-		if placeOf(file.Name) < 0 || slices.ContainsFunc(m.Files[:i], func(f ManifestFile) bool { return f.Name == file.Name }) {
-			return m, "", &FileProblem{File: ManifestName, Reason: "names " + file.Name + ", which this version does not know, or names it twice: a newer version may have written it"}
+		if placeOf(file.Name) < 0 || slices.ContainsFunc(m.Files[:i],
+			func(f ManifestFile) bool { return f.Name == file.Name }) {
+			return m, "", &FileProblem{File: ManifestName, Reason: "names " + file.Name +
+				", which this version does not know, or names it twice: a newer version may have written it"}
 		}
 		if err := file.compare(files); err != nil {
 			return m, "", err
@@ -192,7 +200,8 @@ func ReadManifest(files fs.FS) (m Manifest, fingerprint string, err error) {
 	return m, hex.EncodeToString(sum[:]), nil
 }
 
-// latest is the time up to which dates in the files are right: now, or when they were written, where this machine's clock is behind.
+// latest is the time up to which dates in the files are right: now, or when they were written, where this machine's
+// clock is behind.
 func (m *Manifest) latest(now time.Time) time.Time {
 	if written, err := time.Parse(time.RFC3339, m.ExportedAt); err == nil && written.After(now) {
 		return written
@@ -228,7 +237,8 @@ func (f ManifestFile) compare(files fs.FS) error {
 	return nil
 }
 
-// maxLine is how long a line may be. The history of a campaign has the longest: its texts, as they were before a change and after it.
+// maxLine is how long a line may be. The history of a campaign has the longest: its texts, as they were before a change
+// and after it.
 const maxLine = 8 << 20
 
 // eachLine reads the lines of a file, which the manifest must name.
@@ -284,9 +294,11 @@ type accountExport struct {
 	manifest Manifest
 }
 
-// ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be written when all
-// else is in place.
-func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, create func(name string) (io.WriteCloser, error), progress db.Progress) (Manifest, error) {
+// ExportAccount writes all data of an account into files that create makes, and returns the manifest, which is to be
+// written when all else is in place.
+func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account,
+	create func(name string) (io.WriteCloser, error), progress db.Progress,
+) (Manifest, error) {
 	if err := s.recordExport(ctx, account.Number, Exported{What: "account", Format: "jsonl"}); err != nil {
 		return Manifest{}, err
 	}
@@ -298,8 +310,9 @@ func (s *MoveStore) ExportAccount(ctx context.Context, account access.Account, c
 	if x.keys, err = s.Keys(ctx, account.Number); err != nil {
 		return Manifest{}, err
 	}
-	x.manifest = Manifest{Format: manifestFormat, Version: manifestVersion, ExportedAt: s.Now().UTC().Format(time.RFC3339),
-		Account: ManifestAccount{account.ID, account.Number, account.Name}, Files: []ManifestFile{}}
+	x.manifest = Manifest{Format: manifestFormat, Version: manifestVersion,
+		ExportedAt: s.Now().UTC().Format(time.RFC3339),
+		Account:    ManifestAccount{account.ID, account.Number, account.Name}, Files: []ManifestFile{}}
 	err = s.Db.LongView(ctx, func(c db.Conn) (err error) {
 		x.conn = c
 		if x.row, err = store.ReadTally(c, account.Number); err != nil {

@@ -33,7 +33,8 @@ func planLine(r db.Row) (line []byte, kept documentKept, err error) {
 func readPlan(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
 	p, err := giving.ParsePlan(store.CodeID(r.manifest.Account.Number, h.ID), h.ID, body)
 	if err == nil {
-		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign), p.CheckImported(r.now), r.isNew(find.PlanReference, p.ExternalID))
+		err = cmp.Or(r.numbered(h.ID, &r.plans), r.known(h.Kept.Revision), r.refers(p.Contact, p.Campaign),
+			p.CheckImported(r.now), r.isNew(find.PlanReference, p.ExternalID))
 	}
 	return func(w *accountWriter) error {
 		made := p
@@ -60,7 +61,8 @@ func giftLine(r db.Row) (line []byte, kept documentKept, err error) {
 func readGift(r *accountReader, h *head[string, documentKept], body []byte) (importLine, error) {
 	g, err := giving.ParseGift(store.CodeID(r.manifest.Account.Number, h.ID), h.ID, h.Campaign, body)
 	if err == nil {
-		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign), g.CheckImported(r.now), r.isNew(find.GiftReference, g.ExternalID))
+		err = cmp.Or(r.numbered(h.ID, &r.gifts), r.known(h.Kept.Revision), r.refers(g.Contact, g.Campaign),
+			g.CheckImported(r.now), r.isNew(find.GiftReference, g.ExternalID))
 	}
 	if ahead := h.Kept.Ahead; err == nil && ahead != nil && max(*ahead, -*ahead) > store.ClockSpan {
 		err = problem("is by a clock that no place has")

@@ -24,9 +24,10 @@ import (
 	"donorbook/internal/store/merges"
 )
 
-// The files of an account are brought back as a job, some lines in each unit of work, so that other accounts go on and a command that was
-// killed goes on where it was. All lines are checked before the first one is written. Until the last unit nothing else may write to the account,
-// and one that is new has no row in the table of accounts: no one can read it, sign in to it or see its campaigns.
+// The files of an account are brought back as a job, some lines in each unit of work, so that other accounts go on and
+// a command that was killed goes on where it was. All lines are checked before the first one is written. Until the last
+// unit nothing else may write to the account, and one that is new has no row in the table of accounts: no one can read
+// it, sign in to it or see its campaigns.
 
 // AccountImport says how the files of an account are brought back.
 type AccountImport struct {
@@ -91,15 +92,19 @@ var (
 )
 
 const (
-	sqlAccountJobs = `SELECT ` + jobs.JobColumns + ` FROM job WHERE state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'account' ORDER BY account_id, id`
+	sqlAccountJobs = `SELECT ` + jobs.JobColumns + ` FROM job
+		WHERE state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'account' ORDER BY account_id, id`
 
-	// accountJobID is the number of the job: the account is empty, and has no others. It is not counted, since the numbers of jobs come from the files.
+	// accountJobID is the number of the job: the account is empty, and has no others. It is not counted, since the
+	// numbers of jobs come from the files.
 	accountJobID = 1
 )
 
-// ImportAccount brings the files of an account back, or goes on where an import of the same files was stopped. Ids stay where the number of the
-// account is free, and so does its public id; otherwise their sequence numbers stay.
-func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountImport) (made AccountImported, err error) {
+// ImportAccount brings the files of an account back, or goes on where an import of the same files was stopped. Ids stay
+// where the number of the account is free, and so does its public id; otherwise their sequence numbers stay.
+func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS,
+	how AccountImport,
+) (made AccountImported, err error) {
 	manifest, fingerprint, err := ReadManifest(files)
 	if err != nil {
 		return made, err
@@ -115,7 +120,8 @@ func (s *MoveStore) ImportAccount(ctx context.Context, files fs.FS, how AccountI
 	if err != nil {
 		return made, err
 	}
-	run := &accountRun{store: s, job: j, line: &checked.line, was: manifest.Account.Number, campaigns: make(map[int64]int64), atOnce: cmp.Or(how.AtOnce, ImportedAtOnce)}
+	run := &accountRun{store: s, job: j, line: &checked.line, was: manifest.Account.Number,
+		campaigns: make(map[int64]int64), atOnce: cmp.Or(how.AtOnce, ImportedAtOnce)}
 	if err := run.open(ctx); err != nil {
 		return made, err
 	}
@@ -154,8 +160,11 @@ func readAccountJob(j *jobs.Job) (spec accountSpec, progress accountProgress, er
 	return spec, progress, errors.Join(json.Unmarshal(j.Spec, &spec), json.Unmarshal(j.Progress, &progress))
 }
 
-// beginAccount finds the job that imports the same files, or begins one: from then on the account takes no other change.
-func (s *MoveStore) beginAccount(ctx context.Context, line *AccountLine, was int64, into, fingerprint string) (j jobs.Job, err error) {
+// beginAccount finds the job that imports the same files, or begins one: from then on the account takes no other
+// change.
+func (s *MoveStore) beginAccount(ctx context.Context, line *AccountLine, was int64, into,
+	fingerprint string,
+) (j jobs.Job, err error) {
 	spec := accountSpec{Manifest: fingerprint, Into: into != ""}
 	if spec.Into {
 		if spec.Account, err = s.Account(ctx, into); err != nil {
@@ -192,18 +201,20 @@ func fillAccount(u store.Unit, line *AccountLine, spec accountSpec) (jobs.Job, e
 	if err != nil {
 		return jobs.Job{}, err
 	}
-	if len(fields) > 0 || u.JobSeq > 0 || slices.ContainsFunc(nouns, func(n *noun) bool { return n.seq != nil && *n.seq(&u.Tally) > 0 }) {
+	if len(fields) > 0 || u.JobSeq > 0 || slices.ContainsFunc(nouns,
+		func(n *noun) bool { return n.seq != nil && *n.seq(&u.Tally) > 0 }) {
 		return jobs.Job{}, ErrAccountNotEmpty
 	}
 	if line.Sequences.Oldest > 1 {
-		return jobs.Job{}, &FileProblem{File: HistoryFile, Reason: "no longer begins with the first change: import into a new account"}
+		return jobs.Job{}, &FileProblem{File: HistoryFile,
+			Reason: "no longer begins with the first change: import into a new account"}
 	}
 	spec.Timezone, u.Timezone = u.Timezone, cmp.Or(line.Timezone, text.DefaultTimezone)
 	return beginImport(u, spec), nil
 }
 
-// newAccount begins an import into a new account, or goes on with it. It has the number and the public id that it had, where both are free; a
-// number below the last one was given out before.
+// newAccount begins an import into a new account, or goes on with it. It has the number and the public id that it had,
+// where both are free; a number below the last one was given out before.
 func newAccount(t *store.Tx, line *AccountLine, was int64, spec accountSpec) (j jobs.Job, err error) {
 	if spec.Account, err = access.NewAccount(line.Name, access.Account{}, store.Moment(t.Author.At)); err != nil {
 		return j, err
@@ -251,7 +262,8 @@ func beginImport(u store.Unit, spec accountSpec) jobs.Job {
 	u.Touch()
 	u.Importing, spec.Revision = accountJobID, u.Revision
 	at := store.Moment(u.Author.At)
-	j := jobs.Job{Account: u.Number, ID: u.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: u.Author.Who, Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at,
+	j := jobs.Job{Account: u.Number, ID: u.Importing, Kind: AccountJob, State: jobs.JobRunning, Actor: u.Author.Who,
+		Channel: u.Author.Channel, CreatedAt: at, UpdatedAt: at,
 		Spec: jobs.JSONOf(spec), Progress: jobs.JSONOf(accountProgress{})}
 	jobs.SaveJob(u.Tx, &j)
 	return j
@@ -295,13 +307,15 @@ func (r *accountRun) open(ctx context.Context) (err error) {
 		if r.above, err = store.AccountsAbove(c, r.spec.Account); err != nil {
 			return err
 		}
-		return c.Each(func(row db.Row) error { return json.Unmarshal(row.Bytes(0), &r.campaigns) }, sqlJobParts, r.job.Account, r.job.ID)
+		return c.Each(func(row db.Row) error { return json.Unmarshal(row.Bytes(0), &r.campaigns) }, sqlJobParts,
+			r.job.Account, r.job.ID)
 	})
 }
 
 func (r *accountRun) renumbered() bool { return r.spec.Account.Number != r.was }
 
-// take adds a line to the unit of work, unless it is done, and does the unit when it is full or the file ends. No write is the end of a file.
+// take adds a line to the unit of work, unless it is done, and does the unit when it is full or the file ends. No write
+// is the end of a file.
 func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, write importLine) error {
 	at := placeOf(of.file)
 	if at < r.at || at == r.at && line <= r.progress.Lines {
@@ -346,7 +360,8 @@ func (r *accountRun) take(ctx context.Context, of *noun, line int64, size int, w
 	return json.Unmarshal(r.job.Progress, &r.progress)
 }
 
-// end counts on from where the account has been, notes where it came from, and makes it one that people can find and change.
+// end counts on from where the account has been, notes where it came from, and makes it one that people can find and
+// change.
 func (r *accountRun) end(ctx context.Context) error {
 	account := &r.spec.Account
 	return r.store.Update(r.job.By(ctx), account.Number, store.Needs{}, func(t *store.Tx) error {
@@ -362,7 +377,8 @@ func (r *accountRun) end(ctx context.Context) error {
 			return err
 		}
 		if !r.spec.Into {
-			t.Insert(store.AccountTable, account.Number, account.ID, account.Name, account.Parent, account.CreatedAt.UnixMicro())
+			t.Insert(store.AccountTable, account.Number, account.ID, account.Name, account.Parent,
+				account.CreatedAt.UnixMicro())
 		}
 		for _, c := range r.line.Sequences.counters(&u.Tally) {
 			*c.counted = max(*c.counted, *c.kept)
@@ -370,7 +386,8 @@ func (r *accountRun) end(ctx context.Context) error {
 		u.Currency, u.Importing, t.Author.Job = r.line.Currency, 0, 0
 		store.SaveSettings(t, u.Number, access.AccountSettings{Address: r.line.Address, TaxID: r.line.TaxID,
 			NoReturn: r.line.NoReturn, Logo: r.line.Logo,
-			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors), Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
+			Email: r.line.Email, Website: r.line.Website, PublicDonors: access.PublicDonors(r.line.Donors),
+			Receipts: thanks.Wording(r.line.Receipts), Donations: r.line.Donations})
 		u.Record(history.SettingNoun, 0, history.DidImport, "")
 		if err := merges.Resume(u); err != nil {
 			return err
@@ -382,7 +399,8 @@ func (r *accountRun) end(ctx context.Context) error {
 // importLine writes a line that was checked.
 type importLine func(*accountWriter) error
 
-// accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it. It needs no database.
+// accountReader reads the files of an account and checks each line as if a client had sent it, and by those before it.
+// It needs no database.
 type accountReader struct {
 	nouns    []*noun
 	files    fs.FS
@@ -411,12 +429,15 @@ type accountReader struct {
 }
 
 func newAccountReader(files fs.FS, manifest *Manifest, region string, now time.Time) *accountReader {
-	return &accountReader{nouns: nouns, files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now, fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
+	return &accountReader{nouns: nouns, files: files, manifest: manifest, region: cmp.Or(region, "US"), now: now,
+		fields: custom.NewFields(0, nil), campaigns: make(map[int64]bool), pictures: make(map[string]int64),
 		merged: make(map[int64]int64), seed: maphash.MakeSeed(), references: make(map[uint64]bool)}
 }
 
 // each reads all lines, and gives each of them to take with what writes it. At the end of a file it gives nil.
-func (r *accountReader) each(ctx context.Context, take func(n *noun, line int64, size int, write importLine) error) error {
+func (r *accountReader) each(ctx context.Context,
+	take func(n *noun, line int64, size int, write importLine) error,
+) error {
 	for _, n := range r.nouns {
 		r.row = 0
 		if n.read == nil || n.lacks != nil && !r.manifest.lists(n.file) && n.lacks(r) {
@@ -481,8 +502,9 @@ func (r *accountReader) isNew(kind, external string) error {
 	return nil
 }
 
-// repeats tells whether something that only one record has was there before. It is known by 64 bits of a hash that is another one each time: a file that is refused for no
-// reason, once in ten million times where it has a million of them, is accepted when it is read again.
+// repeats tells whether something that only one record has was there before. It is known by 64 bits of a hash that is
+// another one each time: a file that is refused for no reason, once in ten million times where it has a million of
+// them, is accepted when it is read again.
 func (r *accountReader) repeats(what string) bool {
 	hash := maphash.String(r.seed, what)
 	known := r.references[hash]

@@ -12,7 +12,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// accountWriter is one unit of work of an import: it writes lines that were checked, with the ids that they have from now on.
+// accountWriter is one unit of work of an import: it writes lines that were checked, with the ids that they have from
+// now on.
 type accountWriter struct {
 	store.Unit
 	*accountRun

@@ -81,11 +81,13 @@ type (
 type counter struct{ counted, kept *int64 }
 
 func (q *accountCount) counters(a *store.Tally) []counter {
-	return []counter{{&a.CampaignSeq, &q.Campaigns}, {&a.KeySeq, &q.Keys}, {&a.FieldSeq, &q.Fields}, {&a.SegmentSeq, &q.Segments}, {&a.JobSeq, &q.Jobs}}
+	return []counter{{&a.CampaignSeq, &q.Campaigns}, {&a.KeySeq, &q.Keys}, {&a.FieldSeq, &q.Fields},
+		{&a.SegmentSeq, &q.Segments}, {&a.JobSeq, &q.Jobs}}
 }
 
 func exportSettings(x *accountExport, w *LineWriter) error {
-	line := AccountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt, Currency: x.row.Currency, Timezone: x.row.Timezone,
+	line := AccountLine{ID: x.account.ID, Name: x.account.Name, CreatedAt: x.account.CreatedAt,
+		Currency: x.row.Currency, Timezone: x.row.Timezone,
 		Sequences: accountCount{Oldest: x.row.Oldest, Revision: x.row.Revision}}
 	for _, c := range line.Sequences.counters(&x.row) {
 		*c.kept = *c.counted
@@ -96,7 +98,8 @@ func exportSettings(x *accountExport, w *LineWriter) error {
 	}
 	line.Address, line.TaxID, line.NoReturn = settings.Address, settings.TaxID, settings.NoReturn
 	line.Logo = settings.Logo
-	line.Email, line.Website, line.Donors, line.Receipts, line.Donations = settings.Email, settings.Website, string(settings.PublicDonors), receiptWords(settings.Receipts), settings.Donations
+	line.Email, line.Website, line.Donors, line.Receipts, line.Donations = settings.Email, settings.Website,
+		string(settings.PublicDonors), receiptWords(settings.Receipts), settings.Donations
 	return w.encode(line)
 }
 
@@ -106,7 +109,8 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 	}
 	r.line = *l
 	q := r.line.Sequences
-	strange := slices.ContainsFunc(q.counters(&store.Tally{}), func(c counter) bool { return *c.kept < 0 || *c.kept > doc.MaxSeq })
+	strange := slices.ContainsFunc(q.counters(&store.Tally{}),
+		func(c counter) bool { return *c.kept < 0 || *c.kept > doc.MaxSeq })
 	if q.Oldest < 1 || q.Revision < q.Oldest-1 || strange {
 		return nil, problem("does not have the account's counters")
 	}
@@ -142,7 +146,8 @@ func readSettings(r *accountReader, l *AccountLine) (importLine, error) {
 }
 
 func readField(r *accountReader, l *fieldLine) (importLine, error) {
-	f := custom.Field{ID: l.ID, Title: l.Title, Description: l.Description, Type: custom.FieldType(l.Type), Options: store.SplitKeys(l.Options), Place: l.Place,
+	f := custom.Field{ID: l.ID, Title: l.Title, Description: l.Description, Type: custom.FieldType(l.Type),
+		Options: store.SplitKeys(l.Options), Place: l.Place,
 		CreatedAt: store.Moment(l.CreatedAt), EndedAt: store.Moment(l.EndedAt)}
 	if err := f.CheckImported(r.fields); err != nil {
 		return nil, err
@@ -150,7 +155,8 @@ func readField(r *accountReader, l *fieldLine) (importLine, error) {
 	r.fields = custom.NewFields(0, append(r.fields.All, f))
 	return func(w *accountWriter) error {
 		w.FieldSeq = max(w.FieldSeq, l.ID)
-		w.Insert(store.FieldTable, w.Number, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt, l.EndedAt)
+		w.Insert(store.FieldTable, w.Number, l.ID, l.Title, l.Description, l.Type, l.Options, l.Place, l.CreatedAt,
+			l.EndedAt)
 		return nil
 	}, nil
 }
@@ -185,9 +191,15 @@ func readPicture(r *accountReader, l *pictureLine) (importLine, error) {
 }
 
 func exportMembers(x *accountExport, w *LineWriter) error {
-	return encodeAll(w, x.members, func(m access.Member) any { return memberLine{m.User.Name, m.User.Email, m.Role.String()} })
+	return encodeAll(w, x.members, func(m access.Member) any {
+		return memberLine{m.User.Name, m.User.Email,
+			m.Role.String()}
+	})
 }
 
 func exportKeys(x *accountExport, w *LineWriter) error {
-	return encodeAll(w, x.keys, func(k access.Key) any { return keyLine{k.Name, k.Permissions.Names(), !k.RevokedAt.IsZero()} })
+	return encodeAll(w, x.keys, func(k access.Key) any {
+		return keyLine{k.Name, k.Permissions.Names(),
+			!k.RevokedAt.IsZero()}
+	})
 }

@@ -36,16 +36,19 @@ func readTemplate(r *accountReader, l *templateLine) (importLine, error) {
 }
 
 const (
-	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1 AND m.about >= 'gift ' || g.id AND m.about < 'gift ' || g.id || '!' AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
+	sqlMailsAbout = `SELECT m.id AS id, m.id AS head FROM gift g JOIN mail m ON m.account_id = $1
+		AND m.about >= 'gift ' || g.id AND m.about < 'gift ' || g.id || '!' AND m.about <> '' WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
 		UNION SELECT m.id AS id, m.id AS head FROM gift g JOIN donation d ON d.account_id = $1 AND d.code = g.code AND d.code <> '' JOIN mail m ON m.account_id = $1 AND m.about = 'donation ' || d.id AND m.about <> ''
 			WHERE g.account_id = $1 AND g.contact_id = $2 AND m.id > $3
 		UNION SELECT m.id AS id, m.id AS head FROM contact c JOIN mail m ON m.account_id = $1 AND m.about >= 'contact ' || c.id AND m.about < 'contact ' || c.id || '!' AND m.about <> '' WHERE c.account_id = $1 AND c.id = $2 AND m.id > $3 ORDER BY id LIMIT $4`
-	sqlMailsByID   = `SELECT id, kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlMailsByID = `SELECT id, kind, recipient, error, created_at, ended_at FROM mail WHERE account_id = $1
+		AND id = ANY($2) ORDER BY id`
 	sqlNextMails   = `SELECT id, recipient, said FROM mail WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`
 	sqlForgetMails = `DELETE FROM mail WHERE account_id = $1 AND about IN ($2, $3) AND about <> ''`
 )
 
-// mailData are the mails about a person and their gifts, for as long as they are known. They follow the gifts, and are erased with them.
+// mailData are the mails about a person and their gifts, for as long as they are known. They follow the gifts, and are
+// erased with them.
 var mailData = &personal{list: "mails", of: sqlMailsAbout, byID: sqlMailsByID,
 	show: func(_ *ContactData, r db.Row) ([]byte, error) {
 		return plainJSON(struct {
@@ -63,7 +66,8 @@ func (e *eraser) mails(ctx context.Context, p *erasedPiece) (ended bool, err err
 		id       int64
 		to, said string
 	}
-	some, err := store.List(ctx, e.JobStore.Store, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} }, sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
+	some, err := store.List(ctx, e.JobStore.Store, func(r db.Row) mail { return mail{r.Int(0), r.Text(1), r.Text(2)} },
+		sqlNextMails, e.job.Account, e.at.ID, int64(eraseUnit))
 	for _, m := range some {
 		e.at.ID = m.id
 		if e.naming(crm.SaidBy(m.to)) || m.said != "" && e.naming(crm.SaidIn(m.said)) {

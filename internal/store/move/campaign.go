@@ -62,7 +62,8 @@ func (x *accountExport) campaign(w *LineWriter, id int64) error {
 	if kept.Revision, err = x.conn.Int(sqlRevisionOf, id); err != nil {
 		return err
 	}
-	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} }, sqlSlugsLeft, id); err != nil {
+	if kept.OldSlugs, err = db.List(x.conn, func(r db.Row) oldSlug { return oldSlug{r.Text(0), r.Int(1)} },
+		sqlSlugsLeft, id); err != nil {
 		return err
 	}
 	return w.document(store.MadeCampaign{Campaign: campaign}.Append(nil), kept)
@@ -75,7 +76,8 @@ func readCampaign(r *accountReader, h *head[int64, campaignKept], body []byte) (
 		return nil, err
 	}
 	k := h.Kept
-	c.OpeningRaised, c.OpeningDonors, c.Status, c.PaymentLink, c.ListedAt = k.OpeningRaised, k.OpeningDonors, k.Status, k.PaymentLink, k.ListedAt
+	c.OpeningRaised, c.OpeningDonors, c.Status, c.PaymentLink, c.ListedAt = k.OpeningRaised, k.OpeningDonors, k.Status,
+		k.PaymentLink, k.ListedAt
 	err = cmp.Or(c.CheckImported(), r.known(k.Revision), campaign.Limit.Check(int64(len(r.campaigns)), 1))
 	switch {
 	case err != nil:
@@ -103,11 +105,13 @@ func (w *accountWriter) placeCampaign(was int64, c campaign.Campaign, k campaign
 	w.moved[was] = c.ID
 	w.done.Campaigns++
 	stored, urlAt := c.AppendBody(nil)
-	w.Insert(store.CampaignTable, c.ID, w.Number, c.Slug, int64(urlAt), stored, store.Checksum(stored), giving.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
+	w.Insert(store.CampaignTable, c.ID, w.Number, c.Slug, int64(urlAt), stored, store.Checksum(stored),
+		giving.CampaignCell(c.ID, c.Currency), c.Status, c.PaymentLink, c.ListedAt, w.revision(k.Revision))
 	return errors.Join(w.oldSlugs(c.ID, k.OldSlugs), w.listCampaign(c.ID))
 }
 
-// campaignID is the id under which a campaign is found from now on. An older one, whose id is a time, keeps it where it is free.
+// campaignID is the id under which a campaign is found from now on. An older one, whose id is a time, keeps it where it
+// is free.
 func (w *accountWriter) campaignID(id int64) (int64, error) {
 	if doc.IDAccount(id) == w.was {
 		id = doc.MakeID(w.Number, doc.IDSeq(id))
@@ -168,13 +172,17 @@ func (w *accountWriter) listCampaign(id int64) error {
 
 const campaignsAtOnce = 50 // each may have a long description
 
-// ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has few.
-func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope campaign.Scope, baseURL string, how ExportOptions) (*Export, error) {
+// ExportCampaigns prepares a file of the campaigns that an account may list for a reason, oldest first. An account has
+// few.
+func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope campaign.Scope, baseURL string,
+	how ExportOptions,
+) (*Export, error) {
 	totals, err := s.CampaignTotals(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	return s.Prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], How: how, head: sheet.CampaignRow(new(campaign.Campaign), "").Header,
+	return s.Prepared(ctx, account, "campaigns", &Export{Rows: totals[scope], How: how,
+		head: sheet.CampaignRow(new(campaign.Campaign), "").Header,
 		write: func(ctx context.Context, to *records, done func(int) error) error {
 			page := crm.PageRequest{PerPage: campaignsAtOnce}
 			for page.Page = page.LastPage(totals[scope]); page.Page > 0; page.Page-- { // pages have the newest first
@@ -183,7 +191,10 @@ func (s *MoveStore) ExportCampaigns(ctx context.Context, account int64, scope ca
 					return err
 				}
 				for _, c := range slices.Backward(found) {
-					err := to.add(func() ([]byte, error) { return store.MadeCampaign{Campaign: c, BaseURL: baseURL}.Append(nil), nil }, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
+					err := to.add(func() ([]byte, error) {
+						return store.MadeCampaign{Campaign: c,
+							BaseURL: baseURL}.Append(nil), nil
+					}, func() ([]any, error) { return sheet.CampaignRow(&c, baseURL).Cells(), nil })
 					if err != nil {
 						return err
 					}

@@ -94,13 +94,14 @@ func (d *ContactData) Write(ctx context.Context, to io.Writer) error {
 			continue
 		}
 		w.begin(n.person.list)
-		err := eachOf(ctx, d.store, d.account, d.Found[n.person.list], n.person.byID, func(r db.Row) ([]byte, int, error) {
-			text, err := n.person.show(d, r)
-			return text, len(text), err
-		}, filled, func(text []byte) error {
-			w.element(text)
-			return nil
-		}, func(int) error { return w.flush() })
+		err := eachOf(ctx, d.store, d.account, d.Found[n.person.list], n.person.byID,
+			func(r db.Row) ([]byte, int, error) {
+				text, err := n.person.show(d, r)
+				return text, len(text), err
+			}, filled, func(text []byte) error {
+				w.element(text)
+				return nil
+			}, func(int) error { return w.flush() })
 		if err != nil {
 			return err
 		}

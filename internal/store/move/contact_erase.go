@@ -16,16 +16,18 @@ import (
 	"donorbook/internal/store/merges"
 )
 
-// To erase a contact is to remove the person for good. The document becomes a stub at once (crm/contact_erase.go), which takes them out of the search
-// and of every set. A job removes what else names them (contact_erase_work.go): on gifts and plans, which keep their money; in the history, whose rows keep
-// their numbers, because there must be no gap, and lose what they say; in kept answers, rows of imports and segments.
+// To erase a contact is to remove the person for good. The document becomes a stub at once (crm/contact_erase.go),
+// which takes them out of the search and of every set. A job removes what else names them (contact_erase_work.go): on
+// gifts and plans, which keep their money; in the history, whose rows keep their numbers, because there must be no gap,
+// and lose what they say; in kept answers, rows of imports and segments.
 
 // Erasure says whom a job erases.
 type Erasure struct {
 	Contacts []int64        `json:"contacts"`
 	People   []crm.Identity `json:"people,omitempty"`  // what they were known by, until it was looked for everywhere
 	PartOf   []int64        `json:"part_of,omitempty"` // other contacts that they were part of for a while
-	Asked    []int64        `json:"asked,omitempty"`   // the contacts that it began with, while it is at others that were merged into these
+	// the contacts that it began with, while it is at others that were merged into these
+	Asked []int64 `json:"asked,omitempty"`
 }
 
 // add adds as many people as there is room for.
@@ -43,12 +45,13 @@ func contactsOf(people []crm.Identity) []int64 {
 const erasureLimit = 100
 
 const (
-	sqlOpenErasures = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1 AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'erase'`
-	sqlNextErasure  = sqlOpenErasures + ` AND state = 'waiting' ORDER BY id DESC LIMIT 1`
+	sqlOpenErasures = `SELECT ` + jobs.JobColumns + ` FROM job WHERE account_id = $1
+		AND state IN ('uploading', 'mapping', 'waiting', 'running') AND kind = 'erase'`
+	sqlNextErasure = sqlOpenErasures + ` AND state = 'waiting' ORDER BY id DESC LIMIT 1`
 )
 
-// EraseContact removes a person. What was given stays in every sum. The contact is gone when this returns; the person is when the job has ended. Who was
-// erased before has no job any more, or the one that is under way.
+// EraseContact removes a person. What was given stays in every sum. The contact is gone when this returns; the person
+// is when the job has ended. Who was erased before has no job any more, or the one that is under way.
 func (s *MoveStore) EraseContact(ctx context.Context, account, id int64) (job int64, err error) {
 	if store.Foreign(account, id) {
 		return 0, crm.ErrNotFound
@@ -110,7 +113,8 @@ func makeStubs(u store.Unit, found []*store.StoredContact, now time.Time) (peopl
 			continue
 		}
 		people = append(people, one.Contact.Identity())
-		if _, err = store.ChangeContact(u.Tx, one, history.DidErase, func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
+		if _, err = store.ChangeContact(u.Tx, one, history.DidErase,
+			func(c crm.Contact) (crm.Contact, error) { return c.Erase(now), nil }); err != nil {
 			return nil, err
 		}
 	}
@@ -123,13 +127,16 @@ func makeStubs(u store.Unit, found []*store.StoredContact, now time.Time) (peopl
 	return people, err
 }
 
-// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come to where they belong first, so that none is missed. Contacts that were merged into these, also
-// by way of others, are the same person: they become stubs, too, and are part of the job. It turns to those it has no room for when it is done with the others.
+// begin closes the list of people: those who are erased from now on get another job. Gifts that merges still move come
+// to where they belong first, so that none is missed. Contacts that were merged into these, also by way of others, are
+// the same person: they become stubs, too, and are part of the job. It turns to those it has no room for when it is
+// done with the others.
 func (e *eraser) begin(ctx context.Context) error {
 	now := e.Now()
 	return e.Advance(ctx, e.job, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
 		e.spec, e.at = Erasure{}, erasureProgress{}
-		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &e.at)); err != nil { // someone may have been added
+		// someone may have been added
+		if err := errors.Join(json.Unmarshal(next.Spec, &e.spec), json.Unmarshal(next.Progress, &e.at)); err != nil {
 			return err
 		}
 		if moving, err := merges.Settle(u, e.spec.Contacts, e.unit); moving || err != nil {
@@ -152,7 +159,8 @@ func (e *eraser) begin(ctx context.Context) error {
 func (e *eraser) eraseMerged(u store.Unit, now time.Time) (people []crm.Identity, err error) {
 	var found []*store.StoredContact
 	for e.at.Person < len(e.spec.Contacts) && len(found) < e.unit {
-		some, err := db.List(u.Conn, store.ScanMerge, store.SQLMergedAfter, u.Number, e.spec.Contacts[e.at.Person], e.at.At, int64(e.unit-len(found)))
+		some, err := db.List(u.Conn, store.ScanMerge, store.SQLMergedAfter, u.Number, e.spec.Contacts[e.at.Person],
+			e.at.At, int64(e.unit-len(found)))
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +171,8 @@ func (e *eraser) eraseMerged(u store.Unit, now time.Time) (people []crm.Identity
 			row, err := store.Load(u.Tx, u.Number, m.Other)
 			if e.at.At = m.ID; err == nil && !row.Contact.Erased() {
 				u.Contacts[m.Other], found = row, append(found, row)
-			} else if err != nil && !errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
+			} else if err != nil &&
+				!errors.As(err, new(*store.Damaged)) { // what cannot be read stays, and a check tells of it
 				return nil, err
 			}
 		}
@@ -172,11 +181,14 @@ func (e *eraser) eraseMerged(u store.Unit, now time.Time) (people []crm.Identity
 }
 
 const (
-	sqlFirstParts = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 ORDER BY number LIMIT 10` // as many people as a search through all texts is worth
-	sqlTakeParts  = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 AND number <= $3`
+	// as many people as a search through all texts is worth
+	sqlFirstParts = `SELECT number, data FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0
+		ORDER BY number LIMIT 10`
+	sqlTakeParts = `DELETE FROM job_part WHERE account_id = $1 AND job_id = $2 AND number > 0 AND number <= $3`
 )
 
-// turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are any.
+// turn lets the job turn to the next contacts that were merged into those it has erased. It tells whether there are
+// any.
 func (e *eraser) turn(ctx context.Context) (more bool, err error) {
 	if e.at.Parts == 0 {
 		return false, nil
@@ -242,8 +254,8 @@ func openErasure(u store.Unit) (*jobs.Job, Erasure, error) {
 	return &waiting[0], spec, nil
 }
 
-// FinishJob works on a job until it has ended, for a process in which no one else does. It gives up where the job does not get on: a server goes
-// on with it.
+// FinishJob works on a job until it has ended, for a process in which no one else does. It gives up where the job does
+// not get on: a server goes on with it.
 func (s *MoveStore) FinishJob(ctx context.Context, account, job int64) (ended bool, err error) {
 	w := jobs.NewJobWorker(s.JobStore)
 	for idle := time.Now(); time.Since(idle) < jobPatience && ctx.Err() == nil; {

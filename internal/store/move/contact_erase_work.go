@@ -15,8 +15,9 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// An erasure looks for what names people beside those who write, and holds the database only for what it has found: a few rows in each unit of work,
-// together with how far it has come. So others wait for little, and an erasure that was interrupted goes on.
+// An erasure looks for what names people beside those who write, and holds the database only for what it has found: a
+// few rows in each unit of work, together with how far it has come. So others wait for little, and an erasure that was
+// interrupted goes on.
 
 const (
 	eraseUnit   = 200                   // records, changes or rows of one unit of work, about
@@ -26,14 +27,16 @@ const (
 
 // erasureProgress is how far an erasure has come.
 type erasureProgress struct {
-	Step   string  `json:"step,omitempty"`   // "" is the first one
-	Person int     `json:"person,omitempty"` // whose records are looked at
-	List   string  `json:"list,omitempty"`   // the noun of the records that are looked at
-	ID     int64   `json:"id,omitempty"`     // of the record or the job that was looked at last
-	Record int64   `json:"record,omitempty"` // whose history is looked at
-	At     int64   `json:"at,omitempty"`     // the change that comes next, or the row that was looked at last; 0 is the first
-	Also   []int64 `json:"also,omitempty"`   // records that come next, because of one before
-	Parts  int64   `json:"parts,omitempty"`  // the last part of the job, with people whose contacts were merged into those it began with
+	Step   string `json:"step,omitempty"`   // "" is the first one
+	Person int    `json:"person,omitempty"` // whose records are looked at
+	List   string `json:"list,omitempty"`   // the noun of the records that are looked at
+	ID     int64  `json:"id,omitempty"`     // of the record or the job that was looked at last
+	Record int64  `json:"record,omitempty"` // whose history is looked at
+	// the change that comes next, or the row that was looked at last; 0 is the first
+	At   int64   `json:"at,omitempty"`
+	Also []int64 `json:"also,omitempty"` // records that come next, because of one before
+	// the last part of the job, with people whose contacts were merged into those it began with
+	Parts int64 `json:"parts,omitempty"`
 }
 
 type erasureStep struct {
@@ -41,13 +44,15 @@ type erasureStep struct {
 	do   func(*eraser, context.Context) error
 }
 
-// erasureLook reads some rows after those that were looked at last, adds to a piece what names anyone, and tells whether no row is left.
+// erasureLook reads some rows after those that were looked at last, adds to a piece what names anyone, and tells
+// whether no row is left.
 type erasureLook struct {
 	name string
 	look func(*eraser, context.Context, *erasedPiece) (ended bool, err error)
 }
 
-// erasureSteps are the steps of the work, by the names that are stored. The search and the log come last: they have what everything before has removed.
+// erasureSteps are the steps of the work, by the names that are stored. The search and the log come last: they have
+// what everything before has removed.
 func erasureSteps() []erasureStep {
 	steps := []erasureStep{{"", (*eraser).begin}, {"records", (*eraser).records}}
 	for _, n := range nouns {
@@ -55,7 +60,8 @@ func erasureSteps() []erasureStep {
 			steps = append(steps, erasureStep{l.name, searching(l.look)})
 		}
 	}
-	return append(steps, erasureStep{"imports", searching((*eraser).imports)}, erasureStep{"words", (*eraser).words}, erasureStep{"merging", (*eraser).merging}, erasureStep{"log", (*eraser).log})
+	return append(steps, erasureStep{"imports", searching((*eraser).imports)}, erasureStep{"words", (*eraser).words},
+		erasureStep{"merging", (*eraser).merging}, erasureStep{"log", (*eraser).log})
 }
 
 // EraseKind removes what still names people who were erased.
@@ -163,7 +169,9 @@ func (p *erasedPiece) forget(u store.Unit) error {
 }
 
 // searching is a step that looks for people in texts, to which nothing leads by an index.
-func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, err error)) func(*eraser, context.Context) error {
+func searching(
+	look func(*eraser, context.Context, *erasedPiece) (ended bool, err error),
+) func(*eraser, context.Context) error {
 	return func(e *eraser, ctx context.Context) error {
 		p, ended := &erasedPiece{}, false
 		for start := time.Now(); p.empty() && !ended && time.Since(start) < eraseSearch; {
@@ -179,12 +187,17 @@ func searching(look func(*eraser, context.Context, *erasedPiece) (ended bool, er
 	}
 }
 
-// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel, and an index of their own.
-const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun + ` AND channel = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
+// Gifts that became another contact's before the history told contacts of their gifts: those changes have no channel,
+// and an index of their own.
+const sqlLooseGifts = store.ChangeColumns + ` AND noun = ` + store.GiftNoun +
+	` AND channel = 0 AND (id, revision) > ($2, $3) AND data LIKE '%"contact_id"%' ORDER BY id, revision LIMIT $4`
 
 // changesAfter hands on some changes after the one that was looked at last, and tells whether no other is left.
-func (e *eraser) changesAfter(ctx context.Context, look func(*store.Change) error, sql string, args ...any) (ended bool, err error) {
-	changes, err := store.List(ctx, e.JobStore.Store, store.ScanChange, sql, append([]any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}, args...)...)
+func (e *eraser) changesAfter(ctx context.Context, look func(*store.Change) error, sql string,
+	args ...any,
+) (ended bool, err error) {
+	changes, err := store.List(ctx, e.JobStore.Store, store.ScanChange, sql,
+		append([]any{e.job.Account, e.at.ID, e.at.At, int64(eraseUnit)}, args...)...)
 	for i := 0; i < len(changes) && err == nil; i++ {
 		e.at.ID, e.at.At = changes[i].ID, changes[i].Revision
 		err = look(&changes[i])
@@ -216,7 +229,8 @@ func (e *eraser) looseGifts(ctx context.Context, p *erasedPiece) (ended bool, er
 
 // sent is what merges keep of what was sent and named a person, as part of another contact.
 func (e *eraser) sent(ctx context.Context, p *erasedPiece) (ended bool, err error) {
-	some, err := store.List(ctx, e.JobStore.Store, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At, int64(eraseUnit))
+	some, err := store.List(ctx, e.JobStore.Store, store.ScanMerge, store.SQLMergesAfter, e.job.Account, e.at.At,
+		int64(eraseUnit))
 	var found []int64
 	for i := 0; i < len(some) && err == nil; i++ {
 		var named bool
@@ -231,7 +245,8 @@ func (e *eraser) sent(ctx context.Context, p *erasedPiece) (ended bool, err erro
 	return len(some) < eraseUnit, err
 }
 
-// wasSent tells whether a merge keeps what was sent about a person. What the survivor says without the merge, such as an email that both share, is about the survivor.
+// wasSent tells whether a merge keeps what was sent about a person. What the survivor says without the merge, such as
+// an email that both share, is about the survivor.
 func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	sent := m.SentDocument()
 	if sent == "" {
@@ -241,7 +256,8 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	if !e.naming(said) {
 		return false, nil
 	}
-	change, err := store.Find(ctx, e.JobStore.Store, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account, m.ID)
+	change, err := store.Find(ctx, e.JobStore.Store, crm.ErrNotFound, store.ScanChange, store.SQLChange, e.job.Account,
+		m.ID)
 	var survivor crm.Contact
 	if err == nil {
 		survivor, err = e.ContactRecord(ctx, e.job.Account, m.Survivor)
@@ -252,7 +268,8 @@ func (e *eraser) wasSent(ctx context.Context, m *store.Merge) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true }, "")
+	survivor = survivor.Back([]crm.Event{{Edit: doc.KnownDifferences(change.Data)}}, func(string) bool { return true },
+		"")
 	says := crm.SaidIn(`{"id":0` + string(survivor.AppendBody(nil)))
 	return e.names(said, func(i *crm.Identity) bool { return i.IsNamedBeyond(says, said) }), nil
 }
@@ -280,7 +297,8 @@ func (e *eraser) imports(ctx context.Context, p *erasedPiece) (ended bool, err e
 	rows, err := e.JobRows(ctx, e.job.Account, j.ID, e.at.At, eraseUnit)
 	var found []int64
 	for _, row := range rows {
-		if e.at.At = row.Number; slices.Contains(e.spec.Contacts, row.Contact) || e.naming(crm.SaidIn(string(row.Data))) {
+		if e.at.At = row.Number; slices.Contains(e.spec.Contacts, row.Contact) ||
+			e.naming(crm.SaidIn(string(row.Data))) {
 			found = append(found, row.Number)
 		}
 	}
@@ -313,7 +331,8 @@ func (e *eraser) cleanPreview(ctx context.Context, j *jobs.Job) error {
 	})
 }
 
-// words, merging and log see to it that what was removed cannot be read in the files of the database either, and end the job. What the people were known by is removed before, so that it is neither.
+// words, merging and log see to it that what was removed cannot be read in the files of the database either, and end
+// the job. What the people were known by is removed before, so that it is neither.
 func (e *eraser) words(ctx context.Context) error {
 	if more, err := e.turn(ctx); more || err != nil {
 		return err
@@ -344,5 +363,8 @@ func (e *eraser) log(ctx context.Context) error {
 	if !done {
 		return jobs.ErrNotOurs // yet: someone reads an earlier state
 	}
-	return e.Advance(ctx, e.job, store.Needs{}, func(u store.Unit, next *jobs.Job) error { return jobs.EndJob(u.Tx, next, jobs.JobDone) })
+	return e.Advance(ctx, e.job, store.Needs{}, func(u store.Unit, next *jobs.Job) error {
+		return jobs.EndJob(u.Tx,
+			next, jobs.JobDone)
+	})
 }

@@ -20,8 +20,11 @@ import (
 
 const sqlContactsByID = store.SQLLoadContacts + ` ORDER BY id`
 
-// ExportContacts prepares a file of the contacts of a selection: in the order of its filter, where that has one, or else oldest first.
-func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.Selection, how ExportOptions) (*Export, error) {
+// ExportContacts prepares a file of the contacts of a selection: in the order of its filter, where that has one, or
+// else oldest first.
+func (s *MoveStore) ExportContacts(ctx context.Context, account int64, of jobs.Selection,
+	how ExportOptions,
+) (*Export, error) {
 	if of.All && of.Filter.Sort != (find.Sort{}) {
 		var order listOrder
 		err := s.Filtered(ctx, account, of.Scope, of.Filter, func(_ db.Conn, w *store.Filtering) error {
@@ -61,7 +64,10 @@ type oldestFirst struct{ *db.Set }
 func (o oldestFirst) each(ctx context.Context, s *MoveStore, account int64, fill fillContacts,
 	read func(*store.StoredContact) error, done func(int) error,
 ) error {
-	return InParts(account, o.Set, func(ids []int64) error { return s.eachContact(ctx, account, ids, fill, read, done) })
+	return InParts(account, o.Set, func(ids []int64) error {
+		return s.eachContact(ctx, account, ids, fill, read,
+			done)
+	})
 }
 
 // listOrder is sequence numbers in the order of a list. A slow client holds them for long, so that they are small.
@@ -98,7 +104,9 @@ func (o listOrder) each(ctx context.Context, s *MoveStore, account int64, fill f
 }
 
 // ExportDonors prepares a file of the contacts whom a filter of donors finds, oldest first, each with what they gave.
-func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter giving.DonorFilter, how ExportOptions) (*Export, error) {
+func (s *MoveStore) ExportDonors(ctx context.Context, account int64, filter giving.DonorFilter,
+	how ExportOptions,
+) (*Export, error) {
 	found, currency, err := s.FindDonors(ctx, account, filter)
 	if err != nil {
 		return nil, err
@@ -135,7 +143,8 @@ func (d *donations) row(contact int64) sheet.Row {
 
 func (d *donations) wire(contact int64, document []byte) []byte {
 	given := d.of[contact]
-	line := fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"other_currencies":{`, given.Gifts, text.MoneyInput(given.Sums[d.currency], d.currency), d.currency)
+	line := fmt.Appendf(nil, `{"gifts":%d,"given":%s,"currency":%q,"other_currencies":{`, given.Gifts,
+		text.MoneyInput(given.Sums[d.currency], d.currency), d.currency)
 	for i, other := range given.Others(d.currency) {
 		if i > 0 {
 			line = append(line, ',')
@@ -146,7 +155,9 @@ func (d *donations) wire(contact int64, document []byte) []byte {
 }
 
 // contactFile prepares a file of contacts. more stands beside each of them, nil for nothing.
-func (s *MoveStore) contactFile(ctx context.Context, account int64, what string, selected fileOrder, more *donations, how ExportOptions) (*Export, error) {
+func (s *MoveStore) contactFile(ctx context.Context, account int64, what string, selected fileOrder, more *donations,
+	how ExportOptions,
+) (*Export, error) {
 	fields, err := s.CustomFields(ctx, account)
 	if err != nil {
 		return nil, err
@@ -165,7 +176,8 @@ func (s *MoveStore) contactFile(ctx context.Context, account int64, what string,
 	if err != nil {
 		return nil, err
 	}
-	document, cells, head := func(c *store.StoredContact) ([]byte, error) { return wire(c, fields) }, func(c *store.StoredContact) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
+	document, cells, head := func(c *store.StoredContact) ([]byte, error) { return wire(c, fields) },
+		func(c *store.StoredContact) ([]any, error) { return out.Contact(&c.Contact) }, out.Header
 	fill := s.fillGiving
 	if more != nil {
 		fill = more.fill
@@ -205,7 +217,8 @@ func (s *MoveStore) eachContact(ctx context.Context, account int64, ids []int64,
 	}, func(piece []*store.StoredContact) error { return fill(ctx, account, piece) }, read, done)
 }
 
-const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2) AND net > 0 GROUP BY contact_id`
+const sqlFirstGiven = `SELECT contact_id, MIN(given_at) FROM gift WHERE account_id = $1 AND contact_id = ANY($2)
+	AND net > 0 GROUP BY contact_id`
 
 // fillGiving looks up when contacts gave first, and how much of it belongs to plans.
 func (s *MoveStore) fillGiving(ctx context.Context, account int64, piece []*store.StoredContact) error {

@@ -16,16 +16,19 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// personal says how the records of a noun hold data of people: which of them are about a contact, how they are shown to the person, and what is left of them when the person is erased. Erasures and people's
-// own files are loops over nouns that say so.
+// personal says how the records of a noun hold data of people: which of them are about a contact, how they are shown to
+// the person, and what is left of them when the person is erased. Erasures and people's own files are loops over nouns
+// that say so.
 type personal struct {
-	list  string                                             // in a person's own file
-	of    string                                             // the records about a contact ($2) and their last changes: those after one ($3), at most $4
-	byID  string                                             // reads records, to show them
-	show  func(d *ContactData, r db.Row) ([]byte, error)     // nil where a record tells of someone else
-	noun  history.Noun                                       // in the history, 0 where it has no history of its own
-	shown string                                             // what kept answers call a record that they show
-	erase func(e *eraser, p *erasedPiece, r heldRecord)      // adds to a piece what takes the person out of a record; nil where nothing is left to do
+	list string // in a person's own file
+	// the records about a contact ($2) and their last changes: those after one ($3), at most $4
+	of    string
+	byID  string                                         // reads records, to show them
+	show  func(d *ContactData, r db.Row) ([]byte, error) // nil where a record tells of someone else
+	noun  history.Noun                                   // in the history, 0 where it has no history of its own
+	shown string                                         // what kept answers call a record that they show
+	// adds to a piece what takes the person out of a record; nil where nothing is left to do
+	erase func(e *eraser, p *erasedPiece, r heldRecord)
 	past  func(*eraser, db.Conn, heldRecord) (former, error) // what else tells of the person because of a record
 
 	// Where a record repeats what the giver was called: that, with what a change of it is made by.
@@ -47,20 +50,26 @@ type former struct {
 
 const (
 	sqlContactsAbout = `SELECT id, revision FROM contact WHERE account_id = $1 AND id = $2 AND id > $3 LIMIT $4`
-	sqlPlansAbout    = `SELECT id, revision FROM plan WHERE account_id = $1 AND contact_id = $2 AND id > $3 ORDER BY id LIMIT $4`
-	sqlGiftsAbout    = `SELECT id, revision FROM gift WHERE account_id = $1 AND contact_id = $2 AND +id > $3 ORDER BY +id LIMIT $4` // by the index of contacts alone, which orders them by time
-	sqlHistoryAbout  = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun + ` AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
-	sqlMergesAbout   = `SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND id > $3
+	sqlPlansAbout    = `SELECT id, revision FROM plan WHERE account_id = $1 AND contact_id = $2 AND id > $3 ORDER BY id
+		LIMIT $4`
+	// by the index of contacts alone, which orders them by time
+	sqlGiftsAbout = `SELECT id, revision FROM gift WHERE account_id = $1 AND contact_id = $2 AND +id > $3 ORDER BY +id
+		LIMIT $4`
+	sqlHistoryAbout = `SELECT revision, revision FROM change WHERE account_id = $1 AND noun = ` + store.ContactNoun +
+		` AND id = $2 AND id <> 0 AND revision > $3 ORDER BY revision LIMIT $4`
+	sqlMergesAbout = `SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND survivor = $2 AND id > $3
 		UNION SELECT id, id AS head FROM contact_merge WHERE account_id = $1 AND other = $2 AND other <> 0 AND id > $3 ORDER BY id LIMIT $4`
 
 	sqlPlansByID  = store.SQLLoadPlans + ` ORDER BY id`
 	sqlMergesByID = store.MergeColumns + ` AND id = ANY($2) ORDER BY id`
 	// Merges of a contact into others that were undone, from one change to another.
-	sqlPartsOf = store.MergeColumns + ` AND other = $2 AND other <> 0 AND id > $3 AND id < $4 AND undone <> 0 ORDER BY id`
+	sqlPartsOf = store.MergeColumns +
+		` AND other = $2 AND other <> 0 AND id > $3 AND id < $4 AND undone <> 0 ORDER BY id`
 )
 
 var (
-	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID, noun: history.ContactNoun, shown: store.ContactResource,
+	contactData = &personal{list: "merged_contacts", of: sqlContactsAbout, byID: sqlContactsByID,
+		noun: history.ContactNoun, shown: store.ContactResource,
 		show: func(d *ContactData, r db.Row) ([]byte, error) {
 			row := store.ScanContact(r)
 			if row.ID == d.contact.ID || row.Damage != nil {
@@ -69,7 +78,8 @@ var (
 			return wire(row, d.fields)
 		}}
 
-	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun, shown: store.PlanResource,
+	planData = &personal{list: "plans", of: sqlPlansAbout, byID: sqlPlansByID, noun: history.PlanNoun,
+		shown: store.PlanResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = planLine(r)
 			return line, err
@@ -85,7 +95,8 @@ var (
 			p.erasePlan(r, func(plan giving.Plan) giving.Plan { plan.Giver = to; return plan })
 		}}
 
-	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: store.SQLGiftsByID, noun: history.GiftNoun, shown: store.GiftResource,
+	giftData = &personal{list: "transactions", of: sqlGiftsAbout, byID: store.SQLGiftsByID, noun: history.GiftNoun,
+		shown: store.GiftResource,
 		show: func(_ *ContactData, r db.Row) (line []byte, err error) {
 			line, _, err = giftLine(r)
 			return line, err
@@ -121,7 +132,8 @@ var (
 		past:  timeAsAPart}
 )
 
-// timeAsAPart is the time in which a person was a part of another contact, until the merge was undone. What that contact was a part of meanwhile tells of the person, too.
+// timeAsAPart is the time in which a person was a part of another contact, until the merge was undone. What that
+// contact was a part of meanwhile tells of the person, too.
 func timeAsAPart(e *eraser, c db.Conn, r heldRecord) (f former, err error) {
 	m, err := store.FindIn(c, crm.ErrNotFound, store.ScanMerge, store.SQLMerge, e.job.Account, r.id)
 	if err != nil || m.Undone == 0 || m.Survivor == r.contact {
@@ -144,7 +156,8 @@ func timeAsAPart(e *eraser, c db.Conn, r heldRecord) (f former, err error) {
 	return f, err
 }
 
-// keepOwn leaves with the other contact what it still says, because it was told the same: its history has to say where that came from, so that it can be undone.
+// keepOwn leaves with the other contact what it still says, because it was told the same: its history has to say where
+// that came from, so that it can be undone.
 func (f *former) keepOwn(c db.Conn, account int64) error {
 	row, err := store.FindIn(c, crm.ErrNotFound, store.ScanContact, store.SQLLoadContacts, account, []int64{f.id})
 	switch {
@@ -227,7 +240,8 @@ func (e *eraser) records(ctx context.Context) error {
 	return e.note(ctx, p)
 }
 
-// some adds records of a noun about a person to a piece: the one whose history is looked at, those that come next because of it, or those behind it. It goes on with the next noun, or the next person, where none is left.
+// some adds records of a noun about a person to a piece: the one whose history is looked at, those that come next
+// because of it, or those behind it. It goes on with the next noun, or the next person, where none is left.
 func (e *eraser) some(c db.Conn, p *erasedPiece) error {
 	all := slices.DeleteFunc(slices.Clone(nouns), func(n *noun) bool { return n.person == nil || n.person.shown == "" })
 	place := max(0, slices.IndexFunc(all, func(n *noun) bool { return n.person.list == e.at.List }))
@@ -240,7 +254,8 @@ func (e *eraser) some(c db.Conn, p *erasedPiece) error {
 		e.at.Also = e.at.Also[1:]
 		return e.record(c, p, of, heldRecord{contact: contact, id: one})
 	}
-	found, err := db.List(c, func(r db.Row) heldRecord { return heldRecord{contact, r.Int(0), r.Int(1)} }, of.of, e.job.Account, contact, e.at.ID, int64(p.unit))
+	found, err := db.List(c, func(r db.Row) heldRecord { return heldRecord{contact, r.Int(0), r.Int(1)} }, of.of,
+		e.job.Account, contact, e.at.ID, int64(p.unit))
 	for _, r := range found {
 		if e.at.ID = r.id; err == nil {
 			err = e.record(c, p, of, r)
@@ -259,7 +274,8 @@ func (e *eraser) some(c db.Conn, p *erasedPiece) error {
 	return err
 }
 
-// record adds a record to a piece, with its history or what else tells of the person because of it, as far as there is room.
+// record adds a record to a piece, with its history or what else tells of the person because of it, as far as there is
+// room.
 func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) error {
 	noun, time, from := of.noun, former{id: r.id, to: r.head}, e.at.At
 	if of.past != nil {
@@ -284,7 +300,8 @@ func (e *eraser) record(c db.Conn, p *erasedPiece, of *personal, r heldRecord) e
 	if e.at.At = 0; time.id == 0 {
 		return nil
 	}
-	changes, err := db.List(c, store.ScanChange, store.SQLBackFrom, e.job.Account, int64(noun), time.id, from, time.from, int64(max(1, p.unit)+1))
+	changes, err := db.List(c, store.ScanChange, store.SQLBackFrom, e.job.Account, int64(noun), time.id, from,
+		time.from, int64(max(1, p.unit)+1))
 	var moved map[int64]int64
 	if err == nil && of == contactData {
 		moved, err = e.learn(c, r.contact, changes)
@@ -326,7 +343,8 @@ const (
 	sqlGiftsMoved = `SELECT id, revision FROM gift WHERE account_id = $1 AND id = ANY($2) AND contact_id <> $3`
 )
 
-// learn learns from changes of a contact what the person was known by before. moved are the gifts that they tell of and that are another contact's now, with their last changes.
+// learn learns from changes of a contact what the person was known by before. moved are the gifts that they tell of and
+// that are another contact's now, with their last changes.
 func (e *eraser) learn(c db.Conn, contact int64, changes []store.Change) (moved map[int64]int64, err error) {
 	person := &e.spec.People[e.at.Person]
 	var undone, given []int64 // merges, and gifts
@@ -341,7 +359,8 @@ func (e *eraser) learn(c db.Conn, contact int64, changes []store.Change) (moved 
 	err = c.Scan(func(r db.Row) { person.LearnOthers(doc.KnownDifferences(r.Text(9))) }, sqlSaid, e.job.Account, undone)
 	for i := range changes {
 		switch changes[i].Kind {
-		case history.DidGive, history.DidRefund, history.DidNote, history.DidPart: // what another person is known by has gone with the undo
+		case history.DidGive, history.DidRefund, history.DidNote, history.DidPart:
+			// what another person is known by has gone with the undo
 		default:
 			person.Learn(doc.KnownDifferences(changes[i].Data))
 		}
@@ -352,7 +371,8 @@ func (e *eraser) learn(c db.Conn, contact int64, changes []store.Change) (moved 
 	return moved, err
 }
 
-// forgetMoved empties the changes of a gift from the time when it was the person's, and the one that made it another contact's. What it still says from that time goes, too.
+// forgetMoved empties the changes of a gift from the time when it was the person's, and the one that made it another
+// contact's. What it still says from that time goes, too.
 func (e *eraser) forgetMoved(c db.Conn, p *erasedPiece, r heldRecord) error {
 	changes, err := store.DocumentChanges(c, e.job.Account, history.GiftNoun, r.id, 1<<30)
 	theirs, parts := history.WhileOf(changes, r.contact)
@@ -375,7 +395,8 @@ func (e *eraser) partOf(contact int64) {
 	}
 }
 
-// givers takes the people out of gifts and plans of contacts that they were part of for a while. These repeat what their giver was called, and that may have been what a person had brought.
+// givers takes the people out of gifts and plans of contacts that they were part of for a while. These repeat what
+// their giver was called, and that may have been what a person had brought.
 func (e *eraser) givers(ctx context.Context, p *erasedPiece) (ended bool, err error) {
 	if e.at.Person >= len(e.spec.PartOf) {
 		e.spec.PartOf = nil
@@ -450,7 +471,8 @@ func (e *eraser) giverChanges(c db.Conn, p *erasedPiece, contact *crm.Contact) (
 	if e.at.At == 0 {
 		e.at.At = math.MaxInt64
 	}
-	some, err := db.List(c, store.ScanChange, store.SQLBackFrom, e.job.Account, int64(history.ContactNoun), contact.ID, e.at.At, int64(0), int64(eraseUnit))
+	some, err := db.List(c, store.ScanChange, store.SQLBackFrom, e.job.Account, int64(history.ContactNoun), contact.ID,
+		e.at.At, int64(0), int64(eraseUnit))
 	for i := 0; i < len(some) && err == nil; i++ {
 		e.at.At = cmp.Or(some[i].Revision-1, -1)
 		gift := mentioned(e.job.Account, &some[i])

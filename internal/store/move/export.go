@@ -1,5 +1,5 @@
-// Package move takes data out of a database and brings it in as a whole: exports, the files of an account, a copy to another database, and the erasure of
-// a person.
+// Package move takes data out of a database and brings it in as a whole: exports, the files of an account, a copy to
+// another database, and the erasure of a person.
 package move
 
 import (
@@ -19,15 +19,18 @@ import (
 	"donorbook/internal/table"
 )
 
-// Export is a file that is about to be written from a list. Which records are in it was decided on one snapshot. Each of them is written as it
-// is when its turn comes: a file of any size takes little memory, and a client that reads slowly holds no connection to the database.
+// Export is a file that is about to be written from a list. Which records are in it was decided on one snapshot. Each
+// of them is written as it is when its turn comes: a file of any size takes little memory, and a client that reads
+// slowly holds no connection to the database.
 type Export struct {
 	Rows  int64
 	write func(ctx context.Context, to *records, done func(n int) error) error
 	head  func() []string
 	How   ExportOptions
-	file  func(ctx context.Context, w io.Writer, progress func(done, total int64)) error // that is no table; nil for one
-	zone  *time.Location                                                                 // of the organization, whose times are in the file; JSON Lines has them as the API does
+	// that is no table; nil for one
+	file func(ctx context.Context, w io.Writer, progress func(done, total int64)) error
+	// of the organization, whose times are in the file; JSON Lines has them as the API does
+	zone *time.Location
 }
 
 // ExportOptions say what a file is like.
@@ -36,7 +39,8 @@ type ExportOptions struct {
 	Filters []string // the names of what the list was filtered by, for the history
 }
 
-// ExportFormats are the formats of files. JSON Lines has each record as the API shows it; the others have a row for each, with a header.
+// ExportFormats are the formats of files. JSON Lines has each record as the API shows it; the others have a row for
+// each, with a header.
 var ExportFormats = []string{"csv", "jsonl", "xlsx"}
 
 // Write writes the file. What came before an error is not a complete file.
@@ -71,7 +75,8 @@ func (e *Export) Write(ctx context.Context, w io.Writer, progress func(done, tot
 	return err
 }
 
-// records is the file that records are written to. What they are written as is kept until the piece that they are in is complete.
+// records is the file that records are written to. What they are written as is kept until the piece that they are in is
+// complete.
 type records struct {
 	text bytes.Buffer
 	rows table.Writer // nil writes lines
@@ -137,7 +142,8 @@ func (s *MoveStore) Prepared(ctx context.Context, account int64, what string, e 
 	if e.zone, err = s.Timezone(ctx, account); err != nil {
 		return nil, err
 	}
-	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.How.Format, Rows: e.Rows, Filters: e.How.Filters})
+	return e, s.recordExport(ctx, account, Exported{What: what, Format: e.How.Format, Rows: e.Rows,
+		Filters: e.How.Filters})
 }
 
 const (
@@ -145,7 +151,8 @@ const (
 	PieceIDs  = 10_000 // that are listed at a time
 )
 
-// InParts hands on the ids of a set, some at a time: while a slow client reads a long file, the set takes far less memory than a list of them.
+// InParts hands on the ids of a set, some at a time: while a slow client reads a long file, the set takes far less
+// memory than a list of them.
 func InParts(account int64, set *db.Set, part func(ids []int64) error) error {
 	for from, n := int64(0), set.Count(); from < n; from += PieceIDs {
 		if err := part(store.IDsOf(account, set.Page(from, min(from+PieceIDs, n)))); err != nil {
@@ -155,10 +162,13 @@ func InParts(account int64, set *db.Set, part func(ids []int64) error) error {
 	return nil
 }
 
-// inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is held, and is about as
-// long as PieceSize. sql has the account and a list of ids, and answers with the id first; read tells how long a row is. It may read a piece
-// again, after begin. Where there are several pieces, each waits for its turn, in which end works on it as well. done may take its time.
-func (s *MoveStore) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(), read func(db.Row) (size int, err error), end, done func() error) error {
+// inPieces reads the rows with these ids, which ascend, some at a time. A piece is handed on while no connection is
+// held, and is about as long as PieceSize. sql has the account and a list of ids, and answers with the id first; read
+// tells how long a row is. It may read a piece again, after begin. Where there are several pieces, each waits for its
+// turn, in which end works on it as well. done may take its time.
+func (s *MoveStore) inPieces(ctx context.Context, account int64, ids []int64, sql string, begin func(),
+	read func(db.Row) (size int, err error), end, done func() error,
+) error {
 	turn := s.Heavy.Again
 	if len(ids) <= PieceRows {
 		turn = func(_ context.Context, _ int64, work func() error) error { return work() }
@@ -200,9 +210,11 @@ func (s *MoveStore) inPieces(ctx context.Context, account int64, ids []int64, sq
 	return nil
 }
 
-// eachOf reads documents by their ids, in pieces: scan makes one of a row and tells how long it is, fill adds to a piece what is read beside it, and done is
-// told how many each piece had.
-func eachOf[T any](ctx context.Context, s *MoveStore, account int64, ids []int64, sql string, scan func(db.Row) (one T, size int, err error), fill func([]T) error, read func(T) error, done func(n int) error) error {
+// eachOf reads documents by their ids, in pieces: scan makes one of a row and tells how long it is, fill adds to a
+// piece what is read beside it, and done is told how many each piece had.
+func eachOf[T any](ctx context.Context, s *MoveStore, account int64, ids []int64, sql string,
+	scan func(db.Row) (one T, size int, err error), fill func([]T) error, read func(T) error, done func(n int) error,
+) error {
 	var piece []T
 	return s.inPieces(ctx, account, ids, sql, func() { piece = piece[:0] }, func(r db.Row) (int, error) {
 		one, size, err := scan(r)
@@ -275,7 +287,8 @@ var (
 
 // Copy copies everything that is in one database to another one, which must be empty.
 func Copy(ctx context.Context, from, to store.Options, o CopyOptions) (CopyReport, error) {
-	derived := func(*db.Tx, db.Progress) error { return nil } // the target is empty, and gets what is derived with its rows
+	// the target is empty, and gets what is derived with its rows
+	derived := func(*db.Tx, db.Progress) error { return nil }
 	report, err := db.Copy(ctx, from.ForDB(nil, derived), to.ForDB(nil, derived), o)
 	return report, store.Translate(err)
 }

@@ -22,7 +22,8 @@ import (
 	"donorbook/internal/store/jobs"
 )
 
-// Print is what is printed for people: a letter with the text of the organization, a statement of what they gave, or a label with their address.
+// Print is what is printed for people: a letter with the text of the organization, a statement of what they gave, or a
+// label with their address.
 type Print struct {
 	What     string // letters, statements, or the name of a sheet of labels
 	Year     int64  // of statements
@@ -49,9 +50,14 @@ const mm = pdf.Millimeter
 
 // Sheets are the sheets of labels.
 var Sheets = []Sheet{
-	{"5160", "Avery 5160 (Letter, 3 × 10)", pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36, Width: 189, Height: 72, Across: 198, Down: 72}},
-	{"l7160", "Avery Zweckform L7160 (A4, 3 × 7, 63.5 × 38.1 mm)", pdf.Sheet{Paper: pdf.A4, Columns: 3, Rows: 7, Left: 7.25 * mm, Top: 15.15 * mm, Width: 63.5 * mm, Height: 38.1 * mm, Across: 66 * mm, Down: 38.1 * mm}},
-	{"3474", "Avery Zweckform 3474 (A4, 3 × 8, 70 × 37 mm)", pdf.Sheet{Paper: pdf.A4, Columns: 3, Rows: 8, Top: 0.5 * mm, Width: 70 * mm, Height: 37 * mm, Across: 70 * mm, Down: 37 * mm}},
+	{"5160", "Avery 5160 (Letter, 3 × 10)", pdf.Sheet{Paper: pdf.Letter, Columns: 3, Rows: 10, Left: 13.5, Top: 36,
+		Width: 189, Height: 72, Across: 198, Down: 72}},
+	{"l7160", "Avery Zweckform L7160 (A4, 3 × 7, 63.5 × 38.1 mm)",
+		pdf.Sheet{Paper: pdf.A4, Columns: 3, Rows: 7, Left: 7.25 * mm, Top: 15.15 * mm, Width: 63.5 * mm,
+			Height: 38.1 * mm, Across: 66 * mm, Down: 38.1 * mm}},
+	{"3474", "Avery Zweckform 3474 (A4, 3 × 8, 70 × 37 mm)",
+		pdf.Sheet{Paper: pdf.A4, Columns: 3, Rows: 8, Top: 0.5 * mm, Width: 70 * mm, Height: 37 * mm, Across: 70 * mm,
+			Down: 37 * mm}},
 }
 
 func (p *Print) sheet() *Sheet {
@@ -228,7 +234,9 @@ func (s *MoveStore) PrintFile(ctx context.Context, account int64, p *Printing) (
 // printedAtOnce is how many people are printed before the file goes on: someone who reads it slowly holds no one up.
 const printedAtOnce = 50
 
-func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, today time.Time, w io.Writer, progress func(done, total int64)) error {
+func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, today time.Time, w io.Writer,
+	progress func(done, total int64),
+) error {
 	var text bytes.Buffer
 	size := pdf.Letter
 	if p.A4 {
@@ -249,7 +257,8 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 		var labels [][]string
 		err := s.Heavy.Again(ctx, account, func() error {
 			found, err := store.Snapshot(ctx, s.JobStore.Store, func(c db.Conn) ([]crm.Contact, error) {
-				return store.LoadContacts(c, account, store.Collect(some, func(one printed) int64 { return one.contact }))
+				return store.LoadContacts(c, account, store.Collect(some,
+					func(one printed) int64 { return one.contact }))
 			})
 			byID := store.Keyed(found, func(c crm.Contact) int64 { return c.ID })
 			labels = nil
@@ -267,7 +276,8 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 				case some[i].gift != 0:
 					err = s.printThanks(ctx, account, d, p, &c, some[i].gift, today)
 				default:
-					p.letter(d, &c, p.head.Text(thanks.Letter).Write(&thanks.Facts{Contact: &c, Organization: p.head.Organization, Day: today}).Says, today)
+					p.letter(d, &c, p.head.Text(thanks.Letter).Write(&thanks.Facts{Contact: &c,
+						Organization: p.head.Organization, Day: today}).Says, today)
 				}
 			}
 			return err
@@ -291,8 +301,14 @@ func (s *MoveStore) writePrint(ctx context.Context, account int64, p *Printing, 
 }
 
 // printThanks prints the thank-you for a gift, perhaps with its receipt, unless it was given back meanwhile.
-func (s *MoveStore) printThanks(ctx context.Context, account int64, d *pdf.Document, p *Printing, c *crm.Contact, gift int64, today time.Time) error {
-	found, err := store.List(ctx, s.JobStore.Store, func(r db.Row) *store.GiftRecord { g, _ := store.ScanGiftRecord(r); return &g }, store.SQLGiftsByID, account, []int64{gift})
+func (s *MoveStore) printThanks(ctx context.Context, account int64, d *pdf.Document, p *Printing, c *crm.Contact,
+	gift int64, today time.Time,
+) error {
+	found, err := store.List(ctx, s.JobStore.Store, func(r db.Row) *store.GiftRecord {
+		g,
+			_ := store.ScanGiftRecord(r)
+		return &g
+	}, store.SQLGiftsByID, account, []int64{gift})
 	if err != nil || len(found) == 0 || !found[0].HasArrived() {
 		return err
 	}
@@ -344,7 +360,8 @@ func (p *Printing) statement(d *pdf.Document, c *crm.Contact, s *giving.Statemen
 	p.begin(d, c, today)
 	d.Paragraph(pdf.Style{Size: 14, Bold: true}, "Giving statement for "+strconv.FormatInt(s.Year, 10))
 	d.Space(8)
-	d.Table(pdf.Style{Size: 10}, []pdf.Column{{Title: "Date", Share: 3}, {Title: "For", Share: 6}, {Title: "Method", Share: 4}, {Title: "Amount", Share: 4, Align: pdf.Right}}, func(yield func([]string) bool) {
+	d.Table(pdf.Style{Size: 10}, []pdf.Column{{Title: "Date", Share: 3}, {Title: "For", Share: 6},
+		{Title: "Method", Share: 4}, {Title: "Amount", Share: 4, Align: pdf.Right}}, func(yield func([]string) bool) {
 		for _, g := range s.Gifts {
 			amount := cmp.Or(g.Amount, "Non-cash")
 			if g.Refunded != "" {

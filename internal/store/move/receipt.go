@@ -14,7 +14,8 @@ import (
 const ReceiptFile = "receipts.jsonl"
 
 // receiptNoun are receipts for gifts. They have no contact of their own, but say who gave.
-var receiptNoun = &noun{file: ReceiptFile, tables: []*db.Table{store.ReceiptTable}, export: exportRows(store.ReceiptTable), read: line(readReceipt), person: receiptData,
+var receiptNoun = &noun{file: ReceiptFile, tables: []*db.Table{store.ReceiptTable},
+	export: exportRows(store.ReceiptTable), read: line(readReceipt), person: receiptData,
 	lacks: func(r *accountReader) bool { return r.receipts == 0 },
 	end: func(r *accountReader) string {
 		if r.receipts != 0 {
@@ -35,7 +36,8 @@ type receiptLine struct {
 }
 
 func readReceipt(r *accountReader, l *receiptLine) (importLine, error) {
-	if l.ID != r.receipt+1 && (l.ID <= r.receipt || l.ID%thanks.ReceiptsAYear != 1) || thanks.ReceiptID(thanks.ReceiptCode(l.ID)) != l.ID {
+	if l.ID != r.receipt+1 && (l.ID <= r.receipt || l.ID%thanks.ReceiptsAYear != 1) ||
+		thanks.ReceiptID(thanks.ReceiptCode(l.ID)) != l.ID {
 		return nil, problem("has a number that does not follow the one before it")
 	}
 	r.receipt = l.ID
@@ -55,27 +57,32 @@ func readReceipt(r *accountReader, l *receiptLine) (importLine, error) {
 		r.receipts ^= thanks.Mark(l.Gift, l.ID, l.Amount)
 	}
 	return func(w *accountWriter) error {
-		w.Insert(store.ReceiptTable, w.Number, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt, l.Replaced, l.Said)
+		w.Insert(store.ReceiptTable, w.Number, l.ID, w.id(l.Gift), l.Amount, l.Currency, l.IssuedAt, l.VoidedAt,
+			l.Replaced, l.Said)
 		return nil
 	}, nil
 }
 
 const (
-	sqlReceiptsAbout  = `SELECT r.id, r.id AS head FROM gift g JOIN receipt r ON r.account_id = $1 AND r.gift_id = g.id WHERE g.account_id = $1 AND g.contact_id = $2 AND r.id > $3 ORDER BY r.id LIMIT $4`
-	sqlReceiptsByID   = `SELECT id, gift_id, amount, currency, issued_at, voided_at, replaced_by, said FROM receipt WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
+	sqlReceiptsAbout = `SELECT r.id, r.id AS head FROM gift g JOIN receipt r ON r.account_id = $1 AND r.gift_id = g.id
+		WHERE g.account_id = $1 AND g.contact_id = $2 AND r.id > $3 ORDER BY r.id LIMIT $4`
+	sqlReceiptsByID = `SELECT id, gift_id, amount, currency, issued_at, voided_at, replaced_by, said FROM receipt
+		WHERE account_id = $1 AND id = ANY($2) ORDER BY id`
 	sqlReceiptTexts   = `SELECT id, said FROM receipt WHERE account_id = $1 AND gift_id = ANY($2) AND said <> ''`
 	sqlForgetReceipts = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2`
 	sqlForgetVoid     = `UPDATE receipt SET said = '' WHERE account_id = $1 AND gift_id = $2 AND voided_at <> 0`
 	sqlForgetReceipt  = `UPDATE receipt SET said = '' WHERE account_id = $1 AND id = $2`
 )
 
-// receiptData are the receipts for the gifts of a person. They follow the gifts: when these are erased, the receipts keep their numbers and amounts.
+// receiptData are the receipts for the gifts of a person. They follow the gifts: when these are erased, the receipts
+// keep their numbers and amounts.
 var receiptData = &personal{list: "receipts", of: sqlReceiptsAbout, byID: sqlReceiptsByID,
 	show: func(_ *ContactData, r db.Row) ([]byte, error) {
 		return plainJSON(receiptLine{r.Int(0), r.Int(1), r.Int(2), r.Text(3), r.Int(4), r.Int(5), r.Int(6), r.Text(7)})
 	}}
 
-// giverReceipts takes the people out of receipts for gifts of a contact that they were part of for a while. What the contact says itself stays.
+// giverReceipts takes the people out of receipts for gifts of a contact that they were part of for a while. What the
+// contact says itself stays.
 func (e *eraser) giverReceipts(c db.Conn, p *erasedPiece, contact *crm.Contact, gifts []int64) error {
 	body := string(contact.AppendBody(nil))
 	others := crm.SaidIn(`{"id":0` + body)

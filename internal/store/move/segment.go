@@ -17,7 +17,8 @@ import (
 const SegmentFile = "segments.jsonl"
 
 // segmentNoun are saved filters. Some name people.
-var segmentNoun = &noun{file: SegmentFile, tables: []*db.Table{store.SegmentTable}, export: exportRows(store.SegmentTable), read: line(readSegment),
+var segmentNoun = &noun{file: SegmentFile, tables: []*db.Table{store.SegmentTable},
+	export: exportRows(store.SegmentTable), read: line(readSegment),
 	search:   []erasureLook{{"segments", (*eraser).segments}, {"history", (*eraser).segmentChanges}},
 	numbered: history.SegmentNoun, seq: func(a *store.Tally) *int64 { return &a.SegmentSeq }}
 
@@ -37,13 +38,15 @@ func readSegment(r *accountReader, l *segmentLine) (importLine, error) {
 	if err == nil {
 		err = r.own(l.ID)
 	}
-	if err == nil && (r.repeats(SegmentFile+strconv.FormatInt(l.ID, 10)) || r.repeats(SegmentFile+text.FoldCase(made.Name))) {
+	if err == nil && (r.repeats(SegmentFile+strconv.FormatInt(l.ID, 10)) ||
+		r.repeats(SegmentFile+text.FoldCase(made.Name))) {
 		err = problem("has the id or the name of an earlier segment")
 	}
 	return func(w *accountWriter) error {
 		id := w.id(l.ID)
 		w.SegmentSeq = max(w.SegmentSeq, doc.IDSeq(id))
-		w.Insert(store.SegmentTable, w.Number, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor, l.CreatedAt)
+		w.Insert(store.SegmentTable, w.Number, id, made.Name, find.RenumberedQuery(made.Query, w.campaigns), l.Actor,
+			l.CreatedAt)
 		return nil
 	}, err
 }
@@ -75,4 +78,5 @@ func (e *eraser) segmentChanges(ctx context.Context, p *erasedPiece) (ended bool
 	}, sqlSegmentChanges, int64(history.SegmentNoun))
 }
 
-const sqlSegmentChanges = store.ChangeColumns + ` AND noun = $5 AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`
+const sqlSegmentChanges = store.ChangeColumns +
+	` AND noun = $5 AND id <> 0 AND (id, revision) > ($2, $3) ORDER BY id, revision LIMIT $4`

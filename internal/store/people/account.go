@@ -1,5 +1,5 @@
-// Package people has the accounts of a database, and who may work with them: users, members, invitations, sessions and API keys. It knows nothing of
-// contacts, campaigns or gifts.
+// Package people has the accounts of a database, and who may work with them: users, members, invitations, sessions and
+// API keys. It knows nothing of contacts, campaigns or gifts.
 package people
 
 import (
@@ -26,7 +26,9 @@ func (s *PeopleStore) CreateAccount(ctx context.Context, name, parent string) (a
 }
 
 // addAccount makes an account below another one, if there is one, and makes a user its owner; 0 is no user.
-func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.Account, owner int64) (account access.Account, err error) {
+func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.Account,
+	owner int64,
+) (account access.Account, err error) {
 	top := int64(0)
 	if above.Number != 0 {
 		if top, err = s.topAbove(ctx, above); err != nil {
@@ -73,7 +75,10 @@ func (s *PeopleStore) addAccount(ctx context.Context, name string, above access.
 
 // topAbove is the organization at the top of a new chapter's tree.
 func (s *PeopleStore) topAbove(ctx context.Context, above access.Account) (int64, error) {
-	higher, err := store.Snapshot(ctx, s.Store, func(c db.Conn) ([]int64, error) { return store.AccountsAbove(c, above) })
+	higher, err := store.Snapshot(ctx, s.Store, func(c db.Conn) ([]int64, error) {
+		return store.AccountsAbove(c,
+			above)
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -105,7 +110,9 @@ func New(b *store.Store) *PeopleStore {
 }
 
 // CreateChapter makes an account below root, or below one of its chapters. The user who makes it owns it.
-func (s *PeopleStore) CreateChapter(ctx context.Context, root access.Account, by int64, parent, name string) (access.Account, error) {
+func (s *PeopleStore) CreateChapter(ctx context.Context, root access.Account, by int64, parent,
+	name string,
+) (access.Account, error) {
 	above, err := s.AccountWithin(ctx, root, parent)
 	if err != nil {
 		return access.Account{}, err
@@ -113,8 +120,8 @@ func (s *PeopleStore) CreateChapter(ctx context.Context, root access.Account, by
 	return s.addAccount(ctx, name, above, by)
 }
 
-// checkChapters refuses one more chapter of an organization that has enough of them. The organization is locked, so that two at once
-// cannot both be the last one.
+// checkChapters refuses one more chapter of an organization that has enough of them. The organization is locked, so
+// that two at once cannot both be the last one.
 func checkChapters(t *store.Tx, top int64) error {
 	chapters, err := store.AccountsBelow(t.Conn, top)
 	if err != nil {

@@ -18,8 +18,8 @@ func (s *PeopleStore) RememberDevice(ctx context.Context, user int64, tokens str
 	return access.RememberDevice(tokens, found.password), nil
 }
 
-// KnownDevice tells whether the user with this email has signed in before with the browser that holds the tokens, since the
-// password was set. The id is the browser's; it is "" for one that is not known.
+// KnownDevice tells whether the user with this email has signed in before with the browser that holds the tokens, since
+// the password was set. The id is the browser's; it is "" for one that is not known.
 func (s *PeopleStore) KnownDevice(ctx context.Context, email, tokens string) (id string, err error) {
 	found, err := s.userByEmail(ctx, email)
 	if errors.Is(err, crm.ErrNotFound) {

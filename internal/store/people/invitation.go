@@ -32,14 +32,17 @@ const (
 var errNoInvitation = fmt.Errorf("the invitation: %w", crm.ErrNotFound)
 
 // Invite makes a link by which one person joins an account. The token is returned this once and kept nowhere.
-func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by access.User, role access.Role, email string) (invitation access.Invitation, token string, err error) {
+func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by access.User, role access.Role,
+	email string,
+) (invitation access.Invitation, token string, err error) {
 	now := s.Now()
 	invitation, token, err = access.NewInvitation(account, by, role, email, now)
 	if err != nil {
 		return access.Invitation{}, "", err
 	}
 	err = s.UpdateOnce(ctx, account.Number, func(t *store.Tx) error {
-		if err := t.CheckLimit(access.InvitationLimit, 1, sqlOpenInvitations, account.Number, store.Seconds(now)); err != nil {
+		if err := t.CheckLimit(access.InvitationLimit, 1, sqlOpenInvitations, account.Number,
+			store.Seconds(now)); err != nil {
 			return err
 		}
 		if err := t.Run(sqlExpireInvitations, account.Number, store.Seconds(now)); err != nil {
@@ -47,7 +50,8 @@ func (s *PeopleStore) Invite(ctx context.Context, account access.Account, by acc
 		}
 		noteInvitation(t, invitation, history.DidCreate)
 		addInvitation(t, invitation, by.ID)
-		return s.Queue(t, account.Number, mail.Invitation, invitation.ID, invitation.Email, invitationMessage(invitation, token, t.Account(account.Number).Location()))
+		return s.Queue(t, account.Number, mail.Invitation, invitation.ID, invitation.Email,
+			invitationMessage(invitation, token, t.Account(account.Number).Location()))
 	})
 	if err != nil {
 		return access.Invitation{}, "", err
@@ -61,11 +65,13 @@ func noteInvitation(t *store.Tx, i access.Invitation, kind history.Kind) {
 	if kind == history.DidDelete {
 		before, after, was, is = after, before, is, was
 	}
-	t.Account(i.Account.Number).Record(history.UserNoun, 0, kind, doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
+	t.Account(i.Account.Number).Record(history.UserNoun, 0, kind,
+		doc.Differences{doc.TextDifference("invitation", before, after), roleDifference(was, is)}.Text())
 }
 
 func addInvitation(t *store.Tx, i access.Invitation, by int64) {
-	t.Insert(store.InvitationTable, i.ID, i.Account.Number, i.Email, int64(i.Role), by, store.Seconds(i.CreatedAt), store.Seconds(i.ExpiresAt))
+	t.Insert(store.InvitationTable, i.ID, i.Account.Number, i.Email, int64(i.Role), by, store.Seconds(i.CreatedAt),
+		store.Seconds(i.ExpiresAt))
 }
 
 // Invitations are those of an account that were not used yet, newest first.
@@ -100,7 +106,10 @@ func (s *PeopleStore) RevokeInvitation(ctx context.Context, account int64, id st
 
 // Invitation is what a link leads to.
 func (s *PeopleStore) Invitation(ctx context.Context, token string) (access.Invitation, error) {
-	return store.Lend(ctx, s.Read, func(c db.Conn) (access.Invitation, error) { return s.findInvitation(c, access.HashToken(token)) })
+	return store.Lend(ctx, s.Read, func(c db.Conn) (access.Invitation, error) {
+		return s.findInvitation(c,
+			access.HashToken(token))
+	})
 }
 
 // findInvitation finds an invitation that may still be used.
@@ -126,20 +135,23 @@ func (s *PeopleStore) AcceptInvitation(ctx context.Context, token string, user i
 		return access.Account{}, err
 	}
 	account := invitation.Account.Number
-	return invitation.Account, s.changeMember(ctx, account, user, func(t *store.Tx, user access.User, was access.Role) error {
-		_, err := s.findInvitation(t.Conn, invitation.ID)
-		if err == nil && invitation.Role > was {
-			err = join(t, account, user, was, invitation.Role, s.Now())
-		}
-		if err == nil {
-			t.Delete(store.InvitationTable, invitation.ID)
-		}
-		return err
-	})
+	return invitation.Account, s.changeMember(ctx, account, user,
+		func(t *store.Tx, user access.User, was access.Role) error {
+			_, err := s.findInvitation(t.Conn, invitation.ID)
+			if err == nil && invitation.Role > was {
+				err = join(t, account, user, was, invitation.Role, s.Now())
+			}
+			if err == nil {
+				t.Delete(store.InvitationTable, invitation.ID)
+			}
+			return err
+		})
 }
 
 // JoinByInvitation makes a user, and a member of an account.
-func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string, in access.UserInput) (access.User, access.Account, error) {
+func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string,
+	in access.UserInput,
+) (access.User, access.Account, error) {
 	invitation, err := s.Invitation(ctx, token)
 	if err == nil {
 		err = in.Validate()
@@ -148,15 +160,16 @@ func (s *PeopleStore) JoinByInvitation(ctx context.Context, token string, in acc
 		return access.User{}, access.Account{}, err
 	}
 	account := invitation.Account.Number
-	user, err := s.addUser(store.ByOneself(ctx, in.Email), in, s.UpdateAccount, account, func(t *store.Tx, user access.User) error {
-		_, err := s.findInvitation(t.Conn, invitation.ID)
-		if err == nil {
-			err = join(t, account, user, 0, invitation.Role, s.Now())
-		}
-		if err == nil {
-			t.Delete(store.InvitationTable, invitation.ID)
-		}
-		return err
-	})
+	user, err := s.addUser(store.ByOneself(ctx, in.Email), in, s.UpdateAccount, account,
+		func(t *store.Tx, user access.User) error {
+			_, err := s.findInvitation(t.Conn, invitation.ID)
+			if err == nil {
+				err = join(t, account, user, 0, invitation.Role, s.Now())
+			}
+			if err == nil {
+				t.Delete(store.InvitationTable, invitation.ID)
+			}
+			return err
+		})
 	return user, invitation.Account, err
 }

@@ -15,12 +15,15 @@ import (
 )
 
 const (
-	sqlKeyColumns = `SELECT id, name, hint, permissions, created_at, last_used_at, expires_at, revoked_at, hash FROM api_key WHERE account_id = $1`
-	sqlKeys       = sqlKeyColumns + ` ORDER BY id`
-	SQLKey        = sqlKeyColumns + ` AND id = $2`
+	sqlKeyColumns = `SELECT id, name, hint, permissions, created_at, last_used_at, expires_at, revoked_at, hash
+		FROM api_key WHERE account_id = $1`
+	sqlKeys = sqlKeyColumns + ` ORDER BY id`
+	SQLKey  = sqlKeyColumns + ` AND id = $2`
 
-	sqlActiveKeys = `SELECT COUNT(*) FROM api_key WHERE account_id = $1 AND revoked_at = 0 AND (expires_at = 0 OR expires_at > $2)`
-	sqlForgetKeys = `DELETE FROM api_key WHERE account_id = $1 AND id <= $2 AND (revoked_at <> 0 OR (expires_at <> 0 AND expires_at <= $3))`
+	sqlActiveKeys = `SELECT COUNT(*) FROM api_key WHERE account_id = $1 AND revoked_at = 0 AND (expires_at = 0
+		OR expires_at > $2)`
+	sqlForgetKeys = `DELETE FROM api_key WHERE account_id = $1 AND id <= $2 AND (revoked_at <> 0 OR (expires_at <> 0
+		AND expires_at <= $3))`
 
 	sqlRevokeKey = `UPDATE api_key SET revoked_at = $3 WHERE account_id = $1 AND id = $2 AND revoked_at = 0`
 	sqlTouchKey  = `UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 AND last_used_at < $3`
@@ -30,7 +33,9 @@ const (
 const keyCacheTime = time.Second
 
 // CreateKey makes a key. The secret is returned this once and kept nowhere. Keys that ended long ago are forgotten.
-func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.KeyInput) (key access.Key, secret string, err error) {
+func (s *PeopleStore) CreateKey(ctx context.Context, account int64,
+	in access.KeyInput,
+) (key access.Key, secret string, err error) {
 	err = s.UpdateOnce(ctx, account, func(t *store.Tx) error {
 		row, now := t.Account(account), s.Now()
 		var err error
@@ -42,7 +47,8 @@ func (s *PeopleStore) CreateKey(ctx context.Context, account int64, in access.Ke
 		}
 		row.Touch()
 		row.KeySeq++
-		if err := t.Run(sqlForgetKeys, account, doc.MakeID(account, row.KeySeq-access.KeptKeys), store.Seconds(now)); err != nil {
+		if err := t.Run(sqlForgetKeys, account, doc.MakeID(account, row.KeySeq-access.KeptKeys),
+			store.Seconds(now)); err != nil {
 			return err
 		}
 		row.Record(history.KeyNoun, key.ID, history.DidCreate, doc.Differences{doc.TextDifference("name", "", key.Name),
@@ -71,8 +77,10 @@ func (s *PeopleStore) HasKeys(ctx context.Context, account int64) (bool, error) 
 
 func readKey(r db.Row) access.Key {
 	return access.Key{
-		Account: doc.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2), Permissions: access.Permission(r.Int(3)),
-		CreatedAt: store.Moment(r.Int(4)), LastUsedAt: store.Moment(r.Int(5)), ExpiresAt: store.Moment(r.Int(6)), RevokedAt: store.Moment(r.Int(7)),
+		Account: doc.IDAccount(r.Int(0)), ID: r.Int(0), Name: r.Text(1), Hint: r.Text(2),
+		Permissions: access.Permission(r.Int(3)),
+		CreatedAt:   store.Moment(r.Int(4)), LastUsedAt: store.Moment(r.Int(5)), ExpiresAt: store.Moment(r.Int(6)),
+		RevokedAt: store.Moment(r.Int(7)),
 	}
 }
 
@@ -85,7 +93,8 @@ func (s *PeopleStore) RevokeKey(ctx context.Context, id int64) error {
 		if err != nil || !key.RevokedAt.IsZero() {
 			return err
 		}
-		t.Account(account).Record(history.KeyNoun, id, history.DidDelete, doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
+		t.Account(account).Record(history.KeyNoun, id, history.DidDelete,
+			doc.Differences{doc.TextDifference("name", key.Name, "")}.Text())
 		return t.Run(sqlRevokeKey, account, id, store.Seconds(s.Now()))
 	})
 	s.revoked.Add(1)
@@ -117,7 +126,10 @@ func (s *PeopleStore) Authenticate(ctx context.Context, secret string) (access.P
 		return access.Principal{}, err
 	}
 	s.NoteUse(key.LastUsedAt, now, func(ctx context.Context) error {
-		return s.UpdateAccount(ctx, key.Account, func(t *store.Tx) error { return t.Run(sqlTouchKey, key.Account, key.ID, store.Seconds(now)) })
+		return s.UpdateAccount(ctx, key.Account, func(t *store.Tx) error {
+			return t.Run(sqlTouchKey, key.Account,
+				key.ID, store.Seconds(now))
+		})
 	})
 	who := access.Principal{Account: key.Account, Key: id, KeyName: key.Name, Permissions: key.Permissions}
 	until := now.Add(keyCacheTime)

@@ -14,7 +14,8 @@ import (
 
 const (
 	sqlMemberships = `SELECT account_id, role FROM member WHERE user_id = $1`
-	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at, m.role
+	sqlMembership  = `SELECT a.account_id, a.public_id, a.name, a.parent, COALESCE(p.public_id, ''), a.created_at,
+		m.role
 		FROM account a JOIN member m ON m.account_id = a.account_id LEFT JOIN account p ON p.account_id = a.parent
 		WHERE a.public_id = $2 AND m.user_id = $1`
 	sqlWorkedIn = `SELECT timezone, currency FROM account_tally WHERE account_id = $1`
@@ -46,7 +47,10 @@ func fillAccounts(memberships []access.Membership, accounts map[int64]access.Acc
 	for i, m := range memberships {
 		memberships[i].Account = accounts[m.Account.Number]
 	}
-	store.SortRows(memberships, func(a, b *access.Membership) int { return store.CompareAccounts(a.Account, b.Account) })
+	store.SortRows(memberships, func(a, b *access.Membership) int {
+		return store.CompareAccounts(a.Account,
+			b.Account)
+	})
 }
 
 // Membership finds the organization with a public id, for a user who belongs to it.
@@ -69,7 +73,8 @@ func (s *PeopleStore) Membership(ctx context.Context, user int64, account string
 func (s *PeopleStore) Members(ctx context.Context, account int64) ([]access.Member, error) {
 	return store.Snapshot(ctx, s.Store, func(c db.Conn) ([]access.Member, error) {
 		members, err := db.List(c, func(r db.Row) access.Member {
-			return access.Member{User: access.User{ID: r.Int(0)}, Role: access.Role(r.Int(1)), Since: store.Moment(r.Int(2)), SeenAt: store.Moment(r.Int(3))}
+			return access.Member{User: access.User{ID: r.Int(0)}, Role: access.Role(r.Int(1)),
+				Since: store.Moment(r.Int(2)), SeenAt: store.Moment(r.Int(3))}
 		}, sqlMembers, account)
 		if err != nil {
 			return nil, err
@@ -112,7 +117,9 @@ func (s *PeopleStore) RemoveMember(ctx context.Context, account, user int64) err
 }
 
 // changeMember changes what a user may do in an account; was is 0 for one who does not belong to it.
-func (s *PeopleStore) changeMember(ctx context.Context, account, user int64, change func(t *store.Tx, user access.User, was access.Role) error) error {
+func (s *PeopleStore) changeMember(ctx context.Context, account, user int64,
+	change func(t *store.Tx, user access.User, was access.Role) error,
+) error {
 	return s.UpdateAccount(ctx, account, func(t *store.Tx) error {
 		was, err := t.Role(account, user)
 		if err != nil {
@@ -146,7 +153,8 @@ func noteMember(t *store.Tx, account int64, user access.User, was, role access.R
 	case role == 0:
 		kind, after = history.DidDelete, ""
 	}
-	u.Record(history.UserNoun, user.ID, kind, doc.Differences{doc.TextDifference("email", before, after), roleDifference(was, role)}.Text())
+	u.Record(history.UserNoun, user.ID, kind, doc.Differences{doc.TextDifference("email", before, after),
+		roleDifference(was, role)}.Text())
 	return nil
 }
 

@@ -25,27 +25,33 @@ var errNoReset = fmt.Errorf("the link: %w", crm.ErrNotFound)
 
 // roleRights are the words of a mail for what a role may do.
 var roleRights = map[access.Role]string{
-	access.Viewer: "As a viewer, you can see contacts, gifts and campaigns.", access.Editor: "As an editor, you can see and change contacts, gifts and campaigns.", access.Owner: "As an owner, you can change everything, and invite others.",
+	access.Viewer: "As a viewer, you can see contacts, gifts and campaigns.",
+	access.Editor: "As an editor, you can see and change contacts, gifts and campaigns.",
+	access.Owner:  "As an owner, you can change everything, and invite others.",
 }
 
 // invitationMessage is the mail to who is invited. Its day is by the clock of the organization.
 func invitationMessage(i access.Invitation, token string, zone *time.Location) *mail.Message {
 	return &mail.Message{
 		Subject: mail.Say("{} invited you to {}", i.By, i.Account.Name),
-		Says:    []mail.Line{mail.Say("{} invited you to join {} on Donorbook. "+roleRights[i.Role], i.By, i.Account.Name)},
-		Action:  mail.Say("Accept the invitation"), Path: "/console/invite/" + token,
-		After: []mail.Line{mail.Say("The link works once and until " + i.ExpiresAt.In(zone).Format("January 2, 2006") + ". If you don’t know who this is, you can ignore this mail.")},
+		Says: []mail.Line{mail.Say("{} invited you to join {} on Donorbook. "+roleRights[i.Role], i.By,
+			i.Account.Name)},
+		Action: mail.Say("Accept the invitation"), Path: "/console/invite/" + token,
+		After: []mail.Line{mail.Say("The link works once and until " + i.ExpiresAt.In(zone).Format("January 2, 2006") +
+			". If you don’t know who this is, you can ignore this mail.")},
 	}
 }
 
 // aboutUser is what a mail to a user about themselves is for.
 func aboutUser(user int64) string { return "user " + strconv.FormatInt(user, 10) }
 
-// AskForReset queues the mail with a link for a new password, or has the one that waits leave anew. A user gets one in access.ResetPause at most: a link works for much longer, so that strangers who
-// ask for a user only see to it that the user has one.
+// AskForReset queues the mail with a link for a new password, or has the one that waits leave anew. A user gets one in
+// access.ResetPause at most: a link works for much longer, so that strangers who ask for a user only see to it that the
+// user has one.
 //
-// The person who asks must not learn whether anyone has the address, neither from the answer nor from the time it takes. So all addresses that nobody has share one mail, which the sender drops, and each request reads the
-// user and writes one row.
+// The person who asks must not learn whether anyone has the address, neither from the answer nor from the time it
+// takes. So all addresses that nobody has share one mail, which the sender drops, and each request reads the user and
+// writes one row.
 func (s *PeopleStore) AskForReset(ctx context.Context, email string) error {
 	if _, ok := mail.ParseAddress(email); !ok {
 		return doc.NewInvalid("email", doc.EmailForm)
@@ -64,7 +70,8 @@ func (s *PeopleStore) AskForReset(ctx context.Context, email string) error {
 	})
 }
 
-// writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address. The link is made when the mail is sent, so that it is kept nowhere but in the mail.
+// writeReset makes the link of a mail for somebody who forgot a password, nil where nobody has the address. The link is
+// made when the mail is sent, so that it is kept nowhere but in the mail.
 func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ mail.Message) (*mail.Message, error) {
 	user, err := s.userByEmail(ctx, m.To)
 	if errors.Is(err, crm.ErrNotFound) {
@@ -83,8 +90,9 @@ func (s *PeopleStore) writeReset(ctx context.Context, _ int64, m mail.Mail, _ ma
 	}
 	return &mail.Message{
 		Subject: mail.Say("Set a new password"),
-		Says:    []mail.Line{mail.Say("Hello {},", user.Name), mail.Say("Someone, probably you, asked for a new password for your user on Donorbook.")},
-		Action:  mail.Say("Set a new password"), Path: "/console/reset/" + token,
+		Says: []mail.Line{mail.Say("Hello {},", user.Name),
+			mail.Say("Someone, probably you, asked for a new password for your user on Donorbook.")},
+		Action: mail.Say("Set a new password"), Path: "/console/reset/" + token,
 		After: []mail.Line{mail.Say("The link works once and for 30 minutes. If you didn’t ask for it, you can ignore this mail: your password stays as it is.")},
 	}, nil
 }
@@ -96,7 +104,8 @@ func (s *PeopleStore) ResetUser(ctx context.Context, token string) (access.User,
 }
 
 func (s *PeopleStore) resetUser(ctx context.Context, token string) (userRow, error) {
-	id, err := store.Find(ctx, s.Store, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
+	id, err := store.Find(ctx, s.Store, errNoReset, store.Number, sqlReset, access.HashToken(token),
+		store.Seconds(s.Now()))
 	if err != nil {
 		return userRow{}, err
 	}
@@ -109,10 +118,12 @@ func (s *PeopleStore) ResetByLink(ctx context.Context, token, password string) (
 	if err != nil {
 		return access.User{}, err
 	}
-	return user.User, s.setPassword(store.ByOneself(ctx, user.Email), user, new(doc.Invalid), password, "", func(t *store.Tx, _ userRow) error {
-		_, err := store.FindIn(t.Conn, errNoReset, store.Number, sqlReset, access.HashToken(token), store.Seconds(s.Now()))
-		return err
-	})
+	return user.User, s.setPassword(store.ByOneself(ctx, user.Email), user, new(doc.Invalid), password, "",
+		func(t *store.Tx, _ userRow) error {
+			_, err := store.FindIn(t.Conn, errNoReset, store.Number, sqlReset, access.HashToken(token),
+				store.Seconds(s.Now()))
+			return err
+		})
 }
 
 // SweepResets forgets links that have expired.
@@ -125,7 +136,8 @@ func (s *PeopleStore) tellPassword(t *store.Tx, user access.User) error {
 	return s.Queue(t, 0, mail.Password, aboutUser(user.ID), user.Email, &mail.Message{
 		Subject: mail.Say("Your password was changed"),
 		Says: []mail.Line{mail.Say("Hello {},", user.Name),
-			mail.Say("The password of your user on Donorbook was changed on " + s.Now().UTC().Format("January 2, 2006 at 15:04 UTC") + ". You were signed out in other browsers."),
+			mail.Say("The password of your user on Donorbook was changed on " +
+				s.Now().UTC().Format("January 2, 2006 at 15:04 UTC") + ". You were signed out in other browsers."),
 			mail.Say("If that was you, there is nothing to do. If not, choose “Forgot your password?” on the sign-in page at once, and tell an owner of your organization.")},
 		Action: mail.Say("Sign in"), Path: "/console/signin",
 	})

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	sessionColumns = `SELECT u.id, u.email, u.name, u.created_at, s.hash, s.account_id, s.address, s.agent, s.created_at, s.seen_at, s.expires_at
+	sessionColumns = `SELECT u.id, u.email, u.name, u.created_at, s.hash, s.account_id, s.address, s.agent,
+		s.created_at, s.seen_at, s.expires_at
 		FROM user_session s JOIN app_user u ON u.id = s.user_id`
 	sqlSession  = sessionColumns + ` WHERE s.hash = $1`
 	sqlSessions = sessionColumns + ` WHERE s.user_id = $1`
@@ -30,9 +31,11 @@ const (
 
 var errNoSession = fmt.Errorf("the session: %w", crm.ErrNotFound)
 
-// SignIn starts a session for a user who knows the password. The caller does not learn what was wrong, neither from the error nor from
-// the time it takes.
-func (s *PeopleStore) SignIn(ctx context.Context, email, password string, device access.Device) (token string, user access.User, err error) {
+// SignIn starts a session for a user who knows the password. The caller does not learn what was wrong, neither from the
+// error nor from the time it takes.
+func (s *PeopleStore) SignIn(ctx context.Context, email, password string,
+	device access.Device,
+) (token string, user access.User, err error) {
 	found, err := s.userByEmail(ctx, email)
 	known := err == nil
 	switch {
@@ -59,8 +62,8 @@ func (s *PeopleStore) StartSession(ctx context.Context, user int64, device acces
 	return s.startSession(ctx, user, "", device)
 }
 
-// startSession opens the account that was open last. Where the password is no longer the one that was compared, by its hash, the session
-// does not begin: a change of the password ends all sessions.
+// startSession opens the account that was open last. Where the password is no longer the one that was compared, by its
+// hash, the session does not begin: a change of the password ends all sessions.
 func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string, device access.Device) (string, error) {
 	now := s.Now()
 	session, token := access.NewSession(device, now)
@@ -96,7 +99,8 @@ func (s *PeopleStore) startSession(ctx context.Context, user int64, hash string,
 	return token, nil
 }
 
-// makeRoom forgets the sessions that have ended, and ends those that were not used for longest, so that one more may begin.
+// makeRoom forgets the sessions that have ended, and ends those that were not used for longest, so that one more may
+// begin.
 func makeRoom(t *store.Tx, user int64, now time.Time) error {
 	if err := t.Run(sqlExpireSessions, user, store.Seconds(now), store.Seconds(access.IdleSince(now))); err != nil {
 		return err
@@ -112,7 +116,8 @@ func makeRoom(t *store.Tx, user int64, now time.Time) error {
 	return nil
 }
 
-// Session finds the user who holds a cookie. It asks the database every time: a session that was ended on any node is ended here.
+// Session finds the user who holds a cookie. It asks the database every time: a session that was ended on any node is
+// ended here.
 func (s *PeopleStore) Session(ctx context.Context, token string) (access.Session, error) {
 	now := s.Now()
 	session, err := store.Find(ctx, s.Store, crm.ErrUnauthenticated, readSession, sqlSession, access.HashToken(token))
@@ -150,7 +155,8 @@ func validSessions(sessions []access.Session, now time.Time) []access.Session {
 
 func readSession(r db.Row) access.Session {
 	return access.Session{
-		User: readUser(r), ID: r.Text(4), Account: r.Int(5), Device: access.Device{Address: r.Text(6), Agent: r.Text(7)},
+		User: readUser(r), ID: r.Text(4), Account: r.Int(5),
+		Device:    access.Device{Address: r.Text(6), Agent: r.Text(7)},
 		CreatedAt: store.Moment(r.Int(8)), SeenAt: store.Moment(r.Int(9)), ExpiresAt: store.Moment(r.Int(10)),
 	}
 }
@@ -181,7 +187,8 @@ func (s *PeopleStore) EndSessions(ctx context.Context, user int64, except string
 func (s *PeopleStore) OpenAccount(ctx context.Context, session access.Session, account int64) error {
 	now := s.Now()
 	return s.UpdateShared(ctx, session.User.ID, func(t *store.Tx) error {
-		if _, err := store.FindIn(t.Conn, store.ErrNoMember, store.Number, store.SQLRole, account, session.User.ID); err != nil {
+		if _, err := store.FindIn(t.Conn, store.ErrNoMember, store.Number, store.SQLRole, account,
+			session.User.ID); err != nil {
 			return err
 		}
 		if err := t.Run(sqlSetOpened, session.User.ID, account); err != nil {

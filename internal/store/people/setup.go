@@ -14,14 +14,15 @@ import (
 const (
 	sqlSetup        = `SELECT expires_at FROM invitation WHERE hash = $1 AND account_id = 0`
 	sqlEndSetups    = `DELETE FROM invitation WHERE account_id = 0`
-	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a WHERE a.parent = 0`
-	SQLContactSeqs  = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
+	sqlRootAccounts = `SELECT a.account_id, a.public_id, a.name, a.parent, '', a.created_at FROM account a
+		WHERE a.parent = 0`
+	SQLContactSeqs = `SELECT contact_seq FROM account_tally WHERE account_id = ANY($1)`
 )
 
 var errNoSetup = fmt.Errorf("the setup link: %w", crm.ErrNotFound)
 
-// SetupToken makes the token of the link by which the first user joins; it is "" if there is a user. The link replaces the one before,
-// of any node: a link that was printed and forgotten must not stay valid.
+// SetupToken makes the token of the link by which the first user joins; it is "" if there is a user. The link replaces
+// the one before, of any node: a link that was printed and forgotten must not stay valid.
 func (s *PeopleStore) SetupToken(ctx context.Context) (string, error) {
 	used, err := store.Lend(ctx, s.Read, hasUsers)
 	if err != nil || used {
@@ -56,8 +57,8 @@ type SetupOffer struct {
 // setupOffers is how many organizations are offered at most.
 const setupOffers = 50
 
-// SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts is
-// never given away by a link: its first owner is made by the operator.
+// SetupOffer finds the organizations that the first user may take over, where the token is valid. One that has contacts
+// is never given away by a link: its first owner is made by the operator.
 func (s *PeopleStore) SetupOffer(ctx context.Context, token string) (SetupOffer, error) {
 	return store.Snapshot(ctx, s.Store, func(c db.Conn) (offer SetupOffer, err error) {
 		if err := s.checkSetup(c, token); err != nil {
@@ -91,7 +92,9 @@ func hasContacts(c db.Conn, root int64) (bool, error) {
 }
 
 // Setup makes the first user, and the organization that they own. Of several attempts at the same moment, one succeeds.
-func (s *PeopleStore) Setup(ctx context.Context, token string, in access.SetupInput) (access.User, access.Account, error) {
+func (s *PeopleStore) Setup(ctx context.Context, token string,
+	in access.SetupInput,
+) (access.User, access.Account, error) {
 	offer, err := s.SetupOffer(ctx, token)
 	if err == nil {
 		err = in.Validate(offer.Accounts)
@@ -100,38 +103,39 @@ func (s *PeopleStore) Setup(ctx context.Context, token string, in access.SetupIn
 		return access.User{}, access.Account{}, err
 	}
 	account, exists := in.Taken(offer.Accounts)
-	user, err := s.addUser(store.ByOneself(ctx, in.Email), in.UserInput, s.UpdateShared, 0, func(t *store.Tx, user access.User) error {
-		err := t.LockAll()
-		if err == nil {
-			err = s.checkSetup(t.Conn, token)
-		}
-		switch {
-		case err != nil:
-		case exists:
-			err = checkEmpty(t, account.Number)
-		default:
-			if account, err = access.NewAccount(in.Organization, access.Account{}, s.Now()); err == nil {
-				err = addAccount(t, &account, in.Timezone)
+	user, err := s.addUser(store.ByOneself(ctx, in.Email), in.UserInput, s.UpdateShared, 0,
+		func(t *store.Tx, user access.User) error {
+			err := t.LockAll()
+			if err == nil {
+				err = s.checkSetup(t.Conn, token)
 			}
-		}
-		if err != nil {
-			return err
-		}
-		if err := AddMember(t, account.Number, user, access.Owner, s.Now()); err != nil {
-			return err
-		}
-		if in.NoReturn {
-			settings := access.AccountSettings{}
-			if exists {
-				if settings, err = store.AccountSettings(t.Conn, account.Number); err != nil {
-					return err
+			switch {
+			case err != nil:
+			case exists:
+				err = checkEmpty(t, account.Number)
+			default:
+				if account, err = access.NewAccount(in.Organization, access.Account{}, s.Now()); err == nil {
+					err = addAccount(t, &account, in.Timezone)
 				}
 			}
-			settings.NoReturn = true
-			store.SaveSettings(t, account.Number, settings)
-		}
-		return t.Run(sqlEndSetups)
-	})
+			if err != nil {
+				return err
+			}
+			if err := AddMember(t, account.Number, user, access.Owner, s.Now()); err != nil {
+				return err
+			}
+			if in.NoReturn {
+				settings := access.AccountSettings{}
+				if exists {
+					if settings, err = store.AccountSettings(t.Conn, account.Number); err != nil {
+						return err
+					}
+				}
+				settings.NoReturn = true
+				store.SaveSettings(t, account.Number, settings)
+			}
+			return t.Run(sqlEndSetups)
+		})
 	return user, account, err
 }
 

@@ -38,8 +38,8 @@ type UserRecord struct {
 	SeenAt      time.Time // in any organization; zero: never
 }
 
-// hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so only a few are worked out at
-// once. The others wait their turn for as long as their client does, which costs nothing but a goroutine each.
+// hasher works out the hashes of passwords. Each takes tens of megabytes and milliseconds, so only a few are worked out
+// at once. The others wait their turn for as long as their client does, which costs nothing but a goroutine each.
 type hasher struct {
 	slots  chan struct{}
 	Worked *atomic.Int64 // hashes so far
@@ -72,7 +72,9 @@ func (h hasher) verify(ctx context.Context, hash, password string) (same bool, e
 }
 
 // CreateUser makes a user who belongs to an account.
-func (s *PeopleStore) CreateUser(ctx context.Context, account access.Account, role access.Role, in access.UserInput) (access.User, error) {
+func (s *PeopleStore) CreateUser(ctx context.Context, account access.Account, role access.Role,
+	in access.UserInput,
+) (access.User, error) {
 	if err := in.Validate(); err != nil {
 		return access.User{}, err
 	}
@@ -84,9 +86,12 @@ func (s *PeopleStore) CreateUser(ctx context.Context, account access.Account, ro
 	})
 }
 
-// addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is worked out before the
-// change, so that no other change waits for it.
-func (s *PeopleStore) addUser(ctx context.Context, in access.UserInput, update func(context.Context, int64, func(*store.Tx) error) error, account int64, join func(*store.Tx, access.User) error) (user access.User, err error) {
+// addUser makes a user in a change, which update runs; join decides where they belong, and writes it. The hash is
+// worked out before the change, so that no other change waits for it.
+func (s *PeopleStore) addUser(ctx context.Context, in access.UserInput,
+	update func(context.Context, int64, func(*store.Tx) error) error, account int64,
+	join func(*store.Tx, access.User) error,
+) (user access.User, err error) {
 	login := text.Login(in.Email)
 	hash, err := s.Passwords.hash(ctx, in.Password)
 	if err != nil {
@@ -103,7 +108,8 @@ func (s *PeopleStore) addUser(ctx context.Context, in access.UserInput, update f
 				err = join(t, user)
 			}
 			if err == nil {
-				t.Insert(store.UserTable, user.ID, login, user.Email, user.Name, hash, int64(0), store.Seconds(user.CreatedAt))
+				t.Insert(store.UserTable, user.ID, login, user.Email, user.Name, hash, int64(0),
+					store.Seconds(user.CreatedAt))
 			}
 			return err
 		})
@@ -115,7 +121,9 @@ func (s *PeopleStore) addUser(ctx context.Context, in access.UserInput, update f
 }
 
 // AddMember gives a user who exists already a role in an account.
-func (s *PeopleStore) AddMember(ctx context.Context, account access.Account, role access.Role, email string) (access.User, error) {
+func (s *PeopleStore) AddMember(ctx context.Context, account access.Account, role access.Role,
+	email string,
+) (access.User, error) {
 	if err := role.Check(); err != nil {
 		return access.User{}, err
 	}
@@ -123,9 +131,10 @@ func (s *PeopleStore) AddMember(ctx context.Context, account access.Account, rol
 	if err != nil {
 		return access.User{}, err
 	}
-	return user.User, s.changeMember(ctx, account.Number, user.ID, func(t *store.Tx, user access.User, was access.Role) error {
-		return join(t, account.Number, user, was, role, s.Now())
-	})
+	return user.User, s.changeMember(ctx, account.Number, user.ID,
+		func(t *store.Tx, user access.User, was access.Role) error {
+			return join(t, account.Number, user, was, role, s.Now())
+		})
 }
 
 // Users lists all users and where they belong, by email.
@@ -148,7 +157,8 @@ func (s *PeopleStore) Users(ctx context.Context) ([]UserRecord, error) {
 			if u == nil {
 				return nil // a membership without its user
 			}
-			u.Memberships = append(u.Memberships, access.Membership{Account: access.Account{Number: r.Int(0)}, Role: access.Role(r.Int(2))})
+			u.Memberships = append(u.Memberships, access.Membership{Account: access.Account{Number: r.Int(0)},
+				Role: access.Role(r.Int(2))})
 			if seen := store.Moment(r.Int(3)); seen.After(u.SeenAt) {
 				u.SeenAt = seen
 			}
@@ -204,8 +214,11 @@ func (s *PeopleStore) ResetPassword(ctx context.Context, email, password string)
 	return s.setPassword(ctx, user, new(doc.Invalid), password, "", nil)
 }
 
-// setPassword ends all sessions but one, and all links by which a password is set; the user is told. may refuses where something else was changed meanwhile.
-func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, session string, may func(*store.Tx, userRow) error) error {
+// setPassword ends all sessions but one, and all links by which a password is set; the user is told. may refuses where
+// something else was changed meanwhile.
+func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc.Invalid, password, session string,
+	may func(*store.Tx, userRow) error,
+) error {
 	access.ValidatePassword(faults, password, user.Email, user.Name)
 	if err := faults.Err(); err != nil {
 		return err
@@ -236,9 +249,11 @@ func (s *PeopleStore) setPassword(ctx context.Context, user userRow, faults *doc
 
 const sqlUserAccounts = `SELECT account_id FROM member WHERE user_id = $1 ORDER BY account_id`
 
-// updateProfile changes something about a user that each of their organizations should know of, and notes it there. All of these accounts are
-// locked before the user is.
-func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func(*store.Tx, userRow) (doc.Difference, error)) error {
+// updateProfile changes something about a user that each of their organizations should know of, and notes it there. All
+// of these accounts are locked before the user is.
+func (s *PeopleStore) updateProfile(ctx context.Context, user int64,
+	change func(*store.Tx, userRow) (doc.Difference, error),
+) error {
 	accounts, err := store.List(ctx, s.Store, store.Number, sqlUserAccounts, user)
 	if err != nil {
 		return err
@@ -272,7 +287,8 @@ func (s *PeopleStore) updateProfile(ctx context.Context, user int64, change func
 func noteProfile(t *store.Tx, account int64, user access.User, d doc.Difference) error {
 	u, err := t.LockAccount(account)
 	if err == nil {
-		u.Record(history.UserNoun, user.ID, history.DidUpdate, doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
+		u.Record(history.UserNoun, user.ID, history.DidUpdate,
+			doc.Differences{doc.TextDifference("email", user.Email, user.Email), d}.Text())
 	}
 	return err
 }

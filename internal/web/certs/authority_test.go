@@ -20,7 +20,8 @@ import (
 func openAuthority(t *testing.T, data string, now time.Time, names ...string) *authority {
 	t.Helper()
 	slices.Sort(names)
-	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler)}
+	a := &authority{dir: filepath.Join(data, "tls"), names: names, now: func() time.Time { return now },
+		log: slog.New(slog.DiscardHandler)}
 	succeed(t, a.open())
 	return a
 }
@@ -64,7 +65,8 @@ func TestAuthorityIsMadeOnFirstStart(t *testing.T) {
 		t.Errorf("the certificate lives %.1f days", days)
 	}
 	equal(t, leaf.Issuer.CommonName, "Donorbook local authority", "issuer")
-	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o600, "ca-key.pem": 0o600, "cert.pem": 0o600, "key.pem": 0o600} {
+	for file, mode := range map[string]fs.FileMode{"": 0o700, "ca.pem": 0o600, "ca-key.pem": 0o600, "cert.pem": 0o600,
+		"key.pem": 0o600} {
 		info, err := os.Stat(filepath.Join(data, "tls", file))
 		succeed(t, err)
 		equal(t, info.Mode().Perm(), mode, "%q: %v", file, info.Mode())
@@ -91,7 +93,8 @@ func TestNewNameGetsANewCertificateFromTheSameAuthority(t *testing.T) {
 	succeed(t, verify(t, data, leaf, "new.example.org", now))
 	equal(t, readFile(t, data, "tls", "ca.pem"), ca,
 		"the authority changed: whoever trusts it must be asked again")
-	if _, err := tls.LoadX509KeyPair(filepath.Join(data, "tls", "cert.pem"), filepath.Join(data, "tls", "key.pem")); err != nil {
+	if _, err := tls.LoadX509KeyPair(filepath.Join(data, "tls", "cert.pem"),
+		filepath.Join(data, "tls", "key.pem")); err != nil {
 		t.Error(err)
 	}
 }
@@ -121,8 +124,9 @@ func TestOldCertificateIsRenewedAtStartAndWhileRunning(t *testing.T) {
 func TestAWrongClockLeavesNoUnusableCertificate(t *testing.T) {
 	right := time.Now()
 	for name, wrong := range map[string]time.Time{
-		"twenty years ahead": right.AddDate(20, 0, 0), "two days ahead": right.AddDate(0, 0, 2), "at the beginning of time": time.Unix(0, 0),
-		"two years late": right.AddDate(-2, 0, 0),
+		"twenty years ahead": right.AddDate(20, 0, 0), "two days ahead": right.AddDate(0, 0, 2),
+		"at the beginning of time": time.Unix(0, 0),
+		"two years late":           right.AddDate(-2, 0, 0),
 	} {
 		t.Run("made with a clock "+name, func(t *testing.T) {
 			data := t.TempDir()
@@ -132,7 +136,8 @@ func TestAWrongClockLeavesNoUnusableCertificate(t *testing.T) {
 			}
 			restored := filepath.Join(t.TempDir(), "data")
 			succeed(t, os.CopyFS(restored, os.DirFS(data)))
-			if err := verify(t, restored, openAuthority(t, restored, right, "localhost").serves(t), "localhost", right); err != nil {
+			if err := verify(t, restored, openAuthority(t, restored, right, "localhost").serves(t), "localhost",
+				right); err != nil {
 				t.Errorf("started when the clock was right: %v", err)
 			}
 			running.now = func() time.Time { return right }
@@ -151,7 +156,8 @@ func TestAWrongClockLeavesNoUnusableCertificate(t *testing.T) {
 			running.now = func() time.Time { return right }
 			roots := x509.NewCertPool()
 			roots.AppendCertsFromPEM([]byte(trusted))
-			if _, err := running.serves(t).Verify(x509.VerifyOptions{Roots: roots, DNSName: "localhost", CurrentTime: right}); err != nil {
+			if _, err := running.serves(t).Verify(x509.VerifyOptions{Roots: roots, DNSName: "localhost",
+				CurrentTime: right}); err != nil {
 				t.Errorf("a client that trusts the authority as it was: %v", err)
 			}
 			if err := verify(t, data, running.serves(t), "localhost", right); err != nil {
@@ -185,7 +191,8 @@ func TestManyProcessesStartAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			a := &authority{dir: filepath.Join(data, "tls"), names: []string{"localhost"}, now: time.Now, log: slog.New(slog.DiscardHandler)}
+			a := &authority{dir: filepath.Join(data, "tls"), names: []string{"localhost"}, now: time.Now,
+				log: slog.New(slog.DiscardHandler)}
 			if err := a.open(); err != nil {
 				t.Error(err)
 				return
@@ -214,15 +221,18 @@ func TestDamagedAuthorityIsSaidSo(t *testing.T) {
 	data := t.TempDir()
 	openAuthority(t, data, time.Now(), "localhost")
 	os.Remove(filepath.Join(data, "tls", "ca.pem"))
-	if _, err := (Settings{Dir: data}).Open(":0", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "no ca.pem") {
+	if _, err := (Settings{Dir: data}).Open(":0", slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), "no ca.pem") {
 		t.Errorf("ca.pem missing: %v", err)
 	}
 }
 
 func TestNamesOfTheCertificate(t *testing.T) {
 	host := must(os.Hostname())(t)
-	names := Settings{Names: []string{"Give.Example.ORG", "", "192.0.2.7", "not a name"}}.autoNames("office.example.org:8443")
-	for _, want := range []string{"localhost", "127.0.0.1", "::1", "give.example.org", "192.0.2.7", "office.example.org", strings.ToLower(host)} {
+	names := Settings{Names: []string{"Give.Example.ORG", "", "192.0.2.7",
+		"not a name"}}.autoNames("office.example.org:8443")
+	for _, want := range []string{"localhost", "127.0.0.1", "::1", "give.example.org", "192.0.2.7",
+		"office.example.org", strings.ToLower(host)} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is not in %v", want, names)
 		}

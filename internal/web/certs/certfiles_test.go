@@ -25,7 +25,8 @@ func TestCertificateFilesAreReloaded(t *testing.T) {
 	dir, lines := t.TempDir(), new(strings.Builder)
 	cert, key := newFiles(t, dir, "one.example.org")
 	now := time.Now()
-	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now }, log: slog.New(slog.NewTextHandler(lines, nil))}
+	f := &certFiles{cert: cert, key: key, now: func() time.Time { return now },
+		log: slog.New(slog.NewTextHandler(lines, nil))}
 	succeed(t, f.open())
 	served := func() string {
 		pair := must(f.certificate(nil))(t)
@@ -77,7 +78,8 @@ func TestWrongTLSSettingsNameTheFlag(t *testing.T) {
 		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEEmail: "nobody"}, "--acme-email"},
 		{Settings{Mode: ACME, Dir: dir, ACMEHosts: []string{"a.org"}, ACMEDirectory: "http://x"}, "--acme-directory"},
 	} {
-		if _, err := test.tls.Open(":0", slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := test.tls.Open(":0", slog.New(slog.DiscardHandler)); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v", test.tls, err)
 		}
 	}

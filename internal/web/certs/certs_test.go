@@ -14,7 +14,8 @@ func TestTheEndOfACertificateIsKnown(t *testing.T) {
 	for _, now := range []time.Time{start, start.AddDate(2, 0, 0)} {
 		a.now = func() time.Time { return now }
 		leaf := a.serves(t)
-		if ends := a.ends(); !ends["server"].Equal(leaf.NotAfter) || ends["authority"].Unix() != start.Add(authorityLife).Unix() {
+		if ends := a.ends(); !ends["server"].Equal(leaf.NotAfter) ||
+			ends["authority"].Unix() != start.Add(authorityLife).Unix() {
 			t.Errorf("auto: %v", ends)
 		}
 	}
@@ -26,7 +27,8 @@ func TestTheEndOfACertificateIsKnown(t *testing.T) {
 		t.Errorf("files: %v", ends)
 	}
 
-	served := &servedCertificates{until: make(map[string]time.Time), next: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair, nil }}
+	served := &servedCertificates{until: make(map[string]time.Time),
+		next: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair, nil }}
 	for protocol, want := range map[string]bool{"acme-tls/1": false, "h2": true} {
 		clear(served.until)
 		if _, err := served.certificate(&tls.ClientHelloInfo{SupportedProtos: []string{protocol}}); err != nil {
