@@ -96,9 +96,11 @@ func draw(seed uint64, number int) (drawn []place, err error) {
 			return nil, err
 		}
 	}
+	same := map[string]int{} // a line may have several of a kind
 	for i, p := range all {
-		h := fnv.New64a()
-		fmt.Fprintln(h, seed, p.file, p.source, p.what)
+		h, of := fnv.New64a(), p.file+p.source+p.what
+		fmt.Fprintln(h, seed, p.file, p.source, p.what, same[of])
+		same[of]++
 		all[i].rank = h.Sum64()
 	}
 	slices.SortStableFunc(all, func(a, b place) int { return cmp.Compare(a.rank, b.rank) })
