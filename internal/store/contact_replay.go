@@ -30,8 +30,10 @@ const (
 	sqlJoins    = ChangeColumns + ` AND noun = $2 AND id = ANY($3) AND id <> 0 AND revision >= $4 ORDER BY id, revision`
 	// The bulk changes that have renamed or deleted a tag of a contact. Its own change does not tell that the new tag
 	// was there already.
-	sqlRenames = `SELECT id, spec FROM job WHERE account_id = $1 AND kind = 'bulk' AND spec LIKE '{"action":"rename"%'
-		AND id IN (SELECT job FROM change WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4)`
+	sqlRenames = `SELECT id, spec FROM job WHERE account_id = $1 AND id = ANY($2) AND kind = 'bulk'
+		AND spec LIKE '{"action":"rename"%'`
+	sqlJobsSince = `SELECT job FROM change
+		WHERE account_id = $1 AND noun = $2 AND id = $3 AND id <> 0 AND revision >= $4 AND job <> 0`
 )
 
 // Rebuilding is a unit of work that makes a contact what it would be by other merges than it has.
@@ -178,11 +180,15 @@ func (r *Rebuilding) read(survivor int64, merge *Merge) error {
 		}
 	}
 	renames := make(map[int64]*crm.BulkAction) // by their jobs
+	jobs, err := db.List(r.Conn, Number, sqlJobsSince, r.Number, int64(history.ContactNoun), survivor, r.from)
+	if err != nil {
+		return err
+	}
 	err = r.Each(func(row db.Row) error {
 		action := new(crm.BulkAction)
 		renames[row.Int(0)] = action
 		return json.Unmarshal([]byte(row.Text(1)), action)
-	}, sqlRenames, r.Number, int64(history.ContactNoun), survivor, r.from)
+	}, sqlRenames, r.Number, slices.Compact(slices.Sorted(slices.Values(jobs))))
 	if err != nil {
 		return err
 	}

@@ -59,12 +59,16 @@ func (p *postOffice) last() *mail.Letter { return p.taken[len(p.taken)-1] }
 // sendAll sends what is due. Several mails leave at once: those that were queued first are the first ones here.
 func (p *postOffice) sendAll(t *testing.T, s *Book) {
 	t.Helper()
+	p.mu.Lock()
 	before := len(p.taken)
+	p.mu.Unlock()
 	succeed(t, s.SendDue(t.Context(), "https://donors.example", func(err error) {
 		if refused := new(mail.Refused); !errors.As(err, &refused) || rig.NamesSomebody([]byte(err.Error())) {
 			t.Error(err)
 		}
 	}))
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	slices.SortStableFunc(p.taken[before:], func(a, b *mail.Letter) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.To.String(), b.To.String()))
 	})

@@ -127,6 +127,9 @@ func tagUnderWay(c db.Conn, account int64, action crm.BulkAction) (job int64, er
 func tagged(u store.Unit, names []string) (set db.Set, err error) {
 	store.WriteSets(u)
 	for _, name := range names {
+		if !crm.IsTagName(name) {
+			continue // no contact has it
+		}
 		if err = store.AddBlocks(u.Conn, u.Number, find.TagSet+name, 0, &set); err != nil {
 			break
 		}
